@@ -1,4 +1,4 @@
-"""The cluster of each manifest, or the candidates."""
+"""Assignment of manifests to clusters, or to candidates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _SETTING = "choose with `manifests:` under `clusters:` in kcheck.yaml"
 _SHOWN = 3
-"""So many clusters are named where one of them is meant."""
+"""Most clusters that a message names."""
 
 
 _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way)
 
 
 def assign_clusters(inventory: Inventory, config: Config) -> None:
-    """Say on which cluster each workload, add-on and autoscaler runs, or may run."""
+    """Assign workloads, add-ons and autoscalers to clusters, or to candidates."""
     roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
     by_path: dict[tuple[str, frozenset[str]], Cluster | Candidates] = {}
 
@@ -61,7 +61,7 @@ _PROVIDER = regex(r"--cloud-provider[= ](\w+)")
 
 
 def _other_clouds(thing: Thing) -> frozenset[str]:
-    """The clouds that something is not for, as it names another: by the flag of an autoscaler, or labels of nodes."""
+    """Return the clouds a thing excludes because it names another, in an autoscaler flag or a node label."""
     providers: set[str | None] = set()
     domains: list[str] = []
     if isinstance(thing, Autoscaler):
@@ -79,7 +79,7 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
 
 
 def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:
-    """The cluster from the settings, else the only one, else the one in the nearest folder."""
+    """Find the cluster of a path: from kcheck.yaml, else the only one, else the one in the nearest folder."""
     folders = path.split("/")[:-1]
     for environment in config.environments:
         if any(matches(path, pattern) for pattern in environment.manifests):
@@ -100,7 +100,6 @@ def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config)
 
 
 def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
-    """Several clusters that something may be on."""
     for names in (
         [known(cluster.name) or "" for cluster in clusters],
         [cluster.environment for cluster in clusters],

@@ -1,4 +1,4 @@
-"""Cluster autoscalers that run as workloads, with their flags in every form."""
+"""Cluster autoscalers that run as workloads or Helm releases, with their flags."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "cluster-autoscaler"
 _IMAGE = regex(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
-"""Its images: of all architectures, of one, and the one that the core's repository builds for tests."""
+"""Autoscaler images: of all architectures, of one, and the kwok one of the upstream tests."""
 _FLAGS: dict[str, tuple[str, ...]] = {
     "max_unready_nodes": ("ok-total-unready-count",),
     "max_unready_percentage": ("max-total-unready-percentage",),
@@ -57,11 +57,11 @@ _FLAGS: dict[str, tuple[str, ...]] = {
     "grace": ("max-graceful-termination-sec",),
     "priority_cutoff": ("expendable-pods-priority-cutoff",),
 }
-"""Field of the model -> flags that say it, newest first."""
+"""Field of the model -> flags that set it, newest first."""
 
 
 def of_object(item: Object) -> Iterator[Autoscaler]:
-    """The cluster autoscalers that an object runs; their folder decides their cluster."""
+    """Yield the cluster autoscalers that an object runs; their folder decides their cluster."""
     for container in containers(pod_spec(item)):
         image = written(container, "image")
         by_image = isinstance(image, Known) and _IMAGE.search(_repository(image.value))
@@ -70,7 +70,7 @@ def of_object(item: Object) -> Iterator[Autoscaler]:
 
 
 def _runs_it(container: yaml.Node) -> bool:
-    """Whether a container runs the autoscaler by its command, or has a flag that nothing else has."""
+    """Whether a container runs the autoscaler by its command, or sets a flag only the autoscaler has."""
     return arguments.runs(container, NAME) or any(flag.name.value == _OWN for flag in arguments.read(container))
 
 
@@ -78,7 +78,7 @@ _OWN = "node-group-auto-discovery"
 
 
 def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
-    """The cluster autoscaler that a release of its chart runs: flags are `extraArgs`, then `customArgs`."""
+    """Yield the autoscaler of a Helm release of its chart; flags come from `extraArgs`, then `customArgs`."""
     if not equals(release.chart, NAME):
         return
     identity = f"{release.place.source.path}:{release.address}"
@@ -102,7 +102,7 @@ def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
 
 
 def _unset(release: HelmRelease, flag: str) -> Origin:
-    """The place for a missing flag of a release: where it is null, beside others, or with their map."""
+    """Return where to add a missing flag of a release: its null value, beside other flags, or with a new map."""
     old = release.scalar("extraArgs", flag)
     if isinstance(old, Unset) and old.origin.literal:
         return old.origin
@@ -119,7 +119,7 @@ def _unset(release: HelmRelease, flag: str) -> Origin:
 
 
 def _chart_version(release: HelmRelease) -> Value[str]:
-    """The autoscaler version of a release: its image's, else its chart's."""
+    """Return the autoscaler version of a release: of its image tag, else of its chart."""
     tag = release.scalar("image", "tag")
     if not isinstance(tag, Unset):
         return mapped(tag, str)
@@ -134,13 +134,13 @@ def _chart_version(release: HelmRelease) -> Value[str]:
 
 
 def _repository(image: str) -> str:
-    """An image without its tag and digest, with a slash before it."""
+    """Strip tag and digest from an image; the name always has a slash before it."""
     path, _, name = image.partition("@")[0].rpartition("/")
     return f"{path}/{name.partition(':')[0]}"
 
 
 def _image_version(image: Value[str]) -> Value[str]:
-    """The autoscaler version of an image: its tag, if it is a version."""
+    """Return the tag of an autoscaler image; Unknown without a tag, or if the image has another name."""
     if not isinstance(image, Known):
         return Unknown(reason_of(image), image.origin)
     tag = image.value.partition("@")[0].rpartition("/")[2].partition(":")[2]
@@ -170,7 +170,7 @@ def _of_container(item: Object, container: yaml.Node, image: Value[str]) -> Auto
 
 
 def _cpus(request: Value[object], limit: Value[object]) -> tuple[Value[int], Value[int]]:
-    """CPU request and limit of the autoscaler; a limit alone is also a request."""
+    """Return CPU request and limit in millicores; a limit alone is also the request."""
     asked = request if isinstance(limit, Unset) or not isinstance(request, Unset) else limit
     return _cpu(asked), _cpu(limit)
 
@@ -188,7 +188,7 @@ def _autoscaler(
     identity: str, place: Span, version: Value[str], found: list[Flag], absent: Callable[[str], Origin],
     gap: str = "", cpu: tuple[Value[int], Value[int]] = (NOTHING, NOTHING),
 ) -> Autoscaler:  # fmt: skip
-    """An autoscaler with its flags. `absent` is the place of a new flag, `gap` why one may be missing."""
+    """Build an autoscaler. `absent` returns the place of a new flag, `gap` says why a flag may be missing."""
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     own = flags.release(known(version) or "")
     fields = {name: _field(name, written, absent, place, own, gap) for name in _FLAGS}
@@ -207,7 +207,7 @@ def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> It
 def _field(
     name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, own: Release | None, gap: str
 ) -> Value[Any]:
-    """The value of a field: the first flag that is set, else the default of the version."""
+    """Return a field's value: of the first flag that is set, else the default of the version."""
     names = _FLAGS[name]
     convert = _CONVERT.get(name) or _CONVERT[flags.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)
@@ -262,4 +262,4 @@ _CONVERT: dict[str, Callable[[str], int | str | bool]] = {
     "int": _whole, "float": _number, "duration": seconds, "string": str, "bool": _switch, "max_cores": _most,
     "max_memory": _most,
 }  # fmt: skip
-"""How the text of a flag is read: by its type, or by the field of the model that it says."""
+"""Parsers of flag values, by type or by field of the model."""

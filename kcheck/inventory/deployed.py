@@ -1,4 +1,4 @@
-"""The things that objects of Kubernetes and releases of charts describe, and their places in the inventory."""
+"""Objects and chart releases, added to the inventory's lists."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def add(described: Described, inventory: Inventory) -> list[Thing]:
-    """Put things into their lists."""
+    """Add things to their lists."""
     for name, thing in described:
         getattr(inventory, name).append(thing)
     return [thing for _, thing in described]
 
 
 def add_releases(found: Iterable[Release], inventory: Inventory) -> list[Thing]:
-    """Add what releases install: add-ons, autoscalers, images and settings of queues."""
+    """Add what releases install: add-ons, autoscalers, images and queue settings."""
     return [thing for release in found for thing in add(_of_release(release), inventory)]
 
 
@@ -53,7 +53,7 @@ def _of_release(release: Release) -> Described:
 
 
 def charts_of(tree: Tree, reading: Reading) -> Charts:
-    """The charts of the tree, found when the first release or chart asks for them."""
+    """Return the charts of the tree, searched at the first call."""
     if reading.charts is None:
         reading.charts = Charts(tree)
     return reading.charts
@@ -62,8 +62,8 @@ def charts_of(tree: Tree, reading: Reading) -> Charts:
 class Objects:
     """Adds what objects describe to an inventory, and the raw objects that rules need.
 
-    Their settings are looked for `among` some, a list that is emptied: the tree of an object, twice as large as what is
-    made of it, is dropped before the next one.
+    Settings are searched `among` a list, which is then emptied: an object's tree takes twice the memory of what is read
+    from it, so it is dropped before the next one.
     """
 
     def __init__(self, among: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> None:
@@ -76,19 +76,19 @@ class Objects:
         among.clear()
 
     def add_all(self, objects: Iterable[Object]) -> list[Thing]:
-        """Add what all objects describe, and who watches them."""
+        """Add what all objects describe, and the roles of daemons that watch objects."""
         return [*self.add_each(objects), *self.add_watchers()]
 
     def add_each(self, objects: Iterable[Object]) -> list[Thing]:
-        """Add what all objects describe."""
+        """Add what each object describes."""
         return [thing for item in objects for thing in self._add(item)]
 
     def add_file(
         self, source: Source, read: Callable[[], Iterable[Object]], found: Manifests, kept: Kept | None
     ) -> None:
-        """Add what the objects of a file describe that others do not ask about: as it was kept, or as it is read now.
+        """Add what the objects of an independent file describe, from the cache or by reading it now.
 
-        What cannot be read of it is `found`.
+        Problems are added to `found`.
         """
         own = kept.get(source) if kept is not None else None
         if own is None:
@@ -103,7 +103,6 @@ class Objects:
         add(own.described, self._inventory)
 
     def _add(self, item: Object) -> list[Thing]:
-        """Add what an object describes, releases of charts too."""
         own = add(self.of(item), self._inventory)
         for release in releases.read([item], self._charts.find, self._charts.named):
             own += add_releases(self._charts.expanded(release), self._inventory)
@@ -112,7 +111,7 @@ class Objects:
         return own
 
     def of(self, item: Object) -> Described:
-        """What an object describes by itself."""
+        """List what an object describes by itself."""
         deadline.check()
         workload = self._workloads.of(item)
         found: Described = []
@@ -128,19 +127,19 @@ class Objects:
         return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
 
     def add_watchers(self) -> list[Thing]:
-        """Add who watches the objects."""
+        """Add the roles of daemons that watch objects."""
         return add([("watchers", watcher) for watcher in self._watchers], self._inventory)
 
 
 def _in_values(release: Release) -> Iterator[Object]:
-    """Karpenter's objects in the values of a release, for charts that install them."""
+    """Yield Karpenter objects in the values of a release, for charts that install them."""
     for node in yaml.walk(release.values):
         if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
             yield from objects_in(node)
 
 
 def _installed_products(item: Object) -> Iterator[Addon]:
-    """Installed products, recognised by objects that only they use."""
+    """Yield installed products, recognised by objects that only they use."""
     if item.api_version.startswith("karpenter."):
         name = Known("karpenter", Origin((item.span,)))
         label = yaml.get(item.root, "metadata", "name")

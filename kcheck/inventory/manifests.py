@@ -1,4 +1,4 @@
-"""Manifests: plain ones file by file, and those that kustomizations and charts render, into an inventory."""
+"""Plain manifests, and those rendered by kustomizations and charts, into an inventory."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class PlainManifests:
     """Manifests that no tool renders.
 
-    Files with objects of the kinds in `alone` only, which no other object asks about, are read when their turn comes:
-    the trees of all files at once were half of the memory of a large run. All others are in `manifests` at once.
+    Files with only kinds in `alone`, which no other object needs, are read one by one: all trees at once were half of
+    the memory of a large run. All others are in `manifests` at once.
     """
 
     def __init__(self, sources: list[Source], kinds: Kinds, alone: frozenset[str]) -> None:
@@ -41,7 +41,7 @@ class PlainManifests:
         self.manifests = objects.read([source for source in sources if source not in self._later], kinds)
 
     def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
-        """All files in their order, each with what gives its objects: once, some of them read only now."""
+        """Yield all files in order, each with a function that returns its objects once."""
         known = grouped(self.manifests.objects, lambda item: item.span.source)
         self.manifests.objects = []
         for source in self._sources:
@@ -51,7 +51,7 @@ class PlainManifests:
                 yield source, partial(known.pop, source)
 
     def is_alone(self, source: Source) -> bool:
-        """Whether no other object asks about those of a file."""
+        """Whether no other object needs those of a file."""
         return source in self._later
 
     def _read(self, source: Source) -> list[Object]:
@@ -60,7 +60,7 @@ class PlainManifests:
         return found
 
     def read(self) -> Manifests:
-        """What was found beside the objects, in the order of the files."""
+        """Return problems and templates, in the order of the files."""
         order = {source: number for number, source in enumerate(self._sources)}
         self.manifests.problems.sort(key=lambda problem: order[problem.span.source])
         self.manifests.templates.sort(key=order.__getitem__)
@@ -138,7 +138,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
 
 
 def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> Kustomized:
-    """What kustomizations render; releases of charts are added."""
+    """Render kustomizations and add their chart releases."""
     from kcheck.kubernetes import kustomize
 
     result = kustomize.read(tree, kinds)
@@ -153,7 +153,7 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
 
 def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
-    """Render charts with helm; charts that fail are a problem, and read without it."""
+    """Render charts with helm; a chart that fails is a problem, and is read unrendered."""
     from kcheck.kubernetes.render import Rendering, program
 
     helm, charts, found = program(config.helm_values), charts_of(tree, reading), []
@@ -168,7 +168,7 @@ def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
 
 
 def unrendered(reading: Reading, *, charts: bool) -> Iterator[Skipped]:
-    """The folders with templates of manifests, and the `charts` with templates of their own."""
+    """Yield folders with manifest templates, and with `charts` the charts with templates."""
     for folder, sources in reading.templates.items():
         yield Skipped(f"{folder}/", f"{counted(len(sources), 'template')} of manifests", remedy="render and check them")
     for chart, sources in reading.unrendered if charts else ():
@@ -179,7 +179,7 @@ def unrendered(reading: Reading, *, charts: bool) -> Iterator[Skipped]:
 
 
 def read_charts(tree: Tree, reading: Reading) -> None:
-    """Charts that nothing in the tree deploys, with their own values, and a note on skipped templates."""
+    """Add charts that nothing in the tree deploys, with their own values; record skipped templates."""
     charts = charts_of(tree, reading)
     reading.unrendered = list(charts.templates(reading.templates).values())
     for chart in charts.all:
@@ -188,12 +188,11 @@ def read_charts(tree: Tree, reading: Reading) -> None:
 
 
 def _dropping(objects: list[Object]) -> Iterator[Object]:
-    """The objects of a list, which is emptied."""
     objects.reverse()
     while objects:
         yield objects.pop()
 
 
 def _label(thing: Thing) -> str:
-    """The label of an object within its cluster: its id without the file."""
+    """Return an object's label within its cluster: its id without the file."""
     return thing.id.rpartition(":")[2]

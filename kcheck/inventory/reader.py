@@ -23,7 +23,7 @@ _NAMED = (
     (CLOUDFORMATION, EKS, "CloudFormation is not read"),
     (COMMANDS, COMMAND, "the flags of commands are not read; kcheck judges Terraform and manifests"),
 )
-"""Files of which the first cluster is named, the pattern that finds it, and why it is not judged."""
+"""File kinds whose first cluster is reported, its pattern, and why it is not judged."""
 _HELM_ASKED = "settings of a repository do not run helm"
 _NOTHING_RAW = Raw()
 
@@ -31,7 +31,7 @@ _NOTHING_RAW = Raw()
 def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | None = None) -> Reading:
     """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things.
 
-    What is `kept` of a run before is not read again.
+    `kept` reuses what the previous run read of unchanged files.
     """
     before = kept.terraform(tree) if kept is not None else None
     reading = before or Reading(Inventory(), [], {}, [])
@@ -74,7 +74,7 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
 
 
 def _configurations(tree: Tree, reading: Reading) -> None:
-    """The clusters that files of other tools describe."""
+    """Read clusters from files of other tools."""
     scripts = [source for source in tree.configurations.get(SCRIPT, ()) if source not in reading.asked]
     if scripts:
         from kcheck.kubernetes import boot_scripts

@@ -1,4 +1,4 @@
-"""Everything that was read of a tree, and what of it the next run of nearly the same files need not read again."""
+"""Result of reading a tree, and its incremental cache."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 
 class Reading(Struct):
-    """Everything that was read of a tree.
+    """Everything read from a tree.
 
-    `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
-    are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
-    not rendered. Terraform has `asked` for some files, such as values of charts, and `filled` some manifests as
-    templates. `charts` are those of the tree; of the `unrendered` ones, with their templates, only the values were
-    read. `roots` are the root modules of Terraform, `environments` those that variable files beside them make.
-    `skipped` is what was not read.
+    `problems` could not be read; `templates` maps a folder to its manifest templates; `sources` are all files read;
+    `variables` knows the tfvars files; `gaps` are kustomization features that are not rendered. Terraform `asked` for
+    some files, such as chart values, and `filled` some manifests as templates. `charts` are those of the tree; of
+    `unrendered` ones, listed with their templates, only values were read. `roots` are Terraform root modules,
+    `environments` those from variable files beside them. `skipped` was not read.
     """
 
     inventory: Inventory
@@ -48,11 +47,11 @@ class Reading(Struct):
 
 
 Described: TypeAlias = "list[tuple[str, Thing]]"
-"""Things, each with the name of the list of the inventory that it belongs to."""
+"""Things, each with the name of its list in the inventory."""
 
 
 class OfFile(NamedTuple):
-    """What a manifest describes by itself, its problems, and whether it is a template."""
+    """Result of reading a manifest: things, problems, and whether it is a template."""
 
     described: Described
     problems: list[Problem]
@@ -60,7 +59,7 @@ class OfFile(NamedTuple):
 
 
 class OfTerraform(NamedTuple):
-    """What was read of Terraform, from which folders, and their state then."""
+    """Result of reading Terraform, with the folders and their state."""
 
     read: Reading
     folders: tuple[str, ...]
@@ -68,10 +67,10 @@ class OfTerraform(NamedTuple):
 
 
 class Kept:
-    """The files of the run before, by real paths, and what was read of them with the same settings.
+    """Incremental cache: files of the previous run by real path, and results read with the same settings.
 
-    A file with the same content is the same `Source` again, by which all else is known. What an object describes
-    also depends on some others: what was made among others is forgotten.
+    A file with unchanged content is the same `Source` again, the key of everything else. An object may depend on
+    others: results read among other objects are dropped.
     """
 
     def __init__(self) -> None:
@@ -82,12 +81,12 @@ class Kept:
         self._files: dict[Source, OfFile] = {}
 
     def terraform(self, tree: Tree) -> Reading | None:
-        """What was read of the Terraform of a tree; None if that is to be read, as something has changed."""
+        """Return the cached Terraform of a tree; None if it must be read again."""
         found = self._terraform
         return _copy(found.read) if found is not None and found.state == _state(tree, found.folders) else None
 
     def keep_terraform(self, tree: Tree, read: Reading) -> None:
-        """Keep what was read of the Terraform of a tree, unless that depends on other files, too."""
+        """Cache the Terraform of a tree, unless it depends on other files, too."""
         if tree.units or tree.plans or tree.configurations or tree.charts or _asks_for_files(tree):
             self._terraform = None
         else:
@@ -95,23 +94,23 @@ class Kept:
             self._terraform = OfTerraform(_copy(read), folders, _state(tree, folders))
 
     def begin(self, among: object) -> None:
-        """Begin with what the objects of a run are read among."""
+        """Begin a run; `among` is what the objects of a file depend on."""
         self._before = self._before | self._files if among == self._among else {}
         self._among, self._files = among, {}
 
     def get(self, source: Source) -> OfFile | None:
-        """What a file described; None if that is to be read."""
+        """Return the cached result of a file; None if it must be read."""
         found = self._before.get(source)
         if found is not None:
             self._files[source] = found
         return found
 
     def keep(self, source: Source, found: OfFile) -> None:
-        """Keep what a file describes for the next run."""
+        """Cache the result of a file for the next run."""
         self._files[source] = found
 
     def end(self) -> None:
-        """Forget what the run did not need."""
+        """Drop results that this run did not need."""
         self._before = {}
 
 
@@ -120,12 +119,12 @@ _FETCHED = os.path.join(".terraform", "modules", "modules.json")
 
 
 def _asks_for_files(tree: Tree) -> bool:
-    """Whether a function of Terraform may look at files, or list them."""
+    """Whether a Terraform function may read or list files."""
     return any(_FILES.search(source.data) for folder in tree.folders for source in folder.terraform)
 
 
 def _state(tree: Tree, folders: tuple[str, ...]) -> object:
-    """What Terraform in some folders depends on: its files, variable files anywhere, and what `init` has fetched."""
+    """Return the inputs of Terraform in some folders: its files, all variable files, modules fetched by `init`."""
     found = [(path, tree.folder(path)) for path in folders]
     return (
         [(path, own and (own.terraform, own.variables, own.incomplete)) for path, own in found],
@@ -136,7 +135,7 @@ def _state(tree: Tree, folders: tuple[str, ...]) -> object:
 
 
 def _copy(read: Reading) -> Reading:
-    """What was read, in lists of its own: more is added to them."""
+    """Copy a reading with its own lists, as more is added to them."""
     own = replace(read.inventory)
     for one in (own, result := replace(read, inventory=own)):
         for name in one.__struct_fields__:

@@ -1,4 +1,4 @@
-"""Terraform: clusters, machines, and what its modules deploy, into an inventory."""
+"""Terraform clusters, machines and deployments of modules, into an inventory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
-    """Add what the root modules of a tree declare and deploy, with their raw resources where these are wanted."""
+    """Add what the root modules of a tree declare and deploy, with their raw resources if wanted."""
     inventory = reading.inventory
     loader = Loader(tree, config)
     reading.roots = loader.roots(registry.cluster_families()) if tree.folders or tree.units else []
@@ -73,12 +73,12 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
 
 _VARIABLE = regex(r"(!?)var\.(\w+)")
 _SWITCH = regex(rf"{_VARIABLE.pattern}(?:\s*&&\s*{_VARIABLE.pattern})*\s*\?\s*1\s*:\s*0")
-"""A count that is 1 if all of some variables are true, or false."""
+"""Pattern of a count that is 1 if all its variables are true, or false."""
 _NOT_MADE = "cluster not made with these values"
 
 
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
-    """The clusters of a root module that are not judged, and those that no environment makes."""
+    """Yield the clusters of a root module that are not judged, and those that no environment creates."""
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
     for kind in sorted(kinds.intersection(table["terraform"])):
         yield from (registry.unjudged(instance.span, instance.address) for instance in root.instances(kind))
@@ -92,7 +92,6 @@ def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Ite
 
 
 def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:
-    """Machines that a root module reserves."""
     for instance in root.instances(cloud.reservation) if cloud.reservation in root.kinds() else ():
         fields = Fields(cloud.name, cloud.reservation, instance)
         yield Reservation(
@@ -103,14 +102,12 @@ def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:
 
 
 def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:
-    """What blueprints declare, with their names."""
     if BLUEPRINT in tree.configurations:
         for cloud in registry.every():
             yield from cloud.blueprints(tree.configurations)
 
 
 def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
-    """The root modules that plans describe."""
     if not tree.plans:
         return
     from kcheck.terraform import plan
@@ -132,18 +129,18 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _HELM = regex(
     r"\b(?:set|set_values|\w*karpenter\w*|\w*cluster.autoscaler\w*|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
 )
-"""What the call of a module has in its text that gives values to charts, or hands them on by a name."""
+"""Marks in a module call that passes values to charts."""
 _MANIFESTS = regex(r"apiVersion|\b\w*manifests?\b")
-"""Found in the text of a call that hands over objects."""
+"""Marks in a module call that passes objects."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
 _CALLS = regex(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
-"""The modules that an address begins with."""
+"""Module calls at the start of an address."""
 
 
 def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
-    """The instances of some types of resources, those of called modules included."""
+    """Yield the instances of some resource types, including those of called modules."""
     folder, environment = root.configuration.folder, root.environment
     where = "" if folder == "." and not environment else f"{folder}{f'@{environment}' if environment else ''}:"
     for kind in sorted(types):
@@ -155,14 +152,13 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
 
 
 def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
-    """Deployments of a root module."""
     from kcheck.inventory.embedded import objects, releases
 
     _deploy(objects.read(root, kinds), releases.read(root), root, tree, reading, wanted)
 
 
 def _deployed_by_others(root: Module, tree: Tree, reading: Reading, wanted: Raw) -> None:
-    """Deployments of published modules, as far as their arguments describe them."""
+    """Add deployments of published modules, as far as their arguments describe them."""
     calls = [(call, names, call.block.span.text) for call, names in root.calls_of_others()]
     helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
     applied = [(call, names) for call, names, text in calls if _MANIFESTS.search(text)]
@@ -176,7 +172,6 @@ def _deploy(
     items: Iterable[tuple[Object, Instance]], releases: Iterable[tuple[Release, Instance]], root: Module, tree: Tree,
     reading: Reading, wanted: Raw,
 ) -> None:  # fmt: skip
-    """Enter the objects and releases that a root module applies."""
     from kcheck.inventory import deployed
 
     inventory = reading.inventory
@@ -191,7 +186,7 @@ def _deploy(
 
 
 def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
-    """The cluster of the same root that a resource's provider connects to; None if unknown."""
+    """Find the cluster of the same root that a resource's provider connects to; None if unknown."""
     own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
     if len(own) < 2 or not root.configuration.providers:
         return own[0] if len(own) == 1 else None
@@ -206,7 +201,7 @@ def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -
 
 
 def _host(record: Record) -> Datum | None:
-    """The API server's address in the provider, or in its `kubernetes` block (helm)."""
+    """Return the API server's address in the provider, or in its `kubernetes` block (helm)."""
     host = record.entry("host")
     if host is not None:
         return host

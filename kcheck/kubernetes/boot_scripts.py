@@ -1,4 +1,4 @@
-"""Scripts that start machines: kubeadm's configuration and flags, or just that they join a node."""
+"""Scripts that start machines: kubeadm configuration and flags, or only that they join a node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PATHS = {
     "service-cidr": ("networking", "serviceSubnet"),
     "kubernetes-version": ("kubernetesVersion",),
 }
-"""Flags of `kubeadm init`, and where its configuration says the same."""
+"""Flags of `kubeadm init` -> paths of the same settings in its configuration."""
 _STARTS = regex(
     r"\bkubeadm[ \t]+(?:init|join)\b|get\.k3s\.io|get\.rke2\.io|get\.k0s\.sh|\brke2-(?:server|agent)\b"
     r"|\bname:[ \t]*[\"']?kubelet\.service\b"
@@ -34,13 +34,13 @@ _STARTS = regex(
 _TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "kubelet": "a kubelet of its own"}
 _UNKNOWN = "\0"
 _KIND_TOOL = "kind.x-k8s.io"
-"""What scripts have that make a cluster of containers on one machine, which is thrown away."""
+"""Mark of scripts for kind, whose throw-away clusters run in containers on one machine."""
 _VARIABLE = regex(r"[$`]|\{\{")
 _API = "kubeadm.k8s.io/v1beta3"
 
 
 def objects(pieces: tuple[Piece, ...]) -> list[Object]:
-    """Objects of kubeadm in a script, or those behind the flags of `kubeadm init`."""
+    """List the kubeadm objects in a script, including the configuration its `kubeadm init` flags stand for."""
     if any(_KIND_TOOL in piece.text for piece in pieces):
         return []
     found = [item for document in _documents(texts.lines(pieces)) for item in objects_in(document)]
@@ -48,19 +48,19 @@ def objects(pieces: tuple[Piece, ...]) -> list[Object]:
 
 
 def tool(text: str) -> str:
-    """The tool by which a script makes its machine a node; empty if it makes none."""
+    """Return the tool with which a script makes its machine a node; '' if none."""
     match = _STARTS.search(text)
     return next((name for word, name in _TOOLS.items() if match and word in match[0]), "")
 
 
 def whole(source: Source) -> tuple[Piece, ...]:
-    """A file as text without places."""
+    """Return a file as one piece of text without places."""
     place = Source(source.path, source.data, derived=True)
     return (Piece(source.data.decode("utf-8", "replace"), place.span(0, len(source.data))),)
 
 
 def _documents(lines: list[list[Piece]]) -> Iterator[yaml.Target]:
-    """Documents of kubeadm among the lines of a script, by their indentation."""
+    """Yield the kubeadm documents among the lines of a script, by indentation."""
     plain = ["".join(piece.text for piece in line) for line in lines]
     at = 0
     while at < len(plain):
@@ -77,7 +77,7 @@ def _documents(lines: list[list[Piece]]) -> Iterator[yaml.Target]:
 
 
 def _continues(line: str, indent: str) -> bool:
-    """Whether a line is of the document that is indented so."""
+    """Whether a line belongs to the document with this indentation."""
     bare = line.strip()
     if not bare:
         return True
@@ -86,7 +86,7 @@ def _continues(line: str, indent: str) -> bool:
 
 
 def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
-    """The configuration that flags of `kubeadm init` stand for."""
+    """Yield the configuration that `kubeadm init` flags stand for."""
     text = "".join(_UNKNOWN if isinstance(piece.datum, Unknown) else piece.text for piece in pieces)
     for command in _INIT.finditer(text):
         flags = {flag[1]: command.start() + flag.start(2) for flag in _FLAG.finditer(command[0])}
@@ -123,7 +123,7 @@ def _key(text: str, place: Span) -> yaml.Scalar:
 
 
 def _scalar(pieces: tuple[Piece, ...], offset: int, text: str) -> yaml.Scalar:
-    """What stands at an offset of a text, with its place."""
+    """Return the scalar at an offset of a text, with its place."""
     at = 0
     for piece in pieces:
         length = 1 if isinstance(piece.datum, Unknown) else len(piece.text)

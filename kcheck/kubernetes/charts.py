@@ -26,7 +26,7 @@ VALUES = ("values.yaml", "values.yml")
 
 
 class Dependency(Struct, frozen=True, eq=False):
-    """A chart that another one brings along; its values are below `key`."""
+    """A dependency of a chart; its values are below `key`."""
 
     name: Value[str]
     key: str
@@ -48,17 +48,17 @@ class Chart(Struct, frozen=True, eq=False):
     parts: list[Chart] = []
 
     def release(self) -> Release:
-        """The chart with nothing but its own values."""
+        """Build a release of the chart with only its own values."""
         place = self.name.origin.written if isinstance(self.name, Known) else self.source.span(0, 0)
         return Release(f"Chart/{self.label}", place, self.name, self.version, kind="Chart", name=self.name)
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """Name of the chart, or of its folder."""
         return known(self.name) or posixpath.basename(self.folder)
 
     def expanded(self, release: Release) -> Iterator[Release]:
-        """A release of this chart with its default values, then its dependencies."""
+        """Yield a release of this chart with its default values, then its dependencies."""
         own = (self.values,) if self.values is not None else ()
         listed = {known(dependency.name) for dependency in self.dependencies}
         others = [Dependency(part.name, part.label, part.version) for part in self.parts if part.label not in listed]
@@ -75,7 +75,7 @@ class Chart(Struct, frozen=True, eq=False):
 
 
 def _below(dependency: Dependency, release: Release) -> Release:
-    """Values for a chart's dependency: those below its key, and global ones."""
+    """Return a release of a dependency, with the values below its key and the global ones."""
     trees = [node for node in (yaml.get(release.values, dependency.key),) if isinstance(node, yaml.Mapping)]
     shared = yaml.get(release.values, "global")
     if shared is not None:
@@ -89,7 +89,7 @@ def _below(dependency: Dependency, release: Release) -> Release:
 
 
 def _is_off(dependency: Dependency, release: Release) -> bool:
-    """Whether the first of its conditions that is set says no."""
+    """Whether the first condition of a dependency that is set disables it."""
     for condition in filter(None, dependency.condition.split(",")):
         value = release.scalar(*condition.strip().split("."))
         if isinstance(value, Known) and isinstance(value.value, bool):
@@ -98,7 +98,7 @@ def _is_off(dependency: Dependency, release: Release) -> bool:
 
 
 class Charts:
-    """The charts of a tree, and the files that releases name."""
+    """Charts of a tree, and files that releases name."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -107,7 +107,7 @@ class Charts:
         self.used: set[str] = set()
         """Folders of charts that a release of the tree deploys."""
         self.rendered: set[str] = set()
-        """Folders of charts that were rendered."""
+        """Folders of charts that helm rendered."""
         self.named = Named(tree)
         self._tops: dict[str, str] = {}
 
@@ -131,7 +131,7 @@ class Charts:
         return {chart.folder: chart for top in self.all for chart in _with_parts(top)}
 
     def find(self, source: Source, path: str) -> Source | None:
-        """A file by its path in a source's repository; None if missing."""
+        """Find a file by its path in a source's repository; None if missing."""
         top = self.top(source)
         wanted = os.path.join(top, path.lstrip("/"))
         found = self.tree.source(wanted)
@@ -141,14 +141,14 @@ class Charts:
         return found
 
     def top(self, source: Source) -> str:
-        """The folder of the repository that holds a source."""
+        """Return the top folder of the repository that holds a source."""
         folder = posixpath.dirname(source.path) or "."
         if folder not in self._tops:
             self._tops[folder] = self.tree.repository(folder)
         return self._tops[folder]
 
     def values(self, paths: tuple[str, ...]) -> list[yaml.Mapping]:
-        """What some files of values say."""
+        """Read values files; missing ones and those without a map are left out."""
         found = [source for source in map(self.tree.source, paths) if source is not None]
         self.sources += found
         for source in found:
@@ -156,7 +156,7 @@ class Charts:
         return [root for root in map(self._root, found) if root is not None]
 
     def expanded(self, release: Release) -> Iterable[Release]:
-        """A release with its chart's values, and releases of its dependencies."""
+        """Return a release with its chart's values, and releases of its dependencies."""
         chart = self._by_folder.get(release.folder) if release.folder else None
         if chart is None or chart.folder in self.rendered:
             return (release,)
@@ -164,7 +164,7 @@ class Charts:
         return chart.expanded(release)
 
     def templates(self, folders: dict[str, list[Source]]) -> dict[str, tuple[Chart, list[Source]]]:
-        """The charts with their templates."""
+        """Return the charts with their templates, which are removed from `folders`."""
         result: dict[str, tuple[Chart, list[Source]]] = {}
         for folder in sorted(folders):
             owner = self._owner(folder)
@@ -178,7 +178,6 @@ class Charts:
         return owner is not None and owner.folder in self.rendered and "templates" in source.path.split("/")
 
     def _owner(self, folder: str) -> Chart | None:
-        """The top-level chart that holds a folder."""
         tops = {chart.folder: chart for chart in self.all}
         while folder not in tops and folder != (above := posixpath.dirname(folder) or "."):
             folder = above
@@ -208,7 +207,7 @@ class Charts:
         )
 
     def _root(self, source: Source) -> yaml.Mapping | None:
-        """The first document of a file; that of a template, or of no map, is nothing."""
+        """Return the map in a file's first document; None for templates and other content."""
         for document in yaml.documents(source):
             if document.problem is not None and not yaml.is_template(source.data):
                 self.problems.append(document.problem)

@@ -1,4 +1,4 @@
-"""Fields of a kustomization, and those that kcheck does not render."""
+"""Fields of a kustomization, and those kcheck does not render."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _GAPS = {
     "transformers": "plugins in `transformers` are not run",
     "generators": "plugins in `generators` are not run",
 }
-"""Fields that are not rendered, and what that means."""
+"""Fields that are not rendered -> reason."""
 
 _REMOTE = regex(r"\w[\w+.-]*://|git@|git::|[\w-]+(?:\.[\w-]+)+[/:][\w.-]+/|.*[?&](?:ref|version)=")
 _STEP = regex(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+", re.DOTALL)
 
 
 class UnreadableError(Exception):
-    """A kustomization that Kustomize would refuse too; the argument is the Problem."""
+    """A kustomization that Kustomize would refuse, too; the argument is the Problem."""
 
 
 class Fields(Struct, eq=False):
     """A kustomization; `complete` if all possible targets of patches are known.
 
-    `key` is its real folder; `entered` says that it was rendered. `losses` are the gaps where objects may be missing.
+    `key` is its real folder; `entered` is set once it is rendered. `losses` are the gaps where objects may be missing.
     """
 
     root: yaml.Mapping
@@ -59,7 +59,7 @@ class Fields(Struct, eq=False):
 
     @classmethod
     def from_document(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
-        """The kustomization in a document; None for other tools.
+        """Read the kustomization in a document; None for other tools.
 
         Raises:
             UnreadableError: a field has a form that Kustomize refuses.
@@ -86,17 +86,17 @@ class Fields(Struct, eq=False):
 
     @property
     def resources(self) -> list[yaml.Scalar]:
-        """Its resources, including bases."""
+        """Resources, including bases."""
         return self.texts("resources") + self.texts("bases")
 
     @property
     def variables(self) -> list[str]:
-        """The names of its `vars`."""
+        """Names of the `vars`."""
         return [yaml.text(entry, "name") for entry in self.maps("vars")]
 
     @property
     def others(self) -> list[yaml.Scalar]:
-        """Further files that it names: what generators put into objects, and settings."""
+        """Other files it names: input of generators, and settings."""
         result = [
             node for name in ("configurations", "crds", "transformers", "generators") for node in self.texts(name)
         ]
@@ -108,20 +108,20 @@ class Fields(Struct, eq=False):
         return result
 
     def items(self, name: str) -> tuple[yaml.Node, ...]:
-        """The items of a list."""
+        """Return the items of a list."""
         node = yaml.get(self.root, name)
         return node.items if isinstance(node, yaml.Sequence) else ()
 
     def texts(self, name: str) -> list[yaml.Scalar]:
-        """The texts of a list."""
+        """List the texts in a list."""
         return yaml.scalars(self.root, name)
 
     def maps(self, name: str) -> list[yaml.Mapping]:
-        """The maps of a list."""
+        """List the maps in a list."""
         return _maps(yaml.get(self.root, name))
 
     def patches(self, name: str) -> Iterator[tuple[yaml.Target, yaml.Mapping | None]]:
-        """The patches of a field, each with the target that selects its objects."""
+        """Yield the patches of a field, each with the target that selects its objects."""
         for node in self.texts(name):
             yield node, None
         for entry in self.maps(name):
@@ -129,33 +129,33 @@ class Fields(Struct, eq=False):
             yield entry, target if isinstance(target, yaml.Mapping) else None
 
     def targets(self, root: yaml.Target | None) -> list[yaml.Mapping]:
-        """The targets of a replacement, or of a list of them in a file."""
+        """List the targets of a replacement, or of a list of replacements in a file."""
         entries = [root] if isinstance(root, yaml.Mapping) else _maps(root)
         return [target for entry in entries for target in _maps(yaml.get(entry, "targets"))]
 
     def field_paths(self, target: yaml.Mapping) -> list[list[str]]:
-        """The paths that a replacement writes to, as steps."""
+        """Return the paths that a replacement writes to, as steps."""
         paths = [node.text for node in yaml.scalars(target, "fieldPaths")]
         return [list(map(_step, _STEP.findall(path))) for path in paths]
 
     def gap(self, why: str, span: Span, *, complete: bool = False) -> None:
-        """Note fields that are not rendered, and whether all objects are still known."""
+        """Record a field that is not rendered, and whether all objects are still known."""
         self.gaps.setdefault(why, span)
         self.complete = self.complete and complete
         if not complete:
             self.losses.setdefault(why, span)
 
     def unknown(self, name: str) -> None:
-        """Note a field that gives values, which are unknown."""
+        """Record a field that sets values, which stay unknown."""
         self.gap(f"`{name}` are not evaluated, so their results are unknown", self.place(name), complete=True)
 
     def place(self, name: str) -> Span:
-        """Where a field begins."""
+        """Return the place of a field's key."""
         entry = yaml.entries(self.root).get(name)
         return entry.key.span if entry else self.root.span
 
     def missing(self, node: yaml.Scalar, disk: Disk) -> None:
-        """Note a file or folder that cannot be read."""
+        """Record a file or folder that cannot be read."""
         what = "is remote" if _REMOTE.match(node.text) else "does not exist"
         if "\0" not in node.text and disk.is_outside(os.path.join(self.folder, node.text)):
             what = f"is {REASON}"
@@ -163,7 +163,7 @@ class Fields(Struct, eq=False):
 
 
 def joined(gaps: dict[str, Span], shown: int = 3) -> Problem:
-    """All gaps in one, at the place of the first."""
+    """Join the first reasons of gaps into one problem, at the place of the first."""
     reasons = list(gaps)
     more = len(reasons) - shown
     words = "; ".join(reasons[:shown]) + (f"; and {more} more" if more > 0 else "")
@@ -171,7 +171,7 @@ def joined(gaps: dict[str, Span], shown: int = 3) -> Problem:
 
 
 def _step(step: str) -> str:
-    """A step of a path: `[a.b/c]` is a key, `[name=x]` stays a choice among items."""
+    """Parse a step of a path: `[a.b/c]` is a key, `[name=x]` stays a selector of items."""
     return step[1:-1] if step[0] == "[" and "=" not in step else step.replace("\\", "")
 
 

@@ -1,4 +1,4 @@
-"""The flags of a container, in every form."""
+"""Flags of a container, in every form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Argument(Struct, frozen=True):
-    """A flag: its name without dashes, its value, and the whole item."""
+    """A flag: its name without dashes, its value, and the place of the whole item."""
 
     name: Known[str]
     value: Value[str]
@@ -28,7 +28,7 @@ class Argument(Struct, frozen=True):
 
 
 def read(container: yaml.Node) -> Iterator[Argument]:
-    """The flags of a container; none if its command is a shell script."""
+    """Yield the flags of a container; none if its command is a shell script."""
     found = [item for key in ("command", "args") for item in yaml.scalars(container, key)]
     if _is_shell(found):
         return
@@ -41,7 +41,7 @@ _VARIABLE = regex(r"\$\(([\w.-]+)\)")
 
 
 def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
-    """The value of a flag that a variable of the container's environment gives."""
+    """Resolve a flag value that is a variable of the container's environment."""
     whole = _VARIABLE.fullmatch(text)
     variables = yaml.get(container, "env")
     for variable in variables.items if whole and isinstance(variables, yaml.Sequence) else ():
@@ -56,7 +56,7 @@ def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
 
 
 def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
-    """The flags of a list: `--name=value`, `--name` with the value in the next item, `-name`."""
+    """Yield the flags of a list: `--name=value`, `--name` with the value in the next item, `-name`."""
     for at, item in enumerate(found):
         if not item.text.startswith("-"):
             continue
@@ -75,7 +75,7 @@ def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
 
 
 def _certain(value: Value[str]) -> Value[str]:
-    """The value of a flag; Unknown if a placeholder without a default makes it."""
+    """Return a flag's value; Unknown if it contains a placeholder without a default."""
     if not isinstance(value, Known) or "$(" in value.value or not placeholders.first(value.value):
         return value
     text, origin = placeholders.with_defaults(value.value), value.origin
@@ -96,7 +96,7 @@ def runs(container: yaml.Node, program: str) -> bool:
 
 
 def gap(container: yaml.Node) -> str:
-    """Why flags of a container may be missing; empty if none can."""
+    """Return why flags of a container may be missing; '' if none can."""
     nodes = [yaml.get(container, key) for key in ("command", "args")]
     found = [item for node in nodes for item in yaml.scalars(node)]
     if _is_shell(found):
@@ -105,7 +105,7 @@ def gap(container: yaml.Node) -> str:
 
 
 def unknown(node: yaml.Node | None) -> str:
-    """Why a node has no text, or a list no items."""
+    """Return why a node's text or items are unknown; '' if they are not."""
     found = node.datum if isinstance(node, yaml.Computed) and not node.text else None
     return found.reason if isinstance(found, Unknown) else ""
 
@@ -114,7 +114,7 @@ _SHELLS = ("sh", "bash", "ash", "dash")
 
 
 def _is_shell(found: list[yaml.Scalar]) -> bool:
-    """Whether a command is `sh -c` and a line."""
+    """Whether a command is `sh -c` with a script."""
     words = [item.text for item in found]
     return bool(words) and words[0].rpartition("/")[2] in _SHELLS and any(_LINE.fullmatch(word) for word in words[1:])
 
@@ -123,7 +123,7 @@ _LINE = regex(r"-[a-z]*c")
 
 
 def _part(item: yaml.Scalar, text: str) -> Known[str]:
-    """A part of a scalar, with its own place if the scalar has no escapes."""
+    """Return a part of a scalar, with its own place if the scalar has no escapes."""
     span = item.span
     raw = text.encode()
     at = span.source.data.find(raw, span.start, span.end) if raw and item.text in span.text else -1

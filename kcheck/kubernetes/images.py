@@ -1,4 +1,4 @@
-"""Images in the values of a Helm release, joined like charts do."""
+"""Images in the values of a Helm release, joined as charts do."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ if TYPE_CHECKING:
 
 _REGISTRIES = ("registry", "image_registry", "image_prefix", "image_hub", "hub")
 _MARKS = frozenset({"tag", "digest", "sha", "pull_policy", "image_pull_policy", "registry"})
-"""Keys beside a `repository` that show that it is one of images."""
+"""Keys beside a `repository` that mark it as one of images."""
 
 _SECRETS = frozenset({"image_pull_secrets", "pull_secrets", "image_pull_secret"})
 _SPLIT = regex(r"((?:.+_)?image)_(?:name|repository|repo)")
 _CAPITAL = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _OTHER = regex(r"://|^git@|\.git$|\s")
-"""What no image has, but repositories of code and of charts have."""
+"""Marks of code and chart repositories that no image has."""
 
 
 class _Found(NamedTuple):
-    """An image in values: its path, its node, its text and registry."""
-
     path: str
     node: yaml.Scalar
     text: str
@@ -41,7 +39,7 @@ class _Found(NamedTuple):
 
 
 def workload(release: Release) -> Workload | None:
-    """The workload of a release by the images in its values; None without images."""
+    """Build the workload of a release from the images in its values; None without images."""
     reader = _Reader(release)
     identity = f"{release.place.source.path}:{release.address}"
     found = []
@@ -70,7 +68,7 @@ def workload(release: Release) -> Workload | None:
 
 @cache
 def _defaults() -> dict[str, yaml.Target]:
-    """The values of published charts that name images, by chart: a tree of a bundled file."""
+    """Load the values of published charts that name images, by chart."""
     path = os.path.join(PROFILES, "any", "charts.yaml")
     with open(path, "rb") as file:
         source = Source(path, file.read(), bundled=True)
@@ -82,7 +80,7 @@ def _defaults() -> dict[str, yaml.Target]:
 
 
 class _Reader:
-    """Walks through values; each part is visited once."""
+    """Walks through values; visits each part once."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
@@ -99,7 +97,7 @@ class _Reader:
         self.shared |= _fields(nested) if isinstance(nested, yaml.Mapping) else {}
 
     def read(self) -> Iterator[_Found]:
-        """The images."""
+        """Iterate over the images, once all values are read."""
         found = [] if self.values is None else list(self._walk(self.values, "", ""))
         return iter(found)
 
@@ -126,7 +124,7 @@ class _Reader:
                 yield from self._walk(value, key, inner)
 
     def _map(self, fields: dict[str, yaml.Target], name: str, path: str) -> Iterator[_Found]:
-        """`image: {registry, repository, tag, digest}`, also with the image's name apart."""
+        """Yield the image of `image: {registry, repository, tag, digest}`, or with a separate image name."""
         of_image = name == "image" or name.endswith("_image")
         repository = _text(fields, "repository")
         if repository is None and of_image and ("tag" in fields or "digest" in fields):
@@ -140,7 +138,7 @@ class _Reader:
             yield from self._found(repository, whole, fields, path, version)
 
     def _scalar(self, key: str, value: yaml.Scalar, fields: dict[str, yaml.Target], path: str) -> Iterator[_Found]:
-        """`image: repository:tag`, and names and tags in keys of their own."""
+        """Yield the image of `image: repository:tag`, or of separate keys for name and tag."""
         split = _SPLIT.fullmatch(key)
         if split is not None:
             tags = [name for name in fields if name.startswith(f"{split[1]}_tag")]
@@ -184,7 +182,7 @@ class _Reader:
 
 
 def _registry(fields: dict[str, yaml.Target]) -> yaml.Scalar | None:
-    """A prefix of image names: non-empty or unknown text."""
+    """Return a prefix of image names: a non-empty or unknown text; None without one."""
     for name in _REGISTRIES:
         node = fields.get(name)
         if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
@@ -201,7 +199,7 @@ def _joined(registry: yaml.Scalar, text: str) -> str:
 
 
 def _fields(node: yaml.Mapping, without: Container[str] = ()) -> dict[str, yaml.Target]:
-    """The non-null entries of a map, with keys in snake_case."""
+    """Return the non-null entries of a map, with keys in snake_case."""
     found = {}
     for key, entry in yaml.entries(node).items():
         value = yaml.resolve(entry.value)
@@ -212,17 +210,15 @@ def _fields(node: yaml.Mapping, without: Container[str] = ()) -> dict[str, yaml.
 
 
 def _text(fields: dict[str, yaml.Target], name: str) -> yaml.Scalar | None:
-    """A text, or a number that stands for one, that says something."""
+    """Return a scalar that is not blank, else None."""
     node = fields.get(name)
     return node if isinstance(node, yaml.Scalar) and node.text.strip() else None
 
 
 def _says(node: yaml.Target | None) -> bool:
-    """Whether a list has items, or a text is not empty."""
     return bool(node.items) if isinstance(node, yaml.Sequence) else isinstance(node, yaml.Scalar) and bool(node.text)
 
 
 def _is_hosted(text: str) -> bool:
-    """Whether a reference begins with the host of a registry."""
     host, slash, _ = text.partition("/")
     return bool(slash) and ("." in host or ":" in host or host == "localhost")

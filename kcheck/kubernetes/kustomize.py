@@ -1,7 +1,7 @@
 """Kustomize without Kustomize: rendered objects with the place of each value.
 
-Only objects of some kinds are looked at; documents of others, and what only changes them, are never parsed.
-Roots are the kustomizations that no other one refers to. A base is rendered once, however many build on it.
+Only objects of some kinds are read; documents of other kinds and patches for these are never parsed.
+Roots are kustomizations without references to them. A base is rendered once, however many build on it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source
 
 MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
-"""What all kustomizations of a tree may hold; nobody writes more, but bases of bases can multiply."""
+"""Limits for all kustomizations of a tree, as bases of bases can multiply."""
 _GENERATED = frozenset({"ConfigMap", "Secret"})
-"""Kinds that generators make, of which the objects are not rendered."""
+"""Kinds that generators make; their objects are not rendered."""
 
 
 class Rendering(Struct):
-    """The rendered kustomizations of a tree, with `gaps` and problems; `losses` are gaps in the objects.
+    """Rendered kustomizations of a tree, with `gaps` and problems; `losses` are gaps in the objects.
 
-    `named` are the files that they name: these are no manifests of their own. `sources` are all files that were read.
-    `releases` are the charts that they inflate, with their values.
+    `named` are the files they name, which are no manifests of their own; `sources` are all files read;
+    `releases` are the charts they inflate, with their values.
     """
 
     manifests: Manifests
@@ -85,7 +85,7 @@ class _Renderer:
     # --- loading
 
     def load(self, folder: str) -> Fields | None:
-        """The kustomization in a folder, read once; None if missing or unreadable."""
+        """Read the kustomization in a folder once; None if missing or unreadable."""
         key = self.tree.disk.real(folder)
         if key not in self.loaded:
             found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
@@ -112,7 +112,7 @@ class _Renderer:
             return None
 
     def references(self, own: Fields) -> list[str]:
-        """The folders of other kustomizations that one refers to."""
+        """List the folders of other kustomizations that one refers to."""
         paths = [os.path.join(own.folder, node.text) for node in own.resources + own.texts("components")]
         return [self.tree.disk.real(path) for path in paths if self.tree.disk.is_folder(path)]
 
@@ -136,7 +136,7 @@ class _Renderer:
         return self.bases[own.key]
 
     def apply_kustomization(self, own: Fields, resources: list[Resource], above: tuple[str, ...]) -> list[Resource]:
-        """The objects of a kustomization, or those it changes as a component."""
+        """Return the objects of a kustomization, or `resources` as changed by a component."""
         own.entered = True
         self.steps += 1
         above = (*above, own.key)
@@ -169,7 +169,7 @@ class _Renderer:
         return self.apply_replacements(own, resources)
 
     def resources(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> list[Resource]:
-        """The objects of an entry of `resources`: of a file, or of another kustomization."""
+        """Return the objects of an entry of `resources`: of a file, or of another kustomization."""
         path = os.path.join(own.folder, node.text)
         if self.tree.disk.is_folder(path):
             inner = self.kustomization(own, node, above)
@@ -183,7 +183,7 @@ class _Renderer:
         return [Resource(item, (name_of(item.root),)) for item in self.objects(own, source)]
 
     def kustomization(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> Fields | None:
-        """The kustomization that an entry names, if it can be entered."""
+        """Return the kustomization that an entry names; None if it cannot be entered."""
         path = os.path.join(own.folder, node.text)
         inner = self.load(path) if self.tree.disk.is_folder(path) else None
         if inner is None:
@@ -202,7 +202,7 @@ class _Renderer:
         return None
 
     def file(self, own: Fields, name: str) -> Source | None:
-        """A file named by a kustomization; it no longer counts as a manifest."""
+        """Return a file that a kustomization names, which then no longer counts as a manifest."""
         source = self.tree.source(os.path.join(own.folder, name)) if name and "\0" not in name else None
         if source is not None and source not in self.result.named:
             self.result.named.add(source)
@@ -210,7 +210,7 @@ class _Renderer:
         return source
 
     def charts(self, own: Fields) -> None:
-        """Note the charts of a kustomization; their templates are not rendered."""
+        """Record the charts of a kustomization; their templates are not rendered."""
         if own.key not in self.inflated:
             self.inflated.add(own.key)
             folder = display_path(own.folder)
@@ -263,7 +263,6 @@ class _Renderer:
         return [resource for resource in slots if resource is not None]
 
     def documents(self, own: Fields, patch: yaml.Target, *, whole: bool) -> list[yaml.Target]:
-        """The documents of a patch, from its file or its text."""
 
         def wanted(data: bytes) -> bool:
             return whole or may_hold(data, self.kinds)
@@ -291,7 +290,7 @@ class _Renderer:
         return result
 
     def apply_replacements(self, own: Fields, resources: list[Resource]) -> list[Resource]:
-        """The objects without the values that `replacements` give them."""
+        """Make the values that `replacements` set unknown."""
         for entry in own.maps("replacements"):
             source = self.file(own, yaml.text(entry, "path"))
             documents = (document.root for document in yaml.documents(source)) if source else iter((entry,))
@@ -325,7 +324,7 @@ class _Renderer:
 
 
 def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None:
-    """An object after a patch, which is an object itself or a list of operations; None if it is deleted.
+    """Apply a patch, an object or a list of operations; None if it deletes the object.
 
     Raises:
         PatchError: the patch does not fit.

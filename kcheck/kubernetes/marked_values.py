@@ -1,7 +1,7 @@
-"""Which values of a chart become requests and limits: those whose marks helm writes there.
+"""Chart values that become requests and limits, found by marks that helm renders there.
 
-Templates of charts are programs. Instead of reading them, kcheck has helm render the chart once more with a number of
-its own for each value that may be a request or a limit, and looks where these numbers come out.
+Templates of charts are programs. Instead of reading them, kcheck has helm render the chart once more with a unique
+number for each value that may be a request or a limit, and finds these numbers in the output.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Changes = dict[str, "_Changes | str | int"]
 
 MOST_MARKS, MOST_VALUES, MAX_DEPTH = 1_000, 20_000, 40
 _FIRST = 1201
-"""Marks begin there: a template that repeats something so often still ends."""
+"""First mark: small enough that a template that repeats something so often still ends."""
 _SIDES = ("requests", "limits")
 _UNITS = {"cpu": "m", "memory": "Mi"}
 _QUANTITY = regex(r"([0-9]+(?:\.[0-9]+)?)([numkKMGTPE]i?)?")
@@ -44,9 +44,9 @@ _Identity = tuple[str, str, str]
 
 
 class Mark(Struct, frozen=True):
-    """A value that may be a request or a limit, and the text that it gets.
+    """A value that may be a request or a limit, and the text that replaces it.
 
-    Its `holder` is the innermost map of the last file that has some of its path, and `rest` the path below that.
+    `holder` is the innermost map of the last file that has part of its path, `rest` the path below it.
     """
 
     path: Path
@@ -57,14 +57,14 @@ class Mark(Struct, frozen=True):
 
     @property
     def origin(self) -> Origin:
-        """Where it is written, or would be."""
+        """Place where it is written, or would be."""
         if self.node is not None and self.node.source is self.holder.source:
             return Origin((self.node.span,), literal=not isinstance(self.node, yaml.Computed))
         return Origin((self.holder.span,), missing=Missing(self.holder.span, self.rest))
 
 
 class Marks:
-    """Marks for the values of a chart, and where they came out; `amounts` are the requests and limits as rendered."""
+    """Marks of a chart's values, and their places in the output; `amounts` are the rendered requests and limits."""
 
     def __init__(self, values: yaml.Target | None, output: str, amounts: set[str], *, absent: bool) -> None:
         self.values = values
@@ -80,7 +80,7 @@ class Marks:
             self._look(values, (), absent=absent)
 
     def as_json(self) -> str | None:
-        """All values, with marks; None if there are none, or too many values."""
+        """Return all values, with marks, as JSON; None if there are no marks or too many values."""
         try:
             return json.dumps(_Data().of(self.values, self._changes)) if self.marks else None
         except OverflowError:
@@ -89,7 +89,7 @@ class Marks:
     # --- what is marked
 
     def _look(self, node: yaml.Mapping, path: Path, *, absent: bool) -> None:
-        """Mark what may be a request or a limit below a map of values."""
+        """Mark possible requests and limits below a map of values."""
         if len(path) > MAX_DEPTH or self._left <= 0:
             return
         entries = yaml.entries(node)
@@ -110,7 +110,7 @@ class Marks:
                     self._mark(here, below, match[2] or "", node)
 
     def _resources(self, node: yaml.Target, path: Path, *, absent: bool) -> None:
-        """Mark the amounts of a map of requests and limits; with `absent`, those too that it lacks."""
+        """Mark the amounts in a map of requests and limits; with `absent`, missing ones, too."""
         inner = isinstance(node, yaml.Mapping) and not any(side in yaml.entries(node) for side in _SIDES)
         if isinstance(node, yaml.Mapping) and inner and node.entries:
             self._look(node, path, absent=absent)  # resources of several things, or by another name
@@ -142,7 +142,7 @@ class Marks:
     # --- where the marks come out
 
     def read(self, output: str) -> None:
-        """Note where marks are in what helm printed, and which of them are elsewhere too."""
+        """Record where helm's output has marks in amounts, and which marks appear elsewhere, too."""
         uses = dict.fromkeys(self.marks, 0)
         for match in _NUMBER.finditer(output):
             if match[0] in uses:
@@ -159,7 +159,7 @@ class Marks:
         self._elsewhere = {self.marks[number].path for number, left in uses.items() if left > 0}
 
     def applied(self, item: Object) -> Object:
-        """An object whose requests and limits have their places in the values."""
+        """Set the places of an object's requests and limits to those in the values."""
         found = self.found.get(_identity(item), {})
         root = item.root
         for container in dict.fromkeys(path[:-3] for path in found):
@@ -174,16 +174,16 @@ class Marks:
 
 
 class _Data:
-    """Makes data of values; aliases of aliases can stand for more than anybody writes."""
+    """Converts values to data, up to a limit, as aliases of aliases can multiply."""
 
     def __init__(self) -> None:
         self._left = MOST_VALUES
 
     def of(self, node: yaml.Node | None, changes: _Changes | str | int, depth: int = 0) -> object:
-        """Values as data, with what is changed in them.
+        """Convert values to data, with changes applied.
 
         Raises:
-            OverflowError: they are too many.
+            OverflowError: there are too many.
         """
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
@@ -201,12 +201,12 @@ class _Data:
 
 
 def _may_hold(node: yaml.Node | None) -> bool:
-    """Whether a node is a map, or may become one."""
+    """Whether a node is a map, or null, which may become one."""
     return isinstance(node, yaml.Mapping) or (isinstance(node, yaml.Scalar) and yaml.value(node) is None)
 
 
 def _holder(node: yaml.Target, path: Path) -> tuple[yaml.Target, Path]:
-    """The innermost node on a path in the file of the outermost one, which other files do not override."""
+    """Return the innermost node on a path that is in the outermost one's file, and the path below it."""
     here = node
     for i, step in enumerate(path[:-1]):
         below = yaml.get(here, step)
@@ -223,7 +223,7 @@ def _identity(item: Object) -> _Identity:
 
 
 def _amounts(node: yaml.Node, path: Path) -> Iterator[tuple[Path, str]]:
-    """The requests and limits of CPU and memory below a node."""
+    """Yield the CPU and memory requests and limits below a node, with their paths."""
     target = yaml.resolve(node)
     if len(path) > MAX_DEPTH:
         return
@@ -238,7 +238,7 @@ def _amounts(node: yaml.Node, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _placed(node: yaml.Target, path: Path, own: dict[Path, Origin]) -> yaml.Target:
-    """A container with the places of its amounts; it lacks others at its own place."""
+    """Set the places of a container's amounts, written or missing."""
     if isinstance(node, yaml.Mapping):
         entries = tuple(
             entry._replace(value=_placed(yaml.resolve(entry.value), (*path, key), own))
@@ -264,9 +264,9 @@ def _absent(node: yaml.Mapping, path: Path, own: dict[Path, Origin]) -> Callable
 def traced(
     values: yaml.Target | None, output: str, objects: Iterable[Object], render: Callable[[str], str | None]
 ) -> list[Object]:
-    """The objects that helm printed, with the places of their requests and limits in the values.
+    """Return the objects helm printed, with the places of their requests and limits in the values.
 
-    `render` gives what helm prints with other values, in JSON, or None if it fails: it is asked twice at most.
+    `render` returns helm's output with other values, given as JSON, or None if helm fails. It is called at most twice.
     """
     objects = list(objects)
     amounts = {text for item in objects for _, text in _amounts(item.root, ())}

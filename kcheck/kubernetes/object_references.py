@@ -18,32 +18,31 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source
 
 Data = dict[str, "yaml.Scalar | Source"]
-"""The texts of a ConfigMap by key: a scalar, or a file that holds it."""
+"""Texts of a ConfigMap by key: a scalar, or a file that holds it."""
 
 
 T = TypeVar("T")
 
 
 class Named(Struct):
-    """The objects of a tree by kind and name, looked for when one is asked for."""
+    """Objects of a tree by kind and name, searched on demand."""
 
     tree: Tree
     _found: dict[tuple[str, str], list[tuple[str, yaml.Mapping]]] = {}
     _made: dict[str, list[tuple[str, Data]]] = {}
 
     def object(self, source: Source, kind: str, name: str) -> yaml.Mapping | None:
-        """The object nearest to a file; None if none or not unique."""
+        """Find the object nearest to a file; None if there is none or several."""
         return _nearest(source, self._objects(kind, name))
 
     def data(self, source: Source, name: str) -> Data | None:
-        """The texts of the ConfigMap nearest to a file; None if none or not unique."""
+        """Return the texts of the ConfigMap nearest to a file; None if there is none or several."""
         if name not in self._made:
             written = [(path, _texts(yaml.get(root, "data"))) for path, root in self._objects("ConfigMap", name)]
             self._made[name] = [*written, *self._generated(name)]
         return _nearest(source, self._made[name])
 
     def _objects(self, kind: str, name: str) -> list[tuple[str, yaml.Mapping]]:
-        """The objects of a kind and name with their folders."""
         if (kind, name) not in self._found:
             self._found[kind, name] = list(self._read(kind, name))
         return self._found[kind, name]
@@ -60,7 +59,7 @@ class Named(Struct):
                         yield os.path.dirname(source.path), item.root
 
     def _generated(self, name: str) -> Iterator[tuple[str, Data]]:
-        """ConfigMaps that kustomizations make of files and of literals."""
+        """Yield ConfigMaps that kustomizations generate from files and literals."""
         for path in self.tree.kustomizations:
             source = self.tree.source(path)
             if source is None or name.encode() not in source.data or b"configMapGenerator" not in source.data:

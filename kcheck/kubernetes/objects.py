@@ -1,4 +1,4 @@
-"""The Kubernetes objects of a tree, and the parts that could not be read."""
+"""Kubernetes objects of a tree, and parts that could not be read."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Kinds(Struct, frozen=True):
-    """The kinds of objects to read, None for all; kinds in `marks` only with a mark in the text.
+    """Kinds of objects to read, None for all; kinds in `marks` only with a mark in the text.
 
-    Objects of other kinds are looked at where their text has all of `others`, but for the kinds in `never`. Of `quiet`
-    kinds all objects are read, but what is broken is only noted where it has a mark.
+    Other kinds are read if their text has all of `others`, except kinds in `never`. Objects of `quiet` kinds are all
+    read, but broken ones are only reported if they have a mark.
     """
 
     names: frozenset[str] | None
@@ -39,19 +39,19 @@ class Kinds(Struct, frozen=True):
         return self.names is None or kind in self.names
 
     def with_kinds(self, kinds: frozenset[str] | None) -> Kinds:
-        """These kinds and more, with any text; None stands for all."""
+        """Add kinds, with any text; None stands for all."""
         if kinds is None or self.names is None:
             return Kinds(None)
         marks = {kind: own for kind, own in self.marks.items() if kind not in kinds}
         return replace(self, names=self.names | kinds, marks=marks, quiet=self.quiet - kinds)
 
     def noted(self) -> Kinds:
-        """The kinds of which what is broken is noted: those that have a name here, and are not quiet."""
+        """Return the kinds whose broken documents are reported: named ones that are not quiet."""
         silent = self.quiet - self.marks.keys()
         return replace(self, names=self.names and self.names - silent, others=(), quiet=frozenset())
 
     def includes(self, kind: str, data: bytes) -> bool:
-        """Whether a document with an object of a kind is looked at."""
+        """Whether a document with an object of a kind is read."""
         if kind not in self:
             return bool(self.others) and kind not in self.never and all(mark in data for mark in self.others)
         return kind not in self.marks or kind in self.quiet or any(mark in data for mark in self.marks[kind])
@@ -60,7 +60,7 @@ class Kinds(Struct, frozen=True):
 class Object(Struct, frozen=True):
     """A Kubernetes object as written, or as rendered by the kustomization in `scope`.
 
-    `holder` is the object that holds it whole, and makes it.
+    `holder` is the object that contains and creates it.
     """
 
     kind: str
@@ -72,24 +72,24 @@ class Object(Struct, frozen=True):
 
     @property
     def owner_path(self) -> str:
-        """Its scope: the folder of its kustomization, else its file."""
+        """Scope of the object: the folder of its kustomization, else its file."""
         return self.scope or self.span.source.path
 
     @property
     def folder(self) -> str:
-        """The folder that it belongs to."""
+        """Folder of its kustomization, else of its file."""
         return self.scope or os.path.dirname(self.span.source.path) or "."
 
 
 class Manifests(Struct):
-    """The objects of a tree. `templates` are files that need rendering first."""
+    """Objects of a tree. `templates` are files that need rendering first."""
 
     objects: list[Object]
     problems: list[Problem]
     templates: list[Source]
 
     def merged_with(self, other: Manifests) -> Manifests:
-        """The union of both."""
+        """Return the union of both."""
         return Manifests(
             self.objects + other.objects,
             list(dict.fromkeys(self.problems + other.problems)),
@@ -97,7 +97,7 @@ class Manifests(Struct):
         )
 
     def template_folders(self) -> dict[str, list[Source]]:
-        """The templates by folder, in order."""
+        """Return the templates by folder, in order."""
         return grouped(self.templates, lambda source: os.path.dirname(source.path) or ".")
 
 
@@ -126,9 +126,9 @@ def may_hold(data: bytes, kinds: Kinds) -> bool:
 
 
 def holds_only(data: bytes, kinds: Kinds, alone: frozenset[str]) -> bool:
-    """Whether a file holds objects of the kinds in `alone`, and no others that are read, without parsing.
+    """Whether a file holds objects of kinds in `alone`, and no others that are read, without parsing.
 
-    False is always right.
+    False is always a safe answer.
     """
     named = every_kind(data)
     return bool(named) and all(kind in alone or (kind and not kinds.includes(kind, data)) for kind in named)
@@ -150,7 +150,7 @@ def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
 
 
 def _documents(source: Source, wanted: Callable[[bytes], bool]) -> Iterable[yaml.Document]:
-    """The documents of a file; simple templates with placeholders for values."""
+    """Return the documents of a file; simple templates get placeholders for values."""
     found = list(yaml.documents(source, wanted))
     if not any(document.problem for document in found):
         return found
@@ -160,7 +160,7 @@ def _documents(source: Source, wanted: Callable[[bytes], bool]) -> Iterable[yaml
 
 
 def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
-    """The object of a document, or those of a List."""
+    """Yield the object of a document, or the objects of a List."""
     root = yaml.resolve(node)
     if not isinstance(root, yaml.Mapping):
         return
@@ -183,11 +183,11 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
 
 
 _HOLDERS = {"AppWrapper": ("spec", "components", "template")}
-"""Kind -> where it holds whole objects: a list, and the key of its items."""
+"""Kind -> path of a list of whole objects, and the key of its items."""
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
-    """The value of a scalar with its place; Unset if null, Unknown for a placeholder."""
+    """Return a scalar's value with its place; Unset if null, Unknown for a placeholder."""
     if isinstance(node, yaml.Computed):
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None
@@ -203,7 +203,7 @@ def value_of(node: yaml.Scalar) -> Value[DatumValue]:
 
 
 def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
-    """The value of a scalar with placeholders: known if each has a default."""
+    """Return the value of a scalar with placeholders; Unknown unless each has a default."""
     text = placeholders.with_defaults(node.text)
     missing, origin = placeholders.first(text), Origin((node.span,))
     if missing:
@@ -214,7 +214,7 @@ def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
 
 
 def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
-    """The YAML documents in a text, parts with places if unescaped."""
+    """Yield the YAML documents in a text; parts have places if unescaped."""
     if isinstance(node, yaml.Computed):
         pieces = pieces_of(node.datum)
         if not pieces and not isinstance(node.datum, Unknown):
@@ -225,7 +225,6 @@ def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
 
 
 def _header(root: yaml.Mapping) -> Span:
-    """The line that names the object: its `kind:`."""
     for entry in root.entries:
         if isinstance(entry.key, yaml.Scalar) and entry.key.text == "kind":
             return entry.key.span.source.span(entry.key.span.start, yaml.resolve(entry.value).span.end)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MAX_NODES = 200_000
-"""What a patch may touch; aliases of aliases stand for more than anybody writes."""
+"""Limit of nodes that a patch may visit, as aliases of aliases can multiply."""
 
 _KEYS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("containers", "initContainers", "ephemeralContainers", "volumes", "env"), ("name",)),
@@ -27,7 +27,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
     "ownerReferences": ("uid",),
 }
-"""Lists of built-in kinds that are merged item by item, and what tells their items apart; others are replaced."""
+"""Lists of built-in kinds that are merged item by item, with their merge keys; others are replaced."""
 
 _BUILT_IN = frozenset({"v1", "apps/v1", "batch/v1", "batch/v1beta1", "policy/v1", "autoscaling/v1", "autoscaling/v2"})
 
@@ -40,7 +40,7 @@ Visit: TypeAlias = "Callable[[str, yaml.Target], yaml.Target | None]"
 
 
 def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
-    """The map with a value at a path; missing maps get the value's place."""
+    """Set a value at a path of a map; missing maps get the value's place."""
     entries = yaml.entries(mapping)
     old = entries.get(path[0])
     if len(path) > 1:
@@ -62,12 +62,12 @@ def _with(mapping: yaml.Mapping, entries: dict[str, yaml.Pair]) -> yaml.Mapping:
 
 
 def items_of(sequence: yaml.Sequence, items: Iterable[yaml.Node]) -> yaml.Sequence:
-    """The list with other items."""
+    """Return the list with other items."""
     return yaml.Sequence(*sequence.span, sequence.anchor, tuple(items), sequence.flow)
 
 
 def rebuild(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
-    """The tree with nodes replaced by the results of `visit`."""
+    """Replace the nodes of a tree for which `visit` returns a result."""
     done: dict[tuple[str, yaml.Target], yaml.Target] = {}
 
     def walk(name: str, node: yaml.Node) -> yaml.Node:
@@ -96,7 +96,7 @@ def rebuild(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
 
 
 def replace_at(root: yaml.Mapping, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Mapping:
-    """The tree with every node at a path changed; paths have keys, numbers, `*`, `[name=value]`."""
+    """Change every node at a path of keys, numbers, `*` and `[name=value]`."""
     result = _replaced(root, steps, make) if steps else root
     return result if isinstance(result, yaml.Mapping) else root
 
@@ -128,7 +128,7 @@ def _fits(item: yaml.Node, index: int, step: str) -> bool:
 
 
 def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
-    """An object with a strategic merge patch; None if deleted. Its name stays.
+    """Apply a strategic merge patch; None if it deletes the object, whose name cannot change.
 
     Raises:
         PatchError: the patch is too large.
@@ -144,7 +144,7 @@ def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> ya
 
 
 def merged_template(template: yaml.Mapping, patch: yaml.Mapping) -> yaml.Mapping:
-    """A pod template that an operator patches: nobody can write into the patch what both lack."""
+    """Merge an operator's patch into a pod template, without making missing fields writable in the patch."""
     try:
         return _Merger(built_in=True, overlay=False).mapping(template, patch) or template
     except PatchError:
@@ -158,7 +158,6 @@ class _Merger:
         self.left = MAX_NODES
 
     def node(self, name: str, base: yaml.Target | None, patch: yaml.Target) -> yaml.Target | None:
-        """A patched node; None if deleted."""
         self.left -= 1
         if self.left < 0:
             raise PatchError(f"it has more than {MAX_NODES:,} values")
@@ -211,7 +210,7 @@ class _Merger:
         return items_of(place, [*result.values(), *rest])  # those of the patch come first
 
     def keys(self, name: str, items: list[yaml.Target]) -> tuple[str, ...]:
-        """The merge key of a list; empty if the list is replaced."""
+        """Return the merge keys of a list; empty if the list is replaced."""
         if not self.built_in or name not in _KEYS or not all(isinstance(item, yaml.Mapping) for item in items):
             return ()
         return tuple(key for key in _KEYS[name] if any(yaml.text(item, key) for item in items))
@@ -232,7 +231,7 @@ def _is_null(node: yaml.Target) -> bool:
 
 
 def apply_json_patch(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapping:
-    """An object after the operations of a JSON patch (RFC 6902).
+    """Apply the operations of a JSON patch (RFC 6902).
 
     Raises:
         PatchError: an operation does not fit the object.

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class MappingRecord:
-    """A mapping: its scalars and lists are attributes, mappings inside it are nested blocks."""
+    """A mapping: its scalars and lists are attributes, its mappings nested blocks."""
 
     def __init__(self, mapping: yaml.Mapping, place: Span | None = None) -> None:
         self.mapping = mapping
         self.span = place or mapping.span
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a key, or None if absent or null."""
+        """Return the value of a key; None if absent or null."""
         node = yaml.get(self.mapping, name)
         found = None if node is None else datum(node)
         return None if isinstance(found, Known) and found.value is None else found
 
     def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
-        """The mapping of a key, those of a list, or the pairs of a list of names and values as one."""
+        """Return the mappings of a key; a list of names and values is one record."""
         node = yaml.get(self.mapping, kind)
         if isinstance(node, yaml.Mapping):  # absent members are reported at its key
             return (MappingRecord(node, yaml.entries(self.mapping)[kind].key.span),)
@@ -44,11 +44,11 @@ class MappingRecord:
         return ()
 
     def names(self) -> Iterable[str]:
-        """Its keys."""
+        """Return the keys."""
         return yaml.entries(self.mapping)
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Where something would be written below it."""
+        """Return where a missing key would be written."""
         return Origin((self.span,), missing=Missing(self.mapping.span, path))
 
 
@@ -60,25 +60,25 @@ class PairsRecord(MappingRecord):
         self.pairs = pairs
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a name."""
+        """Return the value of a name; None if absent."""
         own = [pair for pair in self.pairs if yaml.text(pair, "name") == name]
         return MappingRecord(own[-1]).entry("value") if own else None
 
     def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:  # noqa: ARG002 - the record's signature
-        """There are none in it."""
+        """Return no blocks, as pairs have none."""
         return ()
 
     def names(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return [yaml.text(pair, "name") for pair in self.pairs]
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """An absent key is a new pair."""
+        """Return where a new pair would be written."""
         return Origin((self.span,), missing=Missing(self.span, (Item(path[-1]), "value")))
 
 
 class FlagsRecord:
-    """The flags of a container."""
+    """Flags of a container."""
 
     def __init__(self, container: yaml.Node, place: Span) -> None:
         self.span = place
@@ -86,20 +86,20 @@ class FlagsRecord:
         self.flags = {flag.name.value: flag.value for flag in flags.read(container)}
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a flag, or None if it is not set."""
+        """Return the value of a flag; None if not set."""
         value = self.flags.get(name)
         return None if value is None or isinstance(value, Unset) else value
 
     def blocks(self, kind: str) -> tuple[FlagsRecord, ...] | Unknown:  # noqa: ARG002 - the record's signature
-        """There are none in it."""
+        """Return no blocks, as flags have none."""
         return ()
 
     def names(self) -> Iterable[str]:
-        """The names of the flags."""
+        """Return the names of the flags."""
         return self.flags
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Where it would be written."""
+        """Return where a missing flag would be written."""
         items = self.arguments.items if isinstance(self.arguments, yaml.Sequence) else ()
         if self.arguments is None or not items or isinstance(items[-1], yaml.Computed):
             return Origin((self.span,))
@@ -107,7 +107,7 @@ class FlagsRecord:
 
 
 def datum(node: yaml.Node) -> Datum:
-    """The value of a node, with the places of its parts."""
+    """Convert a node to a value, with the places of its parts."""
     target = yaml.resolve(node)
     if isinstance(target, yaml.Mapping):
         parts = {key: datum(entry.value) for key, entry in yaml.entries(target).items()}

@@ -1,4 +1,4 @@
-"""Helm releases of manifests, Argo CD and Flux: the chart and its values in every form."""
+"""Helm releases of manifests, Argo CD and Flux: charts and values in every form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source, Span
 
     Find: TypeAlias = Callable[[Source, str], Source | None]
-    """The file of the repository that holds a source, by its path from the top."""
+    """Finds a file of a source's repository by its path from the top."""
 
 KINDS = frozenset({"Application", "ApplicationSet", "HelmRelease"})
 _STEP = regex(r"((?:\\.|[^.\[\\])+)|\[(\d{1,9})\]", re.DOTALL)
@@ -38,10 +38,10 @@ Overlay: TypeAlias = "dict[str | int, Overlay | yaml.Target]"
 class Release(Struct, frozen=True, eq=False, dict=True):
     """A release: its chart without repository and version, and its values.
 
-    `sets` are single values by path, which win over `trees`; of those the last that says something counts. `gap` says
-    why some values may be missing. `folder` is that of a chart in the tree; `whole` says that the chart's own values
-    are among the trees, and `parts` are the keys of the charts that it brings along. `kind` and `name` are what people
-    call it. `room` is the list that a new one of `sets` would be an item of.
+    `sets` are single values by path, which override `trees`; later trees override earlier ones. `gap` says why values
+    may be missing. `folder` is that of a chart in the tree. `whole` says that the chart's own values are among the
+    trees, and `parts` are the keys of its dependencies. `kind` and `name` are for messages. `room` is the list to
+    which a new one of `sets` would be added.
     """
 
     address: str
@@ -64,7 +64,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
         return laid_over(merged(self.trees), self.sets)
 
     def scalar(self, *path: str | int) -> Value[object]:
-        """The scalar at a path: Unset if no values set it, Unknown if some may."""
+        """Return the scalar at a path: Unset if no values set it, Unknown if some may."""
         node = self.values
         for step in path:
             if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
@@ -76,13 +76,13 @@ class Release(Struct, frozen=True, eq=False, dict=True):
         return Unknown(self.gap, place) if self.gap else Unset(place)
 
     def names(self, *path: str | int) -> dict[str, Span]:
-        """The keys below a path, with where they are written."""
+        """Return the keys below a path, with their places."""
         node = yaml.get(self.values, *path)
         found = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
         return {name: entry.key.span for name, entry in found.items()}
 
     def items(self, *path: str | int) -> tuple[list[yaml.Scalar], str]:
-        """The scalars of the list at a path, and why some may be missing."""
+        """Return the scalars of the list at a path, and why some may be missing."""
         node = yaml.get(self.values, *path)
         scalars = yaml.scalars(node)
         return scalars, next(filter(None, map(flags.unknown, (node, *scalars))), self.gap)
@@ -92,7 +92,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
 
 def merged(trees: Iterable[yaml.Node]) -> yaml.Target | None:
-    """Values as Helm merges them: maps by key, the last of anything else."""
+    """Merge values as Helm does: maps by key, the last of anything else."""
     result: yaml.Target | None = None
     done: dict[tuple[yaml.Target, yaml.Target], yaml.Target] = {}
     for tree in trees:
@@ -117,7 +117,7 @@ def _merge(
 
 
 def laid_over(tree: yaml.Target | None, sets: dict[Path, yaml.Target]) -> yaml.Target | None:
-    """A tree with single values set by path."""
+    """Set single values in a tree by path."""
     overlay: Overlay = {}
     for path, value in sets.items():
         inner = overlay
@@ -130,7 +130,6 @@ def laid_over(tree: yaml.Target | None, sets: dict[Path, yaml.Target]) -> yaml.T
 
 
 def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
-    """The list or map with overlaid parts."""
     parts = {
         step: _laid(yaml.get(tree, step), part) if isinstance(part, dict) else part for step, part in overlay.items()
     }
@@ -150,13 +149,13 @@ def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
 
 
 def path_of(name: str) -> Path:
-    r"""The steps of `a.b\.c[0]`."""
+    r"""Parse the steps of `a.b\.c[0]`."""
     steps = ((match[1], match[2]) for match in _STEP.finditer(name))
     return tuple(re.sub(r"\\(.)", r"\1", text) if text else int(number) for text, number in steps)
 
 
 def chart_name(value: Value[str]) -> Value[str]:
-    """The name of a chart without path, address or archive suffix."""
+    """Return the name of a chart without path, address or archive suffix."""
     if not isinstance(value, Known):
         return value
     name = str(value.value).rstrip("/").rpartition("/")[2]
@@ -168,7 +167,7 @@ def chart_name(value: Value[str]) -> Value[str]:
 
 
 def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Release]:
-    """The releases among some objects; `find` and `named` look up files and objects."""
+    """Yield the releases among some objects; `find` and `named` look up files and objects."""
     for item in objects:
         group = item.api_version.partition("/")[0]
         if item.kind == "HelmRelease" and group == "helm.toolkit.fluxcd.io":
@@ -182,7 +181,7 @@ def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Releas
 
 
 def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Release]:
-    """The charts of a kustomization; `find` looks up files beside it."""
+    """Yield the charts of a kustomization; `find` looks up files beside it."""
     changes = next((key for key in _CHANGES if yaml.get(root, key) is not None), "")
     home = yaml.text(root, "helmGlobals", "chartHome") or "charts"
     listed = yaml.get(root, "helmCharts")
@@ -209,7 +208,7 @@ def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Re
 
 
 _CHANGES = ("patches", "patchesStrategicMerge", "patchesJson6902", "images", "replacements", "replicas", "transformers")
-"""Fields of a kustomization that change what its charts make."""
+"""Fields of a kustomization that change what its charts produce."""
 
 
 def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> Iterator[Release]:
@@ -254,7 +253,7 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
 
 
 def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
-    """The chart and version of a release in a separate object."""
+    """Return the chart and version that a Flux release takes from another object."""
     ref = yaml.get(item.root, "spec", "chartRef")
     kind, name = (yaml.text(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
     spec = yaml.get(named.object(item.span.source, kind, name), "spec") if kind and name else None
@@ -281,13 +280,13 @@ def _release(
 
 
 def _chart_in(folder: str, item: Object, find: Find) -> str:
-    """The folder as findings print it if it holds a chart; empty if it does not."""
+    """Return the folder as findings print it; '' if it holds no chart."""
     own = find(item.span.source, f"{folder}/Chart.yaml")
     return posixpath.dirname(own.path) or "." if own else ""
 
 
 class _Values:
-    """What gives a release its values, the weakest first."""
+    """Collects the values of a release, the weakest first."""
 
     def __init__(self, find: Find, gap: str) -> None:
         self.find = find
@@ -296,7 +295,7 @@ class _Values:
         self.sets: dict[Path, yaml.Target] = {}
 
     def add(self, node: yaml.Target | None) -> None:
-        """Values as a map, or as a text that holds one."""
+        """Add values given as a map, or as a text that holds one."""
         if isinstance(node, yaml.Scalar):
             found = [root for root in embedded_documents(node) if isinstance(root, yaml.Mapping)]
             if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown) and not found:
@@ -308,7 +307,7 @@ class _Values:
             self.trees.append(node)
 
     def file(self, name: yaml.Scalar, path: str) -> None:
-        """A file of values, by its path from the top of the repository."""
+        """Add a values file by its path from the top of the repository."""
         source = None if not path or "://" in path else self.find(name.source, path)
         if source is None:
             self.gap = f"the values file {name.text} is missing"
@@ -316,7 +315,6 @@ class _Values:
             self.source(source)
 
     def source(self, source: Source) -> None:
-        """A file of values."""
         roots = [document.root for document in yaml.documents(source)]
         if not roots or not isinstance(roots[0], yaml.Mapping):
             self.gap = f"{source.path} has no values that can be read" if source.data.strip() else self.gap
@@ -324,7 +322,7 @@ class _Values:
             self.trees.append(roots[0])
 
     def parameter(self, node: yaml.Node, *, known: bool) -> None:
-        """A single value, as `--set` gives it."""
+        """Add a single value, as `--set` does."""
         name, value = yaml.get(node, "name"), yaml.get(node, "value")
         if not isinstance(name, yaml.Scalar):
             return
@@ -337,7 +335,7 @@ class _Values:
         self.sets[path_of(name.text)] = value
 
     def other(self, node: yaml.Node, named: Named) -> None:
-        """Values of a ConfigMap or Secret: the whole of them, or one by its path."""
+        """Add values of a ConfigMap or Secret: all of them, or one by its path."""
         path = yaml.get(node, "targetPath")
         label = " ".join(yaml.text(node, key) for key in ("kind", "name"))
         reason = f"the values of {label} are not read"
@@ -361,7 +359,6 @@ def _unknown(reason: str, span: Span) -> yaml.Computed:
 
 
 def _entry(node: yaml.Node | None, place: Span, name: str) -> Value[str]:
-    """A text below a node."""
     found = yaml.get(node, name)
     if not isinstance(found, yaml.Scalar):
         return Unset(Origin((place,)))

@@ -1,4 +1,4 @@
-"""Charts rendered by helm on request: its output as objects, each line with its place."""
+"""Charts rendered by helm on request: objects of its output, each line with its place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60
 _MOST = 500
-"""Characters of helm's message that are shown."""
+"""Characters shown of helm's message."""
 
 _SEPARATOR = regex(r"^---[ \t]*\n", re.MULTILINE)
 _SOURCE = regex(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
@@ -46,11 +46,11 @@ _NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
 
 
 class _HelmError(Exception):
-    """Why helm printed nothing."""
+    """helm printed nothing; the message says why."""
 
 
 def program(values: tuple[str, ...]) -> str:
-    """The path of helm, if it and the values files exist.
+    """Find helm, and check that the values files exist.
 
     Raises:
         ConfigError: one of them is missing.
@@ -62,9 +62,9 @@ def program(values: tuple[str, ...]) -> str:
 
 
 class Rendering:
-    """The objects rendered by helm, or its problems.
+    """Objects rendered by helm, or its problems.
 
-    With `traced`, helm says again from which values their requests and limits come.
+    With `traced`, helm runs again to find the values that requests and limits come from.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Rendering:
                     self.objects += objects_in(root)
 
     def _template(self, path: str) -> _Template:
-        """The template at a path in the chart; Chart.yaml if it is in an archive."""
+        """Return the template at a path of the chart; Chart.yaml if it is in an archive."""
         if path not in self._templates:
             full = os.path.join(self.chart.folder, path)
             found = self.tree.source(full) if contains_path(self.chart.folder, full) else None
@@ -114,7 +114,7 @@ class Rendering:
 
 @contextmanager
 def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
-    """The paths for helm: copies if the tree differs from the disk."""
+    """Yield paths for helm: copies if the tree differs from the disk."""
     if not any(contains_path(path, changed) for path in paths for changed in tree.disk.overlay):
         yield list(paths)
         return
@@ -134,7 +134,7 @@ def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
 
 
 def _refuse_links(tree: Tree, chart: Chart) -> None:
-    """Refuse a chart that would have helm read what kcheck may not.
+    """Refuse a chart with which helm would read files that kcheck may not.
 
     Raises:
         _HelmError: a link in it leads out of the repository.
@@ -145,7 +145,7 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
 
 
 def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
-    """What helm prints.
+    """Run helm and return its output.
 
     Raises:
         _HelmError: it fails, or would.
@@ -174,7 +174,7 @@ def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
 
 
 def _output_with(helm: str, chart: Chart, folder: str, files: list[str], values: str) -> str | None:
-    """What helm prints with some values more; None if it fails."""
+    """Run helm with additional values; None if it fails."""
     with TemporaryDirectory(prefix="kcheck-") as top:
         path = os.path.join(top, "values.json")
         with open(path, "w", encoding="utf-8") as new:
@@ -186,7 +186,7 @@ def _output_with(helm: str, chart: Chart, folder: str, files: list[str], values:
 
 
 class _Template:
-    """A template, and which of its lines may have made a line of the output."""
+    """A template, and which of its lines may have produced a line of the output."""
 
     def __init__(self, source: Source, values: yaml.Target | None, *, whole: bool) -> None:
         self.source = source
@@ -213,7 +213,7 @@ class _Template:
                 self.plain.setdefault(text, []).append(span)
 
     def pieces(self, part: str) -> Iterator[Piece]:
-        """The lines of a part of the output, each with its place."""
+        """Yield the lines of a part of the output, each with its place."""
         for line in part.splitlines(keepends=True):
             text = line.strip()
             same = self.plain.get(text, [])
@@ -228,7 +228,7 @@ class _Template:
                 yield from certain[0].pieces(line)
 
     def _filled(self, match: re.Match[str], span: Span, path: str) -> _Filled:
-        """A templated line, with its chart value if it has only one."""
+        """Return a templated line, with its chart value if it has only one."""
         node = yaml.get(self.values, *path.split(".")) if path else None
         value = match[1].strip("\"'") if path else ""
         given = isinstance(node, yaml.Scalar) and node.text == value and value
@@ -236,20 +236,20 @@ class _Template:
 
 
 def _pattern(parts: list[str]) -> str:
-    """What a line with actions between some parts looks like; the first place of each part is the right one."""
+    """Return the pattern of a line with actions between its parts; each part matches at its first place."""
     first, *between, last = map(re.escape, parts)
     return f"{first}{''.join(f'(?>.*?{part})' for part in between)}(.*){last}"
 
 
 class _Filled(NamedTuple):
-    """A line that was filled in at `span`, and where its value is written."""
+    """A line filled in at `span`, and the place of its value."""
 
     match: re.Match[str]
     span: Span
     value: Span | None
 
     def pieces(self, line: str) -> Iterator[Piece]:
-        """The line, its value with a place of its own."""
+        """Yield the line, with the value at its own place."""
         if self.value is None:
             yield _piece(line, self.span)
             return
@@ -264,18 +264,18 @@ class _Filled(NamedTuple):
 
 
 def _piece(text: str, span: Span) -> Piece:
-    """A part of the output, which is not literal in any file."""
+    """Build a part of the output, which is not literal in any file."""
     return Piece(text, span, Known(text, Origin((span,))))
 
 
 def _head(text: str) -> str:
-    """The prefix of a line, up to its value."""
+    """Return the start of a line, up to its value."""
     found = _HEAD.match(text.removeprefix("- "))
     return found[0] if found else ""
 
 
 def _missing(chart: Chart) -> Iterator[str]:
-    """The dependencies that helm would not find."""
+    """Yield the dependencies that helm would not find."""
     folder = os.path.join(chart.folder, "charts")
     names = {name for name, _ in system.entries(folder)} if os.path.isdir(folder) else set()
     for dependency in chart.dependencies:

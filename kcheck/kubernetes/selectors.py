@@ -1,4 +1,4 @@
-"""Targets of a patch in a kustomization."""
+"""Selectors of a kustomization's patches."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ class Name(NamedTuple):
 
     @property
     def effective(self) -> Name:
-        """The name with the namespace that none stands for."""
+        """Name with an empty namespace replaced by `default`."""
         return self._replace(namespace=self.namespace or "default")
 
 
 class Resource(NamedTuple):
-    """An object being rendered; `names` are its names, the present one last."""
+    """An object being rendered; the last of `names` is its present one."""
 
     item: Object
     names: tuple[Name, ...]
 
     @property
     def identity(self) -> tuple[str, str, Name]:
-        """What no two objects of a kustomization share."""
+        """Identity within a kustomization: kind, API group and name."""
         return self.item.kind, self.item.api_version.rpartition("/")[0], self.names[-1].effective
 
     def changed(self, root: yaml.Mapping) -> Resource:
-        """The same object with another content."""
+        """Return the object with other content."""
         return self._replace(item=replace(self.item, root=root))
 
     def renamed(self, root: yaml.Mapping) -> Resource:
-        """The same object under another name; the old ones still find it."""
+        """Return the object under another name; selectors still find it by the old ones."""
         return Resource(replace(self.item, root=root), (*self.names, name_of(root)))
 
 
 def name_of(root: yaml.Node) -> Name:
-    """The name of an object."""
+    """Return the name of an object."""
     return Name(yaml.text(root, "metadata", "name"), yaml.text(root, "metadata", "namespace"))
 
 
 class SelectorError(Exception):
-    """A selector that kcheck does not read."""
+    """A selector that is invalid or that kcheck does not read."""
 
 
 def selected(resources: Iterable[Resource | None], target: yaml.Mapping) -> list[int]:
-    """The indexes of the objects that a target selects.
+    """Return the indexes of the objects that a target selects.
 
     Raises:
-        SelectorError: it is none, or one that kcheck does not read.
+        SelectorError: it is invalid, or kcheck does not read it.
     """
     kind, name, space = (_pattern(yaml.text(target, field)) for field in ("kind", "name", "namespace"))
     group, version = _pattern(yaml.text(target, "group")), _pattern(yaml.text(target, "version"))
@@ -84,7 +84,7 @@ def selected(resources: Iterable[Resource | None], target: yaml.Mapping) -> list
 
 
 def may_select(target: yaml.Mapping, kinds: Kinds) -> bool:
-    """Whether a target can select an object of some kinds, as far as its kind tells."""
+    """Whether a target can select an object of some kinds, judging by its kind."""
     kind = yaml.text(target, "kind")
     return not kind.isalnum() or kind in kinds
 
@@ -119,7 +119,7 @@ _TERM = regex(
 
 @cache
 def _terms(selector: str) -> tuple[_Term, ...]:
-    """The terms of a selector such as `app=web,tier in (a, b),!old`."""
+    """Parse a selector such as `app=web,tier in (a, b),!old`."""
     result = []
     for part in re.split(r",(?![^(]*\))", selector) if selector.strip() else ():
         match = _TERM.fullmatch(part.strip())

@@ -27,14 +27,14 @@ _VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 
 class Substitution(Struct, frozen=True):
-    """The substitutions of a Kustomization for the manifests below a real path."""
+    """Substitutions of a Kustomization for the manifests below a real path."""
 
     folder: str
     values: dict[str, yaml.Scalar]
 
 
 def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) -> list[Substitution]:
-    """The substitutions in some objects; `top` is the folder of a source's repository."""
+    """List the substitutions in some objects; `top` is the folder of a source's repository."""
     result = []
     for item in objects:
         post = yaml.get(item.root, "spec", "postBuild")
@@ -62,7 +62,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) 
 def of(
     objects: Iterable[Object], top: Callable[[Source], str], named: Named
 ) -> Callable[[Iterable[Object]], Iterator[Object]]:
-    """What gives objects the values of the nearest Kustomization among some, or the common values of several."""
+    """Return a function that applies the nearest Kustomization's values, or the common ones of several."""
     found = read(objects, top, named)
     by_folder: dict[str, _Filler | None] = {}
 
@@ -94,7 +94,7 @@ class _Filler:
         self.defaults = defaults
 
     def filled(self, _name: str, node: yaml.Target) -> yaml.Target | None:
-        """A text with the values of its variables; None for all else, and for a text without any."""
+        """Substitute the variables in a text; None for other nodes and texts without any."""
         if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
             return None
         return self._scalar(node)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
 _PLACEHOLDER = regex(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")
 _WHOLE = regex(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
-"""The path of an ApplicationSet that is each of the folders that its generator finds."""
+"""Path of an ApplicationSet that stands for each folder its generator finds."""
 
 
 class Sync(NamedTuple):
@@ -30,7 +30,7 @@ class Sync(NamedTuple):
 
 
 def read(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
-    """Objects that restore deleted ones; `top` is the folder of a source's repository."""
+    """Yield the objects that restore deleted ones; `top` is the folder of a source's repository."""
     for item in objects:
         for path in _paths(item):
             name = f"{item.kind} {yaml.text(item.root, 'metadata', 'name') or '?'}"
@@ -40,7 +40,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sy
 
 
 def _paths(item: Object) -> Iterator[str]:
-    """The applied folders, from the top of the repository; patterns for generators."""
+    """Yield the applied folders, from the top of the repository; patterns for generators."""
     group = item.api_version.partition("/")[0]
     if item.kind == "Kustomization" and group == "kustomize.toolkit.fluxcd.io":
         yield yaml.text(item.root, "spec", "path") or "."
@@ -61,7 +61,7 @@ def _paths(item: Object) -> Iterator[str]:
 
 
 def _generated(item: Object) -> Iterator[str]:
-    """The folders of the generators of an ApplicationSet."""
+    """Yield the folders of an ApplicationSet's generators."""
     for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
         found = yaml.get(node, "directories") if isinstance(node, yaml.Mapping) else None
         for one in found.items if isinstance(found, yaml.Sequence) else ():

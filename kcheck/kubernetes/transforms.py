@@ -22,12 +22,12 @@ CLUSTER_WIDE = frozenset({
     "TokenReview", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
     "ValidatingWebhookConfiguration", "VolumeAttachment",
 })  # fmt: skip
-"""Built-in kinds without a namespace; Kustomize takes any kind that it does not know for one with a namespace."""
+"""Built-in kinds without a namespace; Kustomize assumes that unknown kinds have one."""
 
 _NEVER_RENAMED = frozenset({"CustomResourceDefinition", "APIService", "Namespace"})
 _SCALED = frozenset({"Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"})
 _REFERENCES = {"PriorityClass": "priorityClassName"}
-"""Kind -> the field by which pods refer to it. Rules look at no other name that Kustomize follows."""
+"""Kind -> field of pods that refers to it; rules use no other name that Kustomize updates."""
 
 _SPEC = ("spec", "template")
 _TEMPLATES = {
@@ -50,7 +50,7 @@ _SELECTORS = {
 
 
 def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
-    """The objects after the fields of a kustomization that change all of them, in Kustomize's order."""
+    """Apply a kustomization's fields that change all objects, in Kustomize's order."""
     resources = _in_namespace(resources, yaml.get(root, "namespace"))
     resources = _with_affixes(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
     for labels, templates, selectors in _labels(root):
@@ -96,7 +96,7 @@ def _with_affixes(resources: list[Resource], prefix: yaml.Target | None, suffix:
 
 
 def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
-    """The object with new names in its references."""
+    """Update the names in an object's references."""
 
     def visit(name: str, node: yaml.Target) -> yaml.Target | None:
         return renamed.get((name, node.text)) if isinstance(node, yaml.Scalar) else None
@@ -105,7 +105,7 @@ def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml
 
 
 def composed_text(value: str, *spans: Span) -> yaml.Computed:
-    """A text joined from several places, the most relevant one first."""
+    """Build a text joined from several places, the most relevant one first."""
     return yaml.Computed(*spans[0], None, value, "double", None, Known(value, Origin(tuple(dict.fromkeys(spans)))))
 
 
@@ -113,7 +113,7 @@ def composed_text(value: str, *spans: Span) -> yaml.Computed:
 
 
 def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
-    """The labels of all objects, and whether pod templates and selectors get them too."""
+    """Return the labels of all objects, and whether pod templates and selectors get them, too."""
     result = []
     common, listed = yaml.get(root, "commonLabels"), yaml.get(root, "labels")
     for entry in listed.items if isinstance(listed, yaml.Sequence) else ():
@@ -147,7 +147,7 @@ def _with_annotations(resource: Resource, annotations: yaml.Mapping) -> yaml.Map
 
 
 def _metadata_paths(kind: str, name: str) -> list[tuple[str, ...]]:
-    """Where an object and the templates inside it have their labels or annotations."""
+    """Return the paths of labels or annotations in an object and its templates."""
     template = _TEMPLATES.get(kind)
     holders = [(), *([template] if template else []), *([template[:2]] if template and len(template) > 2 else [])]
     return [(*holder, "metadata", name) for holder in holders]
@@ -167,7 +167,7 @@ _CONTAINERS = frozenset({"containers", "initContainers"})
 
 
 def with_images(resources: list[Resource], images: list[yaml.Mapping]) -> list[Resource]:
-    """The objects with the images that a kustomization gives their containers."""
+    """Set the container images that a kustomization chooses."""
     by_name = {yaml.text(image, "name"): image for image in images}
     if not by_name:
         return resources
@@ -213,7 +213,7 @@ def _with_image(container: yaml.Target, by_name: dict[str, yaml.Mapping]) -> yam
 
 
 def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> list[Resource]:
-    """The objects with the number of pods that a kustomization gives them."""
+    """Set the replicas that a kustomization chooses."""
     counts = {yaml.text(entry, "name"): yaml.get(entry, "count") for entry in replicas}
     result = []
     for resource in resources:
@@ -228,7 +228,7 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
 
 
 def not_known(why: str, node: yaml.Target) -> yaml.Computed:
-    """A value that something gives which kcheck does not render."""
+    """Build an unknown value, set by something kcheck does not render."""
     return yaml.Computed(*node.span, None, "", "double", None, Unknown(why, Origin((node.span,))))
 
 
@@ -239,13 +239,13 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Variables:
-    """The names in `$(...)` below nodes. Most nodes are in the objects of many roots, and looked at once."""
+    """Names in `$(...)` below nodes, cached because most nodes belong to the objects of many roots."""
 
     def __init__(self) -> None:
         self._found: dict[yaml.Target, frozenset[str]] = {}
 
     def below(self, node: yaml.Node) -> frozenset[str]:
-        """The names below a node."""
+        """Return the names below a node."""
         target = yaml.resolve(node)
         if isinstance(target, yaml.Scalar):
             return frozenset(_VARIABLE.findall(target.text)) if "$(" in target.text else _NONE
@@ -258,7 +258,7 @@ class Variables:
 def with_variables(
     resources: list[Resource], names: frozenset[str], variables: Variables
 ) -> tuple[list[Resource], set[str]]:
-    """The objects without texts from `vars` of a kustomization, and the used ones."""
+    """Make texts that contain `vars` of a kustomization unknown, and return the used names."""
     used: set[str] = set()
     if not names:
         return resources, used

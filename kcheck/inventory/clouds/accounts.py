@@ -1,4 +1,4 @@
-"""The account and the region of a cluster, as its resource and its provider say them."""
+"""Account and region of a cluster, from its resource and its provider."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Place(TypedDict, total=False):
-    """The fields of a cluster that say where it is."""
+    """Location fields of a cluster."""
 
     account: Value[str]
     region: Value[str]
@@ -27,7 +27,7 @@ class Place(TypedDict, total=False):
 
 
 def provider(reader: Reader, instance: Instance) -> Fields | None:
-    """The settings of the provider of a resource; None without a provider block."""
+    """Return the fields of a resource's provider; None without a provider block."""
     record = providers.provider_block(instance, reader.root)
     if record is None:
         return None
@@ -36,7 +36,7 @@ def provider(reader: Reader, instance: Instance) -> Fields | None:
 
 
 def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
-    """The first value that is set to more than an empty text; without one it is unknown why."""
+    """Return the first value that is Unknown or not empty, else Unknown with `why`."""
     for value in values:
         if isinstance(value, Unknown) or (isinstance(value, Known) and value.value):
             return value
@@ -44,14 +44,14 @@ def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
 
 
 def proper(value: Value[str], pattern: re.Pattern[str], samples: tuple[str, ...] = ()) -> Value[str]:
-    """The value, if the cloud can have such: examples have placeholders or `samples` in its place."""
+    """Return the value; Unknown if it is a placeholder: one of `samples`, or not of the pattern."""
     if isinstance(value, Known) and (value.value in samples or not pattern.fullmatch(value.value)):
         return Unknown(f"`{value.value}` is a placeholder", value.origin)
     return value
 
 
 def of_role(role: Value[str], pattern: re.Pattern[str]) -> Value[str]:
-    """The account in the name of a role, of which other parts may be unknown; the first group of the pattern."""
+    """Return the account in a role's name, the first group of the pattern; other parts may be unknown."""
     found = pattern.match(text_of(role) or "")
     if found is not None:
         return Known(found[1], role.origin or Origin(()))

@@ -1,4 +1,4 @@
-"""From where the API server of a managed cluster can be reached."""
+"""Addresses that can reach the API server of a managed cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVERYONE = "0.0.0.0/0"
 
 
 def ranges(public: Value[bool], allowed: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    """The ranges from which a public address can be reached: none without one, unset where the code says neither."""
+    """Return the ranges that reach the API server: none for a private one, Unset if the code does not say."""
     if isinstance(public, Unknown):
         return public
     if known(public) is False:
@@ -25,12 +25,11 @@ def ranges(public: Value[bool], allowed: Value[tuple[str, ...]]) -> Value[tuple[
 
 
 def of_fields(fields: Fields) -> Value[tuple[str, ...]]:
-    """The ranges by the fields `api_public`, or its opposite `api_private`, and `api_ranges` of a cluster."""
+    """Read the ranges from the fields `api_public` (or its opposite `api_private`) and `api_ranges`."""
     if fields.has("api_private"):
         return ranges(mapped(fields.flag("api_private"), lambda inside: not inside), fields.texts("api_ranges"))
     return ranges(fields.flag("api_public"), fields.texts("api_ranges"))
 
 
 def _range(text: str) -> str:
-    """A range; one address is written without a prefix, too."""
     return text if "/" in text else f"{text}/32"

@@ -1,4 +1,4 @@
-"""Clusters and pools of Cluster API: of a managed cloud, else self-managed."""
+"""Clusters and pools of Cluster API, of a managed cloud or self-managed."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _OWN = selfmanaged.CLOUD
 _GROUP = "cluster.x-k8s.io/"
 _KUBEADM = "KubeadmControlPlane"
 _BARE_METAL = "Metal3"
-"""How kinds of machines begin that have no types: https://github.com/metal3-io/cluster-api-provider-metal3"""
+"""Prefix of machine kinds without types: https://github.com/metal3-io/cluster-api-provider-metal3"""
 _POOLS = ("MachineDeployment", "MachinePool")
 _BOUNDS = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
-"""The annotations by which the Cluster Autoscaler knows how far it may go."""
+"""Annotations with the Cluster Autoscaler's bounds of a pool."""
 
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
-    """Add the clusters of Cluster API's objects."""
+    """Add the clusters of Cluster API objects."""
     every = list(objects)
     own = [item for item in every if _GROUP in item.api_version]
     found = _Objects(own, every)
@@ -62,7 +62,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 
 
 class _Objects:
-    """Objects by kind and name; among equals the one in the same file, or the only one."""
+    """Objects by kind and name; duplicates resolve to the one in the same file or folder, or the only one."""
 
     def __init__(self, objects: list[Object], every: list[Object]) -> None:
         self.every = every
@@ -74,19 +74,18 @@ class _Objects:
                 self.pools.setdefault(yaml.text(item.root, "spec", "clusterName"), []).append(item)
 
     def find(self, kind: str, name: str, near: Object) -> Object | None:
-        """The object of a kind and name that one refers to."""
         alike = self.by_name.get((kind, name), [])
         beside = [item for item in alike if item.owner_path == near.owner_path]
         beside = beside or [item for item in alike if item.folder == near.folder] or alike
         return beside[0] if len(beside) == 1 else None
 
     def referred(self, near: Object, *path: str) -> tuple[str, Object | None]:
-        """The kind and the object of a reference, if it is in the tree."""
+        """Return the kind of a reference, and its object if it is in the tree."""
         kind, name = yaml.text(near.root, *path, "kind"), yaml.text(near.root, *path, "name")
         return kind, self.find(kind, name, near) if kind else None
 
     def pools_of(self, cluster: Object) -> list[Object]:
-        """The machine pools of a cluster: in its file, else its folder, else all that name it."""
+        """List a cluster's machine pools: in its file, else its folder, else all that name it."""
         alike = self.pools.get(yaml.text(cluster.root, "metadata", "name"), [])
         beside = [item for item in alike if item.owner_path == cluster.owner_path]
         return beside or [item for item in alike if item.folder == cluster.folder] or alike
@@ -113,7 +112,6 @@ class _Cluster:
         self.identity = unique_identity(f"{self.cloud}/{item.owner_path}:{self.address}", inventory)
 
     def add(self) -> None:
-        """Enter the cluster, its range of pods, and its pools."""
         services = selfmanaged.ipv4(_joined(self.fields.texts("services")))
         cluster = Cluster(
             self.identity, self.place, self.cloud, self.address, self.item.folder, gap="",
@@ -126,7 +124,7 @@ class _Cluster:
         self.inventory.pools += [replace(pool, addresses=addresses) for pool in pools]
 
     def _managed(self, cluster: Cluster) -> Cluster:
-        """The cluster with what its control plane says, which the cloud runs."""
+        """Complete a cluster from the control plane that the cloud runs."""
         if self.control is None:
             why = f"its {self.kind} is not in this code"
             return replace(cluster, version=Unknown(why, self.origin), location=Unknown(why, self.origin))
@@ -141,7 +139,7 @@ class _Cluster:
         )  # fmt: skip
 
     def _own(self, cluster: Cluster) -> Cluster:
-        """The cluster with its control plane settings from kubeadm's configuration."""
+        """Complete a cluster from kubeadm's control plane configuration."""
         if self.control is None or self.kind != _KUBEADM:
             return cluster
         fields, listed = _fields(self.control), not self.control.api_version.endswith("/v1beta1")
@@ -170,7 +168,7 @@ class _Cluster:
     # --- addresses
 
     def _addresses(self, cluster: Cluster) -> Addresses:
-        """The addresses of nodes and pods; Cluster API creates the networks."""
+        """Return the addresses of nodes and pods; Cluster API creates the networks."""
         subnets = Unknown("Cluster API creates the subnets", self.origin)
         cidr = _joined(self.fields.texts("pods"))
         if self.cloud != _OWN:
@@ -197,7 +195,6 @@ class _Cluster:
     # --- pools
 
     def _control_nodes(self, cluster: Cluster) -> Iterator[NodePool]:
-        """The machines of a separate control plane."""
         if self.cloud != _OWN:
             return
         if self.kind == _KUBEADM and self.control is not None:
@@ -217,7 +214,6 @@ class _Cluster:
         yield replace(pool, mode=Known(CONTROL_PLANE, self.origin))
 
     def _machines(self, cluster: Cluster) -> Iterator[NodePool]:
-        """The pools of machines that name the cluster."""
         for item in self.objects.pools_of(self.item):
             fields = _fields(item, "Machines")
             kind, machines = self.objects.referred(item, "spec", "template", "spec", "infrastructureRef")
@@ -231,7 +227,7 @@ class _Cluster:
                 yield self._with_machines(pool, kind, machines)
 
     def _of_bare_metal(self, pool: NodePool, item: Object) -> NodePool:
-        """A pool of machines of one's own, which are paid for whether they run or not, as they register."""
+        """Complete a pool of bare-metal machines, which cost the same whether they run or not."""
         config, origin = self._config(item), Origin((pool.place,))
         registration = yaml.get(config, "joinConfiguration", "nodeRegistration")
         return replace(
@@ -243,20 +239,20 @@ class _Cluster:
         )
 
     def _config(self, item: Object) -> yaml.Node | None:
-        """What machines of a pool, or of the control plane, are configured with."""
+        """Find the kubeadm configuration of a pool's machines, or of the control plane."""
         if item.kind == _KUBEADM:
             return yaml.get(item.root, "spec", "kubeadmConfigSpec")
         _, template = self.objects.referred(item, "spec", "template", "spec", "bootstrap", "configRef")
         return yaml.get(template.root, "spec", "template", "spec") if template is not None else None
 
     def _serial_pulls(self, control: Object) -> Value[bool]:
-        """Whether kubelets pull images serially, by the first patch of theirs that is in the code."""
+        """Whether kubelets pull images serially, by the first kubelet patch in the code."""
         configs = map(self._config, (*self.objects.pools_of(self.item), control))
         found = next((one for config in configs if (one := nodes.serial_pulls(config)) is not None), None)
         return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)
 
     def _with_machines(self, pool: NodePool, kind: str, item: Object | None) -> NodePool:
-        """A pool with what its machine template, or its group in the cloud, says."""
+        """Complete a pool from its machine template, or from its group in the cloud."""
         cloud = next((one.name for one in registry.every() if one.provider and kind.startswith(one.provider)), "")
         table = profiles.table(cloud).get(kind) if cloud else None
         if item is None or table is None:
@@ -287,7 +283,7 @@ class _Cluster:
         )
 
     def _topology(self, cluster: Cluster) -> Iterator[NodePool]:
-        """The pools that a cluster of a class lists itself."""
+        """Yield the pools that a cluster with a ClusterClass lists itself."""
         for kind in ("machineDeployments", "machinePools"):
             listed = yaml.get(self.item.root, "spec", "topology", "workers", kind)
             for node in map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ():
@@ -300,14 +296,13 @@ class _Cluster:
 
 
 def _joined(cidrs: Value[tuple[str, ...]]) -> Value[str]:
-    """The ranges of a list as one text."""
     if isinstance(cidrs, Known) and not cidrs.value:
         return Unset(cidrs.origin)
     return mapped(cidrs, ",".join)
 
 
 def _size(fields: Fields) -> Size:
-    """The size of a pool: the bounds of its annotations, else its replicas."""
+    """Return the size of a pool: the bounds in its annotations, else its replicas."""
     origin = Origin((fields.record.span,))
     low, high = (_bound(fields.record, bound) for bound in ("min", "max"))
     if high is None:
@@ -316,7 +311,7 @@ def _size(fields: Fields) -> Size:
 
 
 def _bound(record: Record, bound: str) -> Value[int] | None:
-    """A number in the annotations of a pool."""
+    """Return a bound in a pool's annotations; None if not written."""
     for step in ("metadata", "annotations"):
         inner = record.blocks(step)
         if isinstance(inner, Unknown):

@@ -1,4 +1,4 @@
-"""The container runtime of nodes: mirrors of Docker Hub, and image streaming."""
+"""Container runtime of nodes: mirrors of Docker Hub, and image streaming."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def streaming(fields: Fields, of_cluster: Fields | None) -> Value[bool]:
 
 
 def registry_hosts(record: Record) -> Value[bool]:
-    """Whether containerd on the nodes of a GKE pool asks a mirror before Docker Hub."""
+    """Whether containerd on a GKE pool's nodes asks a mirror before Docker Hub."""
     servers = [one.entry("server") for one in _below(record, "node_config", "containerd_config", "registry_hosts")]
     return _any(record, servers)
 
 
 def registry_mirrors(record: Record) -> Value[bool]:
-    """Whether containerd on an ACK pool has mirrors, which are used before Docker Hub."""
+    """Whether containerd on an ACK pool has mirrors, which it asks before Docker Hub."""
     found = [one.entry("registry_mirrors") for one in _below(record, "containerd_config")]
     unknown = next((one for one in found if isinstance(one, Unknown)), None)
     return unknown or Known(any(bool(one.value) for one in found if isinstance(one, Known)), Origin((record.span,)))
@@ -44,7 +44,6 @@ def _any(record: Record, servers: list[Datum | None]) -> Value[bool]:
 
 
 def _below(record: Record, *path: str) -> Iterator[Record]:
-    """The nested blocks at a path."""
     if not path:
         yield record
         return

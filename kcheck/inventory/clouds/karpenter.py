@@ -1,4 +1,4 @@
-"""Karpenter's NodePools as node pools of their EKS or AKS cluster."""
+"""Karpenter NodePools as node pools of their EKS or AKS cluster."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _pool(
 def _alike(
     types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool
 ) -> tuple[Value[int], Value[int]]:
-    """GPUs and vCPUs of a node: the minimum of listed types, or the common number of fitting ones."""
+    """Return GPUs and vCPUs of a node: the minimum of listed types, or the common number of matching ones."""
     gpus = karpenter_machines.gpus(types, cloud)
     vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
     found: list[Value[int]] = []
@@ -139,7 +139,7 @@ def _alike(
 
 
 def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
-    """Whether nodes have GPUs; unknown where only some of the machines that fit do."""
+    """Whether nodes have GPUs; Unknown if only some of the matching machines do."""
     found = {bool(count) for count in karpenter_machines.gpus(types, cloud)}
     if isinstance(gpus, Unknown) and len(found) == 1:
         return Known(found.pop(), gpus.origin or Origin(()))
@@ -147,7 +147,7 @@ def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bo
 
 
 def _system(node_class: yaml.Mapping | None) -> System:
-    """The image that a node boots; nothing is known of a custom image."""
+    """Return the image a node boots; Unknown for a custom image."""
     if node_class is None or yaml.text(node_class, "kind") != "EC2NodeClass":
         return System(local_disks=_local_disks(node_class))
     fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
@@ -162,7 +162,6 @@ def _system(node_class: yaml.Mapping | None) -> System:
 
 
 def _kubelet(node_class: yaml.Mapping | None, system: System) -> Kubelet:
-    """What the kubelets of its nodes are configured to reserve."""
     if node_class is None or yaml.text(node_class, "kind") != "EC2NodeClass":
         return kubelet.unknown("its node class is not known")
     fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
@@ -171,13 +170,13 @@ def _kubelet(node_class: yaml.Mapping | None, system: System) -> Kubelet:
 
 
 def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
-    """Whether the local disks of a node are joined; unset where nothing is written."""
+    """Whether a node's local disks are joined; Unset if not written."""
     policy = yaml.get(node_class, "spec", "instanceStorePolicy") if node_class is not None else None
     return Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else NOTHING
 
 
 def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
-    """EFA interfaces of every node; unset if the first pod decides."""
+    """Return the EFA interfaces of every node; Unset if the first pod decides."""
     found = yaml.get(node_class, "spec", "networkInterfaces") if node_class is not None else None
     if not isinstance(found, yaml.Sequence):
         return NOTHING
@@ -186,7 +185,7 @@ def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
 
 
 def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str]]:
-    """The labels of the nodes: as written, and those fixed by requirements."""
+    """Return the nodes' labels: as written, and those fixed by requirements."""
     found = {}
     for key, (operator, values) in required(tree).items():
         if key.partition("/")[0].endswith(_WELL_KNOWN):
@@ -203,7 +202,6 @@ def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str
 
 
 def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
-    """The taints of the nodes."""
     found = yaml.get(tree, "spec", "template", "spec", "taints")
     if not isinstance(found, yaml.Sequence):
         return absent(tree, "spec", "template", "spec", "taints")
@@ -212,7 +210,7 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
 
 
 def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inventory) -> NodePool:
-    """An AKS pool, in the default pool's network unless its class says otherwise."""
+    """Move an AKS pool to the default pool's network, unless its node class names another."""
     near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
     default = next((one for one in near if equals(one.mode, "System")), None)
     own = yaml.get(node_class, "spec", "vnetSubnetID") if node_class is not None else None
@@ -235,7 +233,7 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
 
 
 def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> tuple[Value[int], int]:
-    """The most nodes that the limits on GPUs, CPU and nodes allow, and how much a node takes of the tightest."""
+    """Return how many nodes the GPU, CPU and node limits allow, and what a node takes of the tightest limit."""
     found: list[tuple[int, Span, int]] = []
     for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
         limit = yaml.get(tree, "spec", "limits", resource)
@@ -256,7 +254,7 @@ def _subnets(
     inventory: Inventory,
     place: Origin,
 ) -> Value[tuple[Subnet, ...]]:
-    """The subnets in a pool's zones that match any selector term of its node class."""
+    """Return the subnets in a pool's zones that match any selector term of its node class."""
     if node_class is None:
         return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
     terms = yaml.get(node_class, "spec", "subnetSelectorTerms")
@@ -274,13 +272,13 @@ def _subnets(
 
 
 def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
-    """Whether a subnet may be in the zones of a pool."""
+    """Whether a subnet may be in a pool's zones; an unknown zone may."""
     zone = known(subnet.zone)
     return operator != "In" or zone is None or zone in zones or not all(zones)
 
 
 def _tag(node: yaml.Node) -> str:
-    """The value of a tag as a pattern; a part that is unknown fits itself only."""
+    """Return a tag's value as a pattern; an unknown part matches only itself."""
     target = yaml.resolve(node)
     datum = target.datum if isinstance(target, yaml.Computed) else None
     text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 MOST = 30
-"""More types than anybody means by a requirement: then Karpenter chooses."""
+"""Types that a requirement may select; with more, Karpenter chooses."""
 
 _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com", "node.kubernetes.io", "kubernetes.io")
 _AZURE = ("karpenter.azure.com", "node.kubernetes.io", "kubernetes.io")
 _EC2 = regex(r"([a-z]+)(?:-\d+tb)?(\d{1,9})([a-z]*)(?:-[a-z0-9]+)?\.(.+)")
-"""Category, generation, features and size of an EC2 type, as Karpenter reads its name."""
+"""Category, generation, features and size of an EC2 type, as Karpenter parses its name."""
 _SKU = regex(r"Standard_([A-Z])[A-Z]*(\d{1,9}).*?(?:_v(\d+))?")
 """Family, vCPUs and version of an Azure size."""
 _ACCELERATORS = ("inf", "trn", "dl")
@@ -35,7 +35,7 @@ class Requirement(NamedTuple):
 
 
 def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
-    """The known machine types that fit all requirements; empty if unrestricted or others fit."""
+    """List the known machine types that meet all requirements; empty if unrestricted or unknown ones may, too."""
     domains, facts_of, names = (_AZURE, _of_azure, _azure()) if cloud == "aks" else (_AWS, _of_ec2, _ec2())
     near = (one for one in requirements if one.key.partition("/")[0] in domains)
     asked = [one._replace(key=one.key.rpartition("/")[2]) for one in near]
@@ -50,17 +50,17 @@ def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
 
 
 def _asks_for_gpus(one: Requirement) -> bool:
-    """Whether only sizes with GPUs fit (Azure)."""
+    """Whether only sizes with GPUs match (Azure)."""
     return one.operator not in ("NotIn", "DoesNotExist", "Lt", "Lte") and one.key in ("sku-family", "sku-gpu-count")
 
 
 def matching(pattern: str) -> list[str]:
-    """The EC2 types that fit a pattern with `*`."""
+    """List the EC2 types that match a pattern with `*`."""
     return [name for name in _ec2() if fnmatchcase(name, pattern)]
 
 
 def gpus(names: Iterable[str], cloud: str) -> set[int]:
-    """How many GPUs or other accelerators machines of some types have."""
+    """Return the numbers of GPUs or other accelerators that some machine types have."""
     return {machines.gpus(cloud, name) or 0 for name in names}
 
 
@@ -71,7 +71,7 @@ _LABELS = frozenset({
     "instance-gpu-count", "instance-gpu-manufacturer", "instance-gpu-name", "instance-accelerator-count",
     "instance-accelerator-manufacturer", "instance-accelerator-name", "sku-cpu", "sku-gpu-count", "sku-version",
 })  # fmt: skip
-"""Labels that say something of machines; what kcheck does not know of one leaves it in."""
+"""Labels about machines; a type stays in where kcheck does not know its label."""
 
 
 @cache
@@ -83,7 +83,7 @@ def _ec2() -> tuple[str, ...]:
 
 @cache
 def _azure() -> tuple[str, ...]:
-    """The sizes with GPUs: of others kcheck knows the families only."""
+    """List the sizes with GPUs; of others kcheck knows only the families."""
     lines = machines.tables_of("aks").get("families", {})
     found = (part.partition(" ")[0] for line in lines.values() for part in line.split(", "))
     return tuple(f"Standard_{size}" for size in found if size.startswith("N"))
@@ -95,7 +95,7 @@ def _family(cloud: str, name: str) -> str:
 
 @cache
 def _of_ec2(name: str) -> Mapping[str, str | int | None]:
-    """The labels of an EC2 type; None for a label it lacks."""
+    """Return the labels of an EC2 type; None for a label it lacks."""
     match, found = _EC2.fullmatch(name), machines.machine("eks", name)
     if match is None:
         return {"instance-type": name}
@@ -121,7 +121,6 @@ def _of_ec2(name: str) -> Mapping[str, str | int | None]:
 
 @cache
 def _of_azure(name: str) -> Mapping[str, str | int | None]:
-    """The same of an Azure size."""
     match, count = _SKU.fullmatch(name), machines.gpus("aks", name)
     if match is None:
         return {"sku-name": name, "instance-type": name}
@@ -140,7 +139,7 @@ def _fits(facts: Mapping[str, str | int | None], asked: list[Requirement]) -> bo
 
 
 def _holds(fact: str | int | None, one: Requirement) -> bool:
-    """Whether a label fits a requirement; a missing label fits NotIn and DoesNotExist."""
+    """Whether a label meets a requirement; a missing label meets NotIn and DoesNotExist."""
     if one.operator in _COMPARED:
         number = whole_number(one.values[0]) if one.values else None
         return isinstance(fact, int) and number is not None and _COMPARED[one.operator](fact, number)

@@ -1,4 +1,4 @@
-"""Karpenter's NodePools and Provisioners as written: limits, disruption, expiry."""
+"""Karpenter NodePools and Provisioners as written: limits, disruption, expiry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FAMILIES = (
     "karpenter.azure.com/sku-family",
 )
 GPU_FAMILIES = ("p", "g", "gr", "trn", "inf", "dl")
-"""Categories and families of EC2 of which all machines have GPUs."""
+"""EC2 categories and families whose machines all have GPUs or other accelerators."""
 _ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
 _NEVER = "Never"
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> KarpenterPool:
-    """A pool as it is written."""
+    """Read a pool as written."""
     record = MappingRecord(tree, addon.place)
     place = Origin((addon.place,))
     api, kind = yaml.text(tree, "apiVersion"), yaml.text(tree, "kind")
@@ -66,7 +66,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
 
 
 def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement]:
-    """What a pool requires of its nodes."""
+    """List a pool's requirements on its nodes."""
     found = yaml.get(tree, *_spec(kind), "requirements")
     result = []
     for item in found.items if isinstance(found, yaml.Sequence) else ():
@@ -78,7 +78,7 @@ def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement
 
 
 def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Label -> operators and values in the requirements of a pool."""
+    """Return operator and values of a pool's requirements, by label."""
     return {one.key: (one.operator, one.values) for one in requirements(tree, kind)}
 
 
@@ -100,13 +100,13 @@ def _limits(fields: Fields) -> Value[tuple[str, ...]]:
 
 
 def _placed(value: Value[T], fields: Fields) -> Value[T]:
-    """The place of an unset value is its object's."""
+    """Give a value that is not written the place of its object."""
     origin = value.origin
     return value if origin is None or origin.missing is None else with_origin(value, Origin((fields.record.span,)))
 
 
 def _policy(fields: Fields, place: Origin) -> Value[str]:
-    """The consolidation policy; Provisioners remove only empty nodes by default."""
+    """Return the consolidation policy; Provisioners remove only empty nodes by default."""
     if fields.resource != "Provisioner":
         own, beside = fields.text("policy"), fields.text("consolidate_after").origin
         if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
@@ -138,7 +138,7 @@ def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
 
 
 def _idle_time(fields: Fields, place: Origin) -> Value[int]:
-    """Idle time before removal; a pool of fixed size removes none."""
+    """Return the idle seconds before removal; Unset for a pool of fixed size."""
     fixed = _replicas(fields)
     if not isinstance(fixed, Unset):
         return Unset(fixed.origin or place)
@@ -154,7 +154,7 @@ def _replicas(fields: Fields) -> Value[int]:
 
 
 def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
-    """Nodes that each budget allows to disrupt at a time for underutilization."""
+    """List the nodes that each budget allows to disrupt at once for underutilization."""
     found = yaml.get(tree, "spec", "disruption", "budgets")
     if found is None:
         return Known((str(profiles.settings("any")["karpenter.budget"].value),), place)
@@ -165,7 +165,7 @@ def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
 
 
 def _is_of_use(reasons: yaml.Target | None) -> bool:
-    """Whether a budget applies to nodes in use; all reasons by default."""
+    """Whether a budget applies to nodes in use; without reasons it does."""
     if not isinstance(reasons, yaml.Sequence):
         return True
     named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)]
@@ -175,7 +175,7 @@ def _is_of_use(reasons: yaml.Target | None) -> bool:
 def gpu_of_pool(
     tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin
 ) -> Value[bool]:
-    """Whether its nodes have GPUs, by taint or requirement; unknown if Karpenter may choose."""
+    """Whether the pool's nodes have GPUs, by taint or requirement; Unknown if Karpenter may choose."""
     taints = yaml.get(tree, *_spec(kind), "taints")
     keys = [yaml.text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
@@ -195,7 +195,7 @@ def gpu_of_pool(
 
 
 def _asks_for_gpus(needs: dict[str, tuple[str, tuple[str, ...]]]) -> bool:
-    """Whether a requirement is about GPUs themselves, and does not rule them out."""
+    """Whether a requirement is about GPUs and does not exclude them."""
     about = ("instance-gpu-", "instance-accelerator-", "sku-gpu-")
     asked = (operator for key, (operator, _) in needs.items() if key.rpartition("/")[2].startswith(about))
     return any(operator in ("In", "Gt", "Gte", "Exists") for operator in asked)
@@ -219,6 +219,6 @@ def _is_gpu_family(name: str) -> bool:
 
 
 def is_spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
-    """Whether its nodes are spot and nothing else."""
+    """Whether the pool's nodes are spot only."""
     listed = _listed(needs, CAPACITY)
     return Known("spot" in listed and "on-demand" not in listed, place)

@@ -1,4 +1,4 @@
-"""What the start-up of a node configures its kubelet to keep from pods."""
+"""Resources that a node's start-up script reserves in its kubelet."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 _FILES = ("kubelet-config", "kubelet/config", "kubelet.conf")
-"""What a text has that gives a kubelet a file, which may say anything."""
+"""Marks of a text that gives a kubelet a configuration file with any content."""
 _NAMES = (("kube-reserved", "kubeReserved"), ("system-reserved", "systemReserved"), ("eviction-hard", "evictionHard"))
-"""The kubelet's flags, and the keys of its configuration."""
+"""Flags of the kubelet, and keys of its configuration."""
 _BLOCK = r"[\"']?%s[\"']?:\s*(\{[^}]*\}|(?:\n[ \t]+[\"']?[\w.-]+[\"']?:[ \t]*[\"']?[\w.%%]+[\"']?[ \t]*(?=\n|$))+)"
-"""A key of YAML or JSON with a map of texts."""
+"""Pattern of a YAML or JSON key with a map of texts."""
 _PAIR = regex(r"[\"']?([\w.-]+)[\"']?\s*[=:<]\s*[\"']?([\w.%]+)")
 
 
 def unknown(why: str) -> Kubelet:
-    """A kubelet of which nobody knows the configuration."""
+    """Build a kubelet with an unknown configuration."""
     return Kubelet(Unknown(why), Unknown(why), Unknown(why))
 
 
 def written(usual: Kubelet, fields: Fields) -> Kubelet:
-    """What a resource says of its kubelets, else the usual."""
+    """Return the kubelet settings of a resource, else the usual ones."""
     found = (fields.mapping(name) for name in ("kube_reserved", "system_reserved", "eviction_hard"))
     own = (usual.kube_reserved, usual.system_reserved, usual.eviction_hard)
     return Kubelet(*(other if isinstance(one, Unset) else one for one, other in zip(found, own, strict=True)))
 
 
 def in_text(text: Value[str]) -> Kubelet:
-    """What a start-up script, or a part of its configuration, says of kubelets."""
+    """Read the kubelet settings in a start-up script or a part of its configuration."""
     if isinstance(text, Unset):
         return Kubelet()
     if isinstance(text, Unknown):
@@ -46,7 +46,7 @@ def in_text(text: Value[str]) -> Kubelet:
 
 
 def _found(text: str, flag: str, key: str, origin: Origin) -> Value[dict[str, str]]:
-    """What a flag or a key has in a text; unknown where it is written otherwise."""
+    """Read the pairs of a flag or key in a text; Unknown if its form is not understood."""
     if flag not in text and key not in text:
         return NOTHING
     match = re.search(rf"--{flag}[=\s]+[\"']?([^\s\"']+)", text) or re.search(_BLOCK % key, text)

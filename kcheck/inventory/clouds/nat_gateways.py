@@ -1,4 +1,4 @@
-"""NAT gateways of private nodes: Google's Cloud NAT, and those of the VPC module."""
+"""NAT gateways of private nodes: Google's Cloud NAT, AWS, the VPC module and ACK."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ T = TypeVar("T")
 
 
 def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
-    """The gateways of the region of a cluster, and those whose region is unknown."""
+    """List the gateways in a cluster's region, and those whose region is unknown."""
     zone = known(location) or ""
     region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
     return [one for one in gateways if not region or known(one.text("region")) in (None, region)]
 
 
 def addresses(gateways: list[Fields]) -> Value[int]:
-    """Public addresses of the only gateway of a root; unset where Google adds them as needed."""
+    """Count the public addresses of the root's only gateway; Unset where Google adds them as needed."""
     if len(gateways) != 1:
         return NOTHING
     own = gateways[0]
@@ -54,9 +54,9 @@ def addresses(gateways: list[Fields]) -> Value[int]:
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
-    """Ports that each node has on that gateway from the start.
+    """Return the ports each node initially has on the root's only gateway.
 
-    One with a range of addresses for its pods has at least 1,024, unless only the addresses of nodes are translated.
+    At least 1,024 with a range of addresses for pods, unless only the addresses of nodes are translated.
     """
     if len(gateways) != 1:
         return NOTHING
@@ -71,7 +71,7 @@ def ports(gateways: list[Fields]) -> Value[int]:
 
 
 def zonal(gateways: list[Fields], place: Span) -> Value[int]:
-    """Gateways of AWS, each in one zone with one address; unset where one is regional, which adds its own."""
+    """Count AWS' zonal gateways, each with one address; Unset if any is regional and adds its own."""
     origin = Origin((gateways[0].record.span if gateways else place,))
     modes = [one.text("mode") for one in gateways]
     unknown = next((mode for mode in modes if isinstance(mode, Unknown)), None)
@@ -81,7 +81,7 @@ def zonal(gateways: list[Fields], place: Span) -> Value[int]:
 
 
 def snat_addresses(entries: list[Fields], place: Span) -> Value[int]:
-    """Public addresses of the SNAT entries of a root (ACK); unset where it has none."""
+    """Count the public addresses of a root's SNAT entries (ACK); Unset if it has none."""
     found: set[object] = set()
     for one in entries:
         address = one.raw("ip")
@@ -96,7 +96,7 @@ def snat_addresses(entries: list[Fields], place: Span) -> Value[int]:
 
 
 class Inputs(TypedDict, total=False):
-    """The fields of a cluster that the module of its NAT gateways gives."""
+    """Cluster fields set by the module of its NAT gateways."""
 
     single_gateway: Value[bool]
     gateway_per_zone: Value[bool]
@@ -104,7 +104,7 @@ class Inputs(TypedDict, total=False):
 
 
 def inputs(gateways: list[Fields]) -> Inputs:
-    """The NAT gateway fields of a cluster, from the inputs of its root's VPC module (EKS)."""
+    """Read the NAT gateway fields of a cluster from the inputs of its root's VPC module (EKS)."""
     if len(gateways) != 1 or gateways[0].raw("single") is None:
         return {}
     own = gateways[0]
@@ -116,7 +116,7 @@ def inputs(gateways: list[Fields]) -> Inputs:
 
 
 def _lacking(own: Fields) -> Value[str]:
-    """The module's list that is too short for a gateway in each zone; else unset."""
+    """Return the name of the module's list that is too short for a gateway in each zone; Unset if none is."""
     zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
     origin = Origin((own.record.span,))
     if isinstance(zones, Known):
@@ -127,7 +127,7 @@ def _lacking(own: Fields) -> Value[str]:
 
 
 def _named(value: Value[T], name: str) -> Value[T]:
-    """A computed value with the name of its input, which only a person can change."""
+    """Name the input of a computed value, which only a person can change."""
     origin = value.origin
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
         return value

@@ -28,38 +28,38 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 N = TypeVar("N", Network, Subnet, Cluster)
-"""What others refer to by its name."""
+"""Kinds that others refer to by name."""
 
 _KIND = regex(r"([a-z]\w*)\.[\w-]+(?:\[[^\]]*\])?$")
-"""The type of a resource in its address."""
+"""Resource type in an address."""
 
 _SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
-"""Folders whose children have nothing to do with each other, though their names may be the same."""
+"""Folders with independent children, which may use equal names."""
 
 
 _Named: TypeAlias = Network | Subnet | Cluster | NodePool
 
 
 class Names:
-    """Things by name across roots: one root may refer to another's by name."""
+    """Index of objects by name across roots, as one root may refer to another's by name."""
 
     def __init__(self) -> None:
         self._things: dict[tuple[str, str], list[_Named]] = {}
         self._all: dict[str, list[_Named]] = {}
 
     def add(self, area: str, things: Iterable[_Named]) -> None:
-        """Register the things of a root in an area."""
+        """Register the objects of a root in an area."""
         for thing in things:
             self._all.setdefault(area, []).append(thing)
             if isinstance(thing.name, Known):
                 self._things.setdefault((area, thing.name.value), []).append(thing)
 
     def all(self, area: str, kind: type[N]) -> list[N]:
-        """All things of a kind, those without a known name too."""
+        """List all objects of a kind, even without a known name."""
         return [thing for thing in self._all.get(area, ()) if isinstance(thing, kind)]
 
     def find(self, area: str, kind: type[N], name: str) -> list[N]:
-        """The things of that name."""
+        """List the objects of a kind with that name."""
         return [thing for thing in self._things.get((area, name), ()) if isinstance(thing, kind)]
 
 
@@ -79,7 +79,7 @@ def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
 
 
 def _area(root: Module) -> str:
-    """The scope of names: an environment of a repository, or one of its samples."""
+    """Return the scope of names: an environment of a repository, or one of its samples."""
     steps = root.configuration.folder.split("/")
     at = next((i for i, step in enumerate(steps[:-1]) if step.lower() in _SAMPLES), None)
     folder = "" if at is None else "/".join(steps[: at + 2])
@@ -87,14 +87,14 @@ def _area(root: Module) -> str:
 
 
 class Reader:
-    """Reads one root module; links are followed within it, and by name into the others.
+    """Reads one root module; resolves references within it, and names across the others.
 
-    `pools` are the types of resources that are node pools.
+    `pools` are the resource types that are node pools.
     """
 
     names: Names
     ranges: dict[str, PodRange]
-    """The range of the pods of each cluster, of all roots."""
+    """Pod range by cluster id, of all roots."""
 
     def __init__(self, cloud: str, root: Module, pools: tuple[str, ...]) -> None:
         self.area = _area(root)
@@ -109,7 +109,7 @@ class Reader:
         self.gap = self._gap()
 
     def _gap(self) -> str:
-        """Why pools may be missing: a broken file or an unread module."""
+        """Return why pools may be missing: a broken file or an unread module."""
         for module in self.root.all():
             if module.configuration.incomplete:
                 return f"part of {module.configuration.folder} could not be read"
@@ -121,7 +121,7 @@ class Reader:
         )
 
     def _doubts(self) -> dict[str, str]:
-        """Reasons by pool why it may not exist or be several."""
+        """Return by pool id why a pool may not exist, or may be several."""
         instances = {one.address: one for some in self.pool_instances.values() for one in some}
         modules = [module for module in self.root.all() if module.doubt]
         result = {}
@@ -145,11 +145,11 @@ class Reader:
         )
 
     def fields(self, resource: str, record: Record) -> Fields:
-        """The fields of a record by the cloud's table."""
+        """Return the fields of a record by the cloud's table."""
         return Fields(self.cloud, resource, record, self.pins)
 
     def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
-        """Enter a virtual network."""
+        """Add a virtual network."""
         found = Network(self.identity(instance.address), instance.span, instance.address, self.folder, name, cidrs)
         self.found.networks.append(found)
         return found
@@ -165,7 +165,7 @@ class Reader:
         zone: Value[str] = NOTHING,
         public: Value[bool] = NOTHING,
     ) -> Subnet:
-        """Enter a subnet."""
+        """Add a subnet."""
         identity = self.identity(address)
         if isinstance(cidr, Unset) and cidr.origin.missing is None and len(cidr.origin.spans) > 1:
             cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
@@ -177,15 +177,15 @@ class Reader:
         return found
 
     def reserve(self, identity: str, place: Span, what: str, cidr: Value[str]) -> None:
-        """Enter addresses that ranges of pods may not overlap."""
+        """Reserve addresses that pod ranges may not overlap."""
         self.found.reserved.append(Reserved(identity, place, self.folder, what, cidr))
 
     def default(self, key: str, origin: Origin) -> Known[str]:
-        """The text that the cloud uses where nothing is written."""
+        """Return the cloud's default text of a setting."""
         return Known(self.defaults[key].text, origin)
 
     def default_number(self, key: str, origin: Origin) -> Known[int]:
-        """The number that the cloud uses where nothing is written."""
+        """Return the cloud's default number of a setting."""
         return Known(self.defaults[key].number, origin)
 
     def has_gpu(self, instance_type: str) -> bool:
@@ -193,20 +193,20 @@ class Reader:
         return has_accelerator(self.cloud, instance_type)
 
     def identity(self, address: str) -> str:
-        """The identity of a resource."""
+        """Return the identity of a resource in this root."""
         return identity(self.cloud, self.root, address)
 
     def things(self, kind: type[N]) -> list[N]:
-        """What this root has of a kind."""
+        """List this root's objects of a kind."""
         found = (*self.found.networks, *self.found.subnets, *self.found.clusters)
         return [thing for thing in found if isinstance(thing, kind)]
 
     def find_named(
         self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
     ) -> Value[N]:
-        """The unique thing of a kind with this name: in this root, else in another.
+        """Find the unique object of a kind with this name, in this root, else in another.
 
-        It is of a kind that `read_all` has read in all roots.
+        `read_all` must have read the kind in all roots.
         """
         if not isinstance(value, Known):
             return value
@@ -218,7 +218,7 @@ class Reader:
         return Unknown(f"no unique {what} named {value.value} in this code", value.origin)
 
     def by_reference(self, kind: type[N], resource: str) -> dict[str, N]:
-        """The things of a kind by address, or by a data source that asks for their name."""
+        """Return objects of a kind by address, or by a data source that queries their name."""
         found: dict[str, N] | None = self._addressed.get(kind)
         if found is None:
             found = self._addressed[kind] = {thing.address: thing for thing in self.things(kind)}
@@ -230,7 +230,7 @@ class Reader:
         return found
 
     def candidates(self, certain: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
-        """The candidates of a reference with unknown branch."""
+        """List the objects that a reference with an unknown branch may resolve to."""
         found: list[N] = []
         for one in () if isinstance(certain, Known) else possible(datum):
             link = resolve_reference(one, things)
@@ -241,7 +241,7 @@ class Reader:
         return tuple(dict.fromkeys(found))
 
     def resolve_list(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
-        """The things that a list refers to; Unknown if one is outside this root."""
+        """Resolve the references in a list; Unknown if one leads outside this root."""
         if datum is None:
             return NOTHING
         if isinstance(datum, Unknown):
@@ -255,7 +255,7 @@ class Reader:
         return Known(tuple(dict.fromkeys(found)), datum.origin)
 
     def add_to(self, inventory: Inventory) -> None:
-        """Hand over what was found."""
+        """Move everything found to the inventory."""
         inventory.networks += self.found.networks
         inventory.subnets += self.found.subnets
         inventory.ranges += self.found.ranges
@@ -273,16 +273,16 @@ class Reader:
 
 
 def identity(cloud: str, root: Module, address: str) -> str:
-    """Address and identity of a resource.
+    """Build the identity of a resource from its cloud, root and address.
 
-    Its root is named where it is not the working directory, its environment where the settings have several.
+    The root is named unless it is the working directory, the environment only if the settings have several.
     """
     folder, environment = root.configuration.folder, f"@{root.environment}" if root.environment else ""
     return f"{cloud}/{address}" if folder == "." and not environment else f"{cloud}/{folder}{environment}:{address}"
 
 
 def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:
-    """The thing whose id or name the datum refers to; `things` are by address."""
+    """Find the object whose id or name the datum refers to; `things` are by address."""
     if not isinstance(datum, Unknown) or datum.symbol is None:
         return None
     if datum.symbol.attribute not in ("id", "name", "self_link", "arn", "?"):  # the last one is a part of an id
@@ -294,18 +294,18 @@ def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] 
 
 
 _PART = regex(r"\$\{[^}]*\}")
-"""A part of such a text that is unknown."""
+"""Unknown part of a text."""
 
 
 def matches_pattern(text: str | None, pattern: str | None) -> bool:
-    """Whether a text fits a pattern with `*` and `?`; an unknown part counts as one character."""
+    """Whether a text matches a pattern with `*` and `?`; an unknown part counts as one character."""
     if text is None or not pattern:
         return False
     return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
 
 
 def text_of(value: Value[object]) -> str | None:
-    """A text with `${...}` for unknown parts; None if unknown as a whole."""
+    """Return a text with `${...}` for unknown parts; None if all of it is unknown."""
     if isinstance(value, Known):
         return str(value.value)
     symbol = value.symbol if isinstance(value, Unknown) else None
@@ -313,7 +313,7 @@ def text_of(value: Value[object]) -> str | None:
 
 
 def unique_identity(identity: str, inventory: Inventory) -> str:
-    """A unique identity for a cluster, even for equal names in a file."""
+    """Number a cluster's identity if another cluster has it already."""
     taken = {cluster.id for cluster in inventory.clusters}
     number, found = 1, identity
     while found in taken:
@@ -333,12 +333,12 @@ def gpu_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[bool]:
 
 
 def gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
-    """GPUs of a node of some machine types, at least."""
+    """Return the fewest GPUs that a node of some machine types has."""
     return mapped(types, lambda names: min((machines.gpus(cloud, name) or 0 for name in names), default=0))
 
 
 def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
-    """Taints in nested blocks, as `key=value:Effect`; unset if none."""
+    """List taints in nested blocks, as `key=value:Effect`; Unset if none."""
     nested = record.blocks(kind)
     if isinstance(nested, Unknown):
         return nested
@@ -356,13 +356,13 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
 
 
 def taint_form(record: Record, kind: str) -> str:
-    """The form of a first taint: an item of a list, or a member of a map."""
+    """Return the form of a first taint: `item` of a list, or `member` of a map."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     return "member" if made is not None and isinstance(known(made), dict) else "item"
 
 
 def _of_collection(record: Record, kind: str) -> Origin | None:
-    """The place of a new item in the collection of a `dynamic` block."""
+    """Return the place of a new item in the collection of a `dynamic` block."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     origin = made.origin.outside(record.span) if isinstance(made, Known) and made.origin else None
     if origin is None or made is None or not isinstance(known(made), dict):
@@ -374,11 +374,11 @@ def _of_collection(record: Record, kind: str) -> Origin | None:
 
 
 _MEMBER = "gpu"
-"""What the taint of GPU nodes is called in a map of taints."""
+"""Key of the GPU nodes' taint in a map of taints."""
 
 
 def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
-    """The ranges of a network; unknown if one is."""
+    """Join the ranges of a network; Unknown if any is."""
     texts = []
     for cidr in cidrs:
         if not isinstance(cidr, Known):
@@ -388,14 +388,14 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 
 
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
-    """A reference that leads out of this root."""
+    """Return why a reference that leads outside this root is unknown."""
     if isinstance(value, Known):
         return Unknown(f"the {what} is given by id and is not in this root module", value.origin)
     return value
 
 
 def why_missing(value: Value[object], name: str) -> str:
-    """Why a needed value is missing; `name` is its attribute."""
+    """Return why a needed value is missing; `name` is its attribute."""
     return value.reason if isinstance(value, Unknown) else f"{name} is not set"
 
 
@@ -417,17 +417,17 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
 
 
 def first_span(instance: Instance, kind: str) -> Span:
-    """The first nested block of a type, else the instance."""
+    """Return the place of the first nested block of a type, else of the instance."""
     nested: tuple[Record, ...] | Unknown = instance.blocks(kind)
     return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
 
 
 def text_reference(value: Value[str]) -> Value[str]:
-    """A name; if it comes from a resource, the resource."""
+    """Return a name, or the address of the resource it comes from."""
     symbol = value.symbol if isinstance(value, Unknown) else None
     return Known(symbol.address, value.origin or Origin(())) if symbol and symbol.attribute != "?" else value
 
 
 def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
-    """The value, or a default if not set."""
+    """Return the value, or a default if not set."""
     return default(value.origin) if isinstance(value, Unset) else value

@@ -1,4 +1,4 @@
-"""The clouds by name."""
+"""Registry of clouds by name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source, Span
 
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
-"""What the kinds of a provider of Cluster API end with."""
+"""Suffixes of a Cluster API provider's kinds."""
 _JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, kops, Kubespray and Cluster API"
 _MODULES: dict[str, str] = {}
-"""The modules of clouds that lie elsewhere."""
+"""Modules of clouds that are defined elsewhere."""
 
 
 def register(name: str, folder: str, module: str) -> None:
@@ -30,25 +30,25 @@ def register(name: str, folder: str, module: str) -> None:
 
 
 def unregister(name: str) -> None:
-    """Take a cloud away that was added."""
+    """Remove a cloud that was registered."""
     del CLOUDS[name], _MODULES[name]
     cloud.cache_clear()
 
 
 @cache
 def cloud(name: str) -> Cloud:
-    """The cloud of a name."""
+    """Return the cloud of a name."""
     found: Cloud = import_module(_MODULES.get(name, f"kcheck.inventory.clouds.{name}.cloud")).CLOUD
     return found
 
 
 def every() -> Iterator[Cloud]:
-    """All clouds."""
+    """Iterate over all clouds."""
     return map(cloud, CLOUDS)
 
 
 def read_objects(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
-    """Clusters written as objects, with the kernel settings of their nodes."""
+    """Read clusters written as objects, with the kernel settings of their nodes."""
     kinds = {item.kind for item in objects}
     for cloud in every():
         if not kinds.isdisjoint(cloud.objects):
@@ -57,16 +57,16 @@ def read_objects(objects: list[Object], inventory: Inventory, kernel: Iterable[S
 
 
 def unjudged(place: Span, name: str, why: str = _JUDGED) -> Skipped:
-    """A cluster that is named and not judged."""
+    """Report a cluster that is not judged."""
     return Skipped(place.source.path, name, place.begin.line, why, what="cluster not judged")
 
 
 def cluster_families() -> tuple[str, ...]:
-    """How resource types begin that are of clusters alone: a whole type, such as azapi_resource, may be of anything."""
+    """List prefixes of resource types for clusters only; a whole type, such as azapi_resource, may be anything."""
     return tuple(begin for cloud in every() for begin in cloud.resources if begin.endswith("_"))
 
 
 def cluster_api_kinds() -> frozenset[str]:
-    """The kinds of objects that `cluster_api` reads."""
+    """Return the kinds of objects that `cluster_api` reads."""
     own = ("Cluster", "KubeadmControlPlane", "KubeadmConfigTemplate", "MachineDeployment", "MachinePool")
     return frozenset((*own, *(cloud.provider + end for cloud in every() if cloud.provider for end in PROVIDER_KINDS)))

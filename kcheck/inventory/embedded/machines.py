@@ -1,4 +1,4 @@
-"""Terraform machines that a script turns into nodes, and their clusters."""
+"""Terraform machines whose scripts start nodes, and their clusters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum
 
 _CLUSTER = "ClusterConfiguration"
-"""The object of kubeadm that says what its cluster is."""
+"""kubeadm's object that describes its cluster."""
 
 
 def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
-    """Objects of kubeadm in the scripts of a root module, and nodes without their cluster."""
+    """Read kubeadm objects in the scripts of a root module, and report nodes without their cluster."""
     scripts = names.scripts()
     own = sorted(kinds & scripts.keys())
     if not own:
@@ -58,7 +58,7 @@ def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
 
 
 def _pieces(datum: Datum, instance: Instance) -> tuple[Piece, ...]:
-    """The pieces of a script; pieces of an encoded script have no places."""
+    """Return the pieces of a script; those of an encoded script have no places."""
     pieces = pieces_of(datum)
     if pieces or not isinstance(datum, Known) or not isinstance(datum.value, str):
         return pieces
@@ -71,7 +71,6 @@ def _pieces(datum: Datum, instance: Instance) -> tuple[Piece, ...]:
 
 
 def _decoded(text: str) -> str | None:
-    """The decoded text; None if it is not base64."""
     if not text or any(character.isspace() for character in text[:80]):
         return None
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum, Record
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body", "k8s_manifest": "content"}
-"""Resource -> the argument that holds an object."""
+"""Resource type -> argument that holds an object."""
 
 _TYPED = {
     "pod": ("v1", "Pod"), "deployment": ("apps/v1", "Deployment"), "daemonset": ("apps/v1", "DaemonSet"),
@@ -37,7 +37,7 @@ _LISTS = {
     "toleration": "tolerations", "env": "env", "env_from": "envFrom", "port": "ports",
     "image_pull_secrets": "imagePullSecrets", "image_pull_secret": "imagePullSecrets", "limit": "limits",
 }  # fmt: skip
-"""Nested blocks that stand for an item of a list, and the list's name."""
+"""Nested blocks that are items of a list -> name of the list."""
 
 _RESOURCE = regex(r"kubernetes_(\w+?)(?:_v\d\w*)?")
 _UNDERSCORE = regex(r"_([a-z])")
@@ -45,7 +45,7 @@ _SNAKE = regex(r"[A-Z]+")
 
 
 def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
-    """The objects of a root module and their resources; `kinds` are its resource types."""
+    """Yield the objects of a root module with their resources; `kinds` are its resource types."""
     for kind in sorted(kinds):
         if kind in _MANIFESTS:
             for instance in root.instances(kind):
@@ -59,7 +59,7 @@ def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
 
 
 def in_arguments(calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Object, Instance]]:
-    """The objects that the arguments of modules hold which are not read, as texts or as maps, however deep."""
+    """Yield the objects in arguments of unread modules, as texts or maps, up to a depth of 6."""
     for instance, names in calls:
         for part in (part for name in names for part in _objects_within(instance.attribute(name), _DEPTH)):
             for document in documents(part, instance.span):
@@ -70,7 +70,7 @@ _DEPTH = 6
 
 
 def _objects_within(datum: Datum, depth: int) -> Iterator[Datum]:
-    """The parts of a value that look like objects: a map with an apiVersion, or a text that has one."""
+    """Yield parts of a value that look like objects: a map or text with an apiVersion."""
     value = datum.value if isinstance(datum, Known) else None
     text = value if isinstance(value, str) else "".join(piece.text for piece in pieces_of(datum))
     if "apiVersion" in (value if isinstance(value, dict) else text) or encoded(datum) is not None:
@@ -89,7 +89,6 @@ def _manifest(instance: Instance, argument: str) -> Iterator[Object]:
 
 
 def _mapping(record: Record) -> yaml.Mapping:
-    """A record of a typed resource as the object it makes."""
     entries: list[yaml.Pair] = []
     place = record.span
     for name in record.names():
@@ -102,12 +101,12 @@ def _mapping(record: Record) -> yaml.Mapping:
 
 
 _MAPS = frozenset({"annotations", "labels", "match_labels", "node_selector", "requests", "limits"})
-"""Attributes whose value is a map with keys of its own."""
+"""Attributes whose value is a map with user-defined keys."""
 _ITEMS = frozenset(_LISTS.values()) - _MAPS
 
 
 def _absent(record: Record, path: tuple[str, ...]) -> Origin:
-    """Where goes what an object lacks; nowhere yet if it is a list, whose items are blocks."""
+    """Return where a missing field would be written; no exact place for a list, whose items are blocks."""
     found: list[str] = []
     for step in path:
         if found and found[-1] in _MAPS:

@@ -1,4 +1,4 @@
-"""Helm releases in Terraform: the chart, and its values in every form."""
+"""Helm releases in Terraform: charts, and values in every form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETS = ("set", "set_sensitive", "set_list")
 
 
 def read(root: Module) -> Iterator[tuple[Release, Instance]]:
-    """The releases of a root module, and the resources that make them."""
+    """Yield the releases of a root module with their resources."""
     folder = root.configuration.folder
     for instance in root.instances(RESOURCE):
         address = instance.address if folder == "." else f"{folder}:{instance.address}"
@@ -51,7 +51,7 @@ def _release(instance: Instance, address: str, root: str) -> Release:
 
 
 def values(datum: Datum, place: Span) -> tuple[list[yaml.Target], str]:
-    """The trees in a list of values, and why some may be missing."""
+    """Return the trees in a list of values, and why some may be missing."""
     if isinstance(datum, Unknown):
         return [], datum.reason
     trees: list[yaml.Target] = []
@@ -65,7 +65,7 @@ def values(datum: Datum, place: Span) -> tuple[list[yaml.Target], str]:
 
 
 def settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[dict[Path, yaml.Target], str]:
-    """What records of `name` and `value` set, and why some of it may be missing."""
+    """Return the values that records of `name` and `value` set, and why some may be missing."""
     if isinstance(records, Unknown):
         return {}, records.reason
     sets: dict[Path, yaml.Target] = {}
@@ -80,7 +80,7 @@ def settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[di
 
 
 def _room(instance: Instance) -> Missing | None:
-    """The place of a new `set` in a release: a block beside others, or a list item."""
+    """Return the place of a new `set` in a release: a block beside others, or a list item."""
     listed = instance.entry("set")
     if isinstance(listed, Known) and isinstance(listed.value, tuple) and listed.origin.spans:
         return Missing(listed.origin.written, ())
@@ -90,7 +90,7 @@ def _room(instance: Instance) -> Missing | None:
 
 
 def _value(record: Record, *, secret: bool) -> yaml.Target:
-    """The value of a `set`: Helm parses strings as YAML, unless the type is string."""
+    """Return the value of a `set`: Helm parses strings as YAML unless the type is string."""
     datum = record.entry("value")
     if datum is None:
         datum = Unknown("a value of the release is not a scalar", Origin((record.span,)))

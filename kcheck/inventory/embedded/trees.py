@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def tree(datum: Datum, place: Span) -> yaml.Target:
-    """A value as a tree; `place` is used for parts without a place."""
+    """Convert a value to a tree; `place` is used for parts without a place."""
     inner = encoded(datum)
     if inner is not None:
         return tree(inner, place)
@@ -34,7 +34,7 @@ def tree(datum: Datum, place: Span) -> yaml.Target:
 
 
 def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
-    """A scalar whose value was computed elsewhere."""
+    """Build a scalar whose value was computed elsewhere."""
     if isinstance(datum, Unknown):
         return yaml.Computed(*span, None, "", "double", None, datum)
     value: object = datum.value
@@ -55,7 +55,7 @@ def _plain(value: float | None) -> str:
 
 
 def documents(datum: Datum, place: Span) -> Iterator[yaml.Target]:
-    """The YAML documents in a value: those of a string, or an object as one."""
+    """Yield the YAML documents in a value: those of a string, or an object as one."""
     value = datum.value if isinstance(datum, Known) else None
     if encoded(datum) is not None or isinstance(value, dict):
         yield tree(datum, place)

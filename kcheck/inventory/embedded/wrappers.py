@@ -1,7 +1,7 @@
 """Helm releases inside published modules, as far as their arguments describe them.
 
-Such a module takes the values of a chart as an object among its arguments (`karpenter = { values = [...] }`,
-`vpa_helm_config = { set = [...] }`), as several of them by name (`helm_releases = { ... }`), or as its own arguments.
+Such a module takes chart values as an object argument (`karpenter = { values = [...] }`,
+`vpa_helm_config = { set = [...] }`), as several by name (`helm_releases = { ... }`), or as its own arguments.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAMES = ("name", "release_name", "helm_release_name")
 _VALUES = ("values", "extra_values", "helm_values", "values_yaml", "additional_values", "custom_values")
 _SETS = ("set", "set_values", "settings", "set_sensitive")
 _INSIDE = ("helm_config", "helm_release", "helm")
-"""Keys of an object below which the release is."""
+"""Keys of an object that contain the release."""
 
 _ON = ("enabled", "enable", "create")
 _SWITCH = regex(r"(?:enable|install|deploy|create)_(\w+)|(\w+)_enabled")
@@ -39,7 +39,7 @@ _SUFFIX = regex(r"_(?:helm_config|helm_release|helm_values|extra_values|config|h
 _MENTIONS = regex(
     r"\b(?:values|set|settings|\w+_values|set_\w+|chart\w*|helm\w*)\b[\"']?[ \t]*[=:]|^[\s(]*(?:var|local)\."
 )
-"""What an argument that holds a release has in its text, or it is a reference to it."""
+"""Marks in the text of an argument that holds a release, or refers to one."""
 _DEPTH, _MOST = 2, 20_000
 
 Fields = dict[str, Datum]
@@ -56,19 +56,19 @@ class _Call(NamedTuple):
 
     @property
     def gap(self) -> str:
-        """Why values may be missing that the arguments do not say."""
+        """Reason why chart values may be missing from the arguments."""
         return f"{self.address} was not read and may set other chart values"
 
     @property
     def chart(self) -> Value[str]:
-        """The chart that a module installs, by the module's name."""
+        """Chart that a module installs, by the module's source."""
         here = Origin((self.place,))
         found = next((name for name in _scalers() if name in self.source), None)
         return Known(found, here) if found else Unknown(f"{self.address} chooses the chart", here)
 
 
 def read(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Release, Instance]]:
-    """Releases described by module calls, from arguments that nothing else reads."""
+    """Yield the releases that module calls describe in arguments nothing else reads."""
     folder = root.configuration.folder
     for instance, arguments in calls:
         attributes = instance.block.body.attributes
@@ -114,12 +114,11 @@ def _releases(call: _Call) -> Iterator[Release]:
 
 
 def _scalers() -> tuple[str, ...]:
-    """Charts that matter even without values."""
+    """List the charts that matter even without values."""
     return (*profiles.charts(), "karpenter")
 
 
 def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> Iterator[Release]:
-    """The releases in an argument, or in a part of it."""
     value = datum.value if isinstance(datum, Known) else None
     if isinstance(value, tuple):
         for item in value:
@@ -145,13 +144,11 @@ def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> 
 
 
 def _is(fields: Fields, key: str, *, on: bool) -> bool:
-    """Whether a switch is known to be on, or off."""
     switch = fields.get(key)
     return isinstance(switch, Known) and switch.value is on
 
 
 def _is_release(fields: Fields, *, named: bool) -> bool:
-    """Whether an object has values of a chart."""
     given = [key for key in (*_VALUES, *_SETS) if key in fields]
     if named or any(key in fields for key in _CHARTS):
         return bool(given) or any(key in fields for key in _VERSIONS)
@@ -203,7 +200,6 @@ def _release(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[Re
 
 
 def _listed(datum: Datum) -> Datum:
-    """A list of values; a single one is a list of one."""
     single = isinstance(datum, Known) and not isinstance(datum.value, tuple)
     return Known((datum,), datum.origin) if single and datum.origin else datum
 

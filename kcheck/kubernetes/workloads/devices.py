@@ -1,4 +1,4 @@
-"""GPUs that pods get by dynamic resource allocation: claims, their templates, and classes and drivers of devices."""
+"""GPUs by dynamic resource allocation: claims, claim templates, device classes and drivers."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def _device_table() -> _File:
 
 
 def _of_class(name: str) -> _Device | None:
-    """What the devices of a well-known class are; None for another class."""
+    """Return the kind of a well-known class's devices; None for another class."""
     return _device_table()["classes"].get(name)
 
 
 def _of_selectors(expressions: Iterable[str]) -> _Device | None:
-    """What devices the selectors of a class choose; None if they name no driver that is known."""
+    """Return the kind of device that selectors of a class choose; None if they name no known driver."""
     text = _joined(expressions)
     name = next((name for name in _device_table()["drivers"] if f"'{name}'" in text), None)
     return None if name is None else "share" if _is_part(name, [text]) else _device_table()["drivers"][name]["kind"]
 
 
 def _is_part(device_class: str, expressions: Iterable[str]) -> bool:
-    """Whether the selectors of a request choose parts of cards; a class has the name of its driver."""
+    """Whether the selectors of a request choose parts of cards; the class is named after its driver."""
     parts = _device_table()["drivers"].get(device_class, {"kind": "other"}).get("parts")
     return parts is not None and parts in _joined(expressions)
 
@@ -64,16 +64,16 @@ def _joined(expressions: Iterable[str]) -> str:
 
 
 _DOMAIN = "ComputeDomain"
-"""A kind of NVIDIA's driver that makes a template of its own, for channels between nodes."""
+"""Kind of NVIDIA's driver that creates its own claim template, for channels between nodes."""
 
 _CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
 KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _DOMAIN})
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""What the names of resources begin with that stand for a class of devices (Kubernetes 1.34)."""
+"""Prefix of resource names that stand for a device class (Kubernetes 1.34)."""
 
 
 class _Asked(Struct, frozen=True):
-    """Devices of one class that a request asks for; without `number` all of a node, without `kind` not known ones."""
+    """Devices of one class in a request. `number` None: all of a node; `kind` None: an unknown class."""
 
     device_class: str
     kind: _Device | None
@@ -81,7 +81,7 @@ class _Asked(Struct, frozen=True):
 
 
 class Devices:
-    """The claims and the classes of devices among some objects."""
+    """Claims and device classes among some objects."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
         self._claims: dict[tuple[bool, str], list[Object]] = {}
@@ -105,7 +105,7 @@ class Devices:
             self._resources[resource] = name
 
     def given(self, template: PodTemplate, item: Object) -> PodTemplate:
-        """Pods of an object with the GPUs that they claim, or ask for as resources that stand for devices."""
+        """Add the GPUs that an object's pods claim, or request as resources that stand for devices."""
         place = template.gpus.origin or Origin((item.span,))
         containers = tuple(map(self._counted, template.containers))
         named = [one for one, before in zip(containers, template.containers, strict=True) if one is not before]
@@ -117,7 +117,7 @@ class Devices:
         return template
 
     def _counted(self, one: Container) -> Container:
-        """A container with the GPUs that it asks for by the name of a class, or the one that a class gives them."""
+        """Set the GPUs of a container that requests them by a class, or by the resource name of one."""
         for name, count in one.extended if isinstance(one.gpu, Unset) else ():
             device_class = self._resources.get(name) or name.removeprefix(_IMPLICIT)
             is_card = device_class != name and self._kind(device_class) == "card"
@@ -154,7 +154,7 @@ class Devices:
         return replace(found, gpus=_sum([template.gpus, *counts], place))
 
     def _asked(self, claim: Claim, item: Object) -> list[list[_Asked]] | Unknown:
-        """The devices of each request of a claim, with its alternatives."""
+        """Return the devices of each request of a claim, with alternatives."""
         here = Origin((item.span,))
         found = _nearest(self._claims.get((claim.shared, claim.source), []), item)
         kind = "ResourceClaim" if claim.shared else "ResourceClaimTemplate"
@@ -171,7 +171,7 @@ class Devices:
         return read[0]
 
     def _requests(self, root: yaml.Target, path: tuple[str, ...]) -> list[list[_Asked]]:
-        """The requests of a claim, each a list of alternatives."""
+        """Read the requests of a claim, each a list of alternatives."""
         result = []
         for one in items(root, *path, "devices", "requests"):
             whole = yaml.get(one, "exactly")
@@ -196,7 +196,7 @@ def _number(text_: str) -> int:
 
 
 def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int]:
-    """The whole cards of a request; unknown where its alternatives differ, or it takes all of a node."""
+    """Count the whole cards of a request; Unknown if alternatives differ or it takes all of a node."""
     if any(one.kind == "card" and one.number is None for one in request):
         return Unknown(f"claim {claim.source} takes all devices of a node", place)
     counts = [one.number if one.kind == "card" and one.number is not None else Known(0, place) for one in request]
@@ -207,7 +207,7 @@ def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int
 
 
 def _plain(requests: list[list[_Asked]]) -> list[list[tuple[str, int | None]]]:
-    """Requests without their places, to be compared."""
+    """Strip the places from requests, to compare them."""
     return [[(one.device_class, known(one.number) if one.number else None) for one in request] for request in requests]
 
 
@@ -217,13 +217,12 @@ def _sum(values: list[Value[int]], place: Origin) -> Value[int]:
 
 
 def _nearest(found: list[Object], item: Object) -> list[Object]:
-    """Of objects of one name those of the same folder and namespace as another, as far as there are such."""
+    """Keep the objects in another's folder and namespace, as far as there are any."""
     near = [one for one in found if one.folder == item.folder and one.scope == item.scope] or found
     space = known(written(item.root, "metadata", "namespace"))
     return [one for one in near if known(written(one.root, "metadata", "namespace")) == space] or near
 
 
 def _expressions(node: yaml.Target, *path: str) -> list[str]:
-    """The expressions of the selectors of a class or a request."""
     found = (known(text(one, "cel", "expression")) for one in items(node, *path, "selectors"))
     return [one for one in found if one is not None]

@@ -1,4 +1,4 @@
-"""Templates of pods that stand for what is written in another form: nodes at the places of others."""
+"""Pod templates equivalent to settings in another form, with nodes at the places of these."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:
-    """A text that stands for something written at a place."""
+    """Build a text that stands for something at a place."""
     return yaml.Scalar(*place.span, None, text, "plain", None)
 
 
 def computed_at(place: yaml.Target, value: DatumValue | Unknown, origin: Origin | None = None) -> yaml.Computed:
-    """A value that is not written like that, but follows from what is at a place."""
+    """Build a value that follows from something at a place."""
     datum = value if isinstance(value, Unknown) else Known(value, origin or Origin((place.span,)))
     text = "" if isinstance(value, Unknown) else as_text(value)
     return yaml.Computed(*place.span, None, text, "plain", None, datum=datum)
 
 
 def mapping_at(place: yaml.Target, entries: Iterable[yaml.Pair]) -> yaml.Mapping:
-    """A map that stands for something written at a place."""
+    """Build a map that stands for something at a place."""
     return yaml.Mapping(*place.span, None, tuple(entries), flow=False)
 
 
 def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
-    """An entry of such a map."""
+    """Build an entry of such a map."""
     return yaml.Pair(scalar_at(place, name), value)
 
 
@@ -42,7 +42,7 @@ def of_containers(
     spec: Iterable[yaml.Pair] = (),
     metadata: Iterable[yaml.Pair] = (),
 ) -> yaml.Mapping:
-    """A pod template for equivalent settings in another form."""
+    """Build a pod template for equivalent settings in another form."""
     listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
     inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
     return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))

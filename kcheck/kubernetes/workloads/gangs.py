@@ -1,4 +1,4 @@
-"""Gangs of jobs: what starts all pods together, and the queue they wait in."""
+"""Gang scheduling of jobs: what starts all pods together, and the queue they wait in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KUEUE = "kueue.x-k8s.io/queue-name"
 _OWN_LABELS = ("metadata", "labels")
 _LABELS = {"batch/CronJob": ("spec", "jobTemplate", *_OWN_LABELS), "ray.io/RayCronJob": ()}
-"""Kind -> where the labels of the jobs are that Kueue sees, if they are not its own; nowhere if it gives them none."""
+"""Kind -> path of the labels Kueue reads, if not the object's own; empty if its jobs get none."""
 
 VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 _NAMES = (
@@ -43,7 +43,7 @@ MARKS = (
 """Labels and annotations by which a scheduler groups pods."""
 
 _POLICIES = (("spec", "runPolicy", "schedulingPolicy"),)
-"""Where jobs say it themselves: those of the training operator."""
+"""Paths of scheduling policies in jobs of the training operator."""
 
 _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
@@ -51,7 +51,7 @@ _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 def queue(
     item: Object, kind: str, labels: Value[dict[str, str]], fields: Fields | None, found: tuple[PodTemplate, ...]
 ) -> tuple[Value[str], Value[str]]:
-    """The queue of a job, and its system: kueue or volcano."""
+    """Return the queue of a job, and its system: kueue or volcano."""
     if isinstance(labels, Unknown):
         return labels, labels
     path = _LABELS.get(kind, _OWN_LABELS)
@@ -77,20 +77,20 @@ def queue(
 
 
 def _without_label(root: yaml.Target, path: tuple[str, ...], place: Origin) -> Unset:
-    """No label of a queue, and where it would be."""
+    """Return an absent queue label, with its place."""
     return absent(root, *path, KUEUE) if path else Unset(place)
 
 
 def _named(name: str, place: Origin) -> Value[str]:
-    """A name that a label gives; unknown where a placeholder makes it."""
+    """Return a queue's name; Unknown if it contains a placeholder."""
     missing = placeholders.first(name)
     return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
 
 
 class Native(Struct, frozen=True):
-    """What a job says of Kubernetes' own gangs: the `field` that says it, and the pods that must fit at once.
+    """Settings of Kubernetes' own gang scheduling: the `field` that sets it, and the pods that must fit at once.
 
-    `gang` is unset where its PodGroup has the policy `basic`, and None where nothing is said.
+    `gang` is Unset if the PodGroup has the policy `basic`, None if nothing is set.
     """
 
     field: Value[str] = NOTHING
@@ -99,7 +99,7 @@ class Native(Struct, frozen=True):
 
 
 def native(item: Object, kind: str, specs: Iterable[yaml.Node], groups: dict[str, Object]) -> Native:
-    """The gang of Kubernetes' own scheduler: of a Job (1.37), a PodGroup (1.36), or a Workload (1.35)."""
+    """Read the gang of Kubernetes' own scheduler: of a Job (1.37), a PodGroup (1.36), or a Workload (1.35)."""
     gang_ = yaml.get(item.root, *_OF_JOB) if kind == "batch/Job" else None
     if gang_ is not None:
         own = _native("spec.scheduling", gang_)
@@ -121,7 +121,7 @@ def native(item: Object, kind: str, specs: Iterable[yaml.Node], groups: dict[str
 _API = "scheduling.k8s.io/"
 _OF_JOB = ("spec", "scheduling", "schedulingPolicy", "gang")
 _POLICY = ("spec", "schedulingPolicy")
-"""Where Kubernetes' own gangs are: in a Job, in a PodGroup."""
+"""Paths of Kubernetes' own gangs: in a Job, in a PodGroup."""
 
 
 def _native(field: str, node: yaml.Target) -> Native:
@@ -133,7 +133,7 @@ def gang(
     item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str],
     native: Native,
 ) -> Value[str]:  # fmt: skip
-    """What starts the pods of a job together; unset where nothing does."""
+    """Return what starts the pods of a job together; Unset if nothing does."""
     here = Origin((item.span,))
     if known(system) == "kueue":
         return Known("Kueue", here)
@@ -169,7 +169,7 @@ def gang(
 
 
 def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
-    """A job with the number of pods that the PodGroup starts with which its pods name."""
+    """Set the least pods of a job from the PodGroup that its pods name."""
     if not isinstance(workload.least, Unset) or not groups:
         return workload
     marks = [workload.labels, *(mark for one in workload.templates for mark in (one.labels, one.annotations))]
@@ -179,7 +179,7 @@ def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
 
 
 def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
-    """Whether a job runs on one slice of cards, whose nodes come and go together."""
+    """Whether a job runs on one slice of TPUs, whose nodes come and go together."""
     if not any(known(one.gpu) in names.listed("slices") for template in found for one in template.containers):
         return False
     jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []

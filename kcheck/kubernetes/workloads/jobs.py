@@ -1,4 +1,4 @@
-"""Workloads of Kubernetes objects: everything that runs pods, with the settings of jobs, scalers and accounts."""
+"""Workloads of Kubernetes objects: everything that runs pods, with settings of jobs, scalers and accounts."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _Scaled = tuple[str, str, str, str]
-"""Folder, namespace, kind and name of what is scaled."""
+"""Folder, namespace, kind and name of a scaled object."""
 
 ALONE = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | {"Service"}
-"""The kinds that run pods or lead to them, and that no other object asks about."""
+"""Kinds that run pods or lead to them, and that no other object needs."""
 _MOST_PODS = {"HorizontalPodAutoscaler": "maxReplicas", "ScaledObject": "maxReplicaCount"}
-"""Kind of a scaler -> the key of its spec that has the most pods."""
+"""Kind of a scaler -> key of its maximum in the spec."""
 _ACCOUNT = "ServiceAccount"
 _DEFAULT_ACCOUNT = "default"
 KINDS = ALONE | runtimes.KINDS | _MOST_PODS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
-"""The kinds above, and those that say how pods run."""
+"""Kinds that run pods, and those that configure them."""
 
 
 def kind_of(item: Object) -> str:
-    """The kind of an object with its API group: `batch/Job`, `Pod`."""
+    """Return the kind of an object with its API group: `batch/Job`, `Pod`."""
     group = item.api_version.rpartition("/")[0]
     return f"{group}/{item.kind}" if group else item.kind
 
 
 class Workloads:
-    """The workloads among some objects, with settings from other objects."""
+    """Workloads among some objects, with settings from other objects."""
 
     def __init__(self, objects: list[Object]) -> None:
         groups = {str(known(written(one.root, "metadata", "name"))): one for one in objects if one.kind == "PodGroup"}
@@ -56,7 +56,7 @@ class Workloads:
         self._grown = _scaled(objects)
 
     def of(self, item: Object) -> Workload | None:
-        """The workload that one of the objects describes."""
+        """Return the workload that an object describes; None if it has no pods."""
         kinds, kind = profiles.workloads(), kind_of(item)
         if kind not in kinds and not unknown_kinds.has_pods(item):
             return None
@@ -68,14 +68,14 @@ class Workloads:
 
 
 class _Others(Struct, frozen=True):
-    """What workloads refer to: groups of pods by name, and claimed devices."""
+    """Objects that workloads refer to: pod groups by name, and claimed devices."""
 
     groups: dict[str, Object]
     devices: devices.Devices
 
 
 def identity(item: Object) -> str:
-    """The identity of an object: its file, kind, namespace and name."""
+    """Return the identity of an object: its file, kind, namespace and name."""
     name, namespace = (known(written(item.root, "metadata", key)) for key in ("name", "namespace"))
     space = f"{namespace}/" if namespace is not None else ""
     return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
@@ -119,11 +119,11 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
 _SHRINKS = "kueue.x-k8s.io/job-min-parallelism"
 """Kueue's annotation with the fewest pods of a Job that it may admit."""
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-"""JobSet's annotation with the label of which each of its jobs gets a domain of its own."""
+"""JobSet's annotation with a label; each of its jobs gets a domain of that label alone."""
 
 
 def _packed(template: PodTemplate, item: Object) -> PodTemplate:
-    """Pods with the domain that their job keeps them in: by a label (JobSet), or by Volcano's topology."""
+    """Set the domain that a job keeps its pods in: by a label (JobSet), or by Volcano's topology."""
     domain = text(item.root, "metadata", "annotations", _EXCLUSIVE)
     tree = yaml.get(item.root, "spec", "networkTopology") if item.kind == "Job" else None
     if tree is not None:
@@ -133,11 +133,11 @@ def _packed(template: PodTemplate, item: Object) -> PodTemplate:
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
 _RAY_JOBS = {"ray.io/RayJob": ("spec",), "ray.io/RayCronJob": ("spec", "jobTemplate")}
-"""Kind -> the spec of its Jobs, of its RayJobs."""
+"""Kind -> path of the spec of its Jobs or RayJobs."""
 
 
 def _name(item: Object) -> Value[str]:
-    """The name of an object, or how the one that it gets begins."""
+    """Return the name of an object, or the prefix of its generated name."""
     own, begin = (written(item.root, "metadata", key) for key in ("name", "generateName"))
     return begin if isinstance(own, Unset) and isinstance(begin, Known) else own
 
@@ -150,7 +150,7 @@ def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
 
 
 def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[str]:
-    """Volumes that are deleted with a job, by key; unset if none."""
+    """Return the field whose volumes are deleted with a job; Unset if there is none."""
     for template in found:
         if isinstance(template.volumes, Unknown):
             return template.volumes
@@ -168,15 +168,15 @@ def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[
 
 
 _EPHEMERAL = "ephemeral"
-"""The kind of a volume with a claim of its own for each pod."""
+"""Kind of a volume with a separate claim for each pod."""
 
 
 _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Job": "volumes"}
-"""Kind of a job that may make volumes -> the key of its spec that lists them."""
+"""Kind of a job that may create volumes -> key of the list in its spec."""
 
 
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
-    """The deadline of a job: its own, that of its first Job, or of its first pod."""
+    """Return the deadline of a job: its own, else of its first Job, else of its first pod."""
     own = _field(Fields.number, fields, "deadline")
     jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [integer(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
@@ -186,25 +186,24 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
-    """Whether a job's Ray cluster is deleted at its end; a deletionStrategy says so itself, and excludes the field."""
+    """Whether a job's Ray cluster is deleted at its end; a deletionStrategy counts, and excludes the field."""
     own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
     return _field(Fields.flag, fields, "shutdown") if own is None else Known(value=True, origin=Origin((own.span,)))
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
-    """The settings of a job, by its version where that has others."""
+    """Return the settings of a job, by its API version if that has its own table; None without a table."""
     names = (f"{kind}.{item.api_version.rpartition('/')[2]}", kind)
     name = next((one for one in names if one in profiles.table("any")), None)
     return Fields("any", name, MappingRecord(item.root, item.span)) if name is not None else None
 
 
 def _field(read: Callable[[Fields, str], Value[T]], fields: Fields | None, name: str) -> Value[T]:
-    """A field of a job; unset where its kind has no such thing."""
+    """Read a field of a job; Unset if its kind has no such field."""
     return read(fields, name) if fields is not None and fields.has(name) else NOTHING
 
 
 def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
-    """The priority class of a job: its own, else that of the pods that have one."""
     own = _field(Fields.text, fields, "priority")
     if not isinstance(own, Unset):
         return own
@@ -217,7 +216,6 @@ def _place(values: list[Value[str]], item: Object) -> Origin:
 
 
 def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
-    """All pods of a workload at once."""
     if len(found) == 1:
         return found[0].count
     count = total(template.count for template in found)
@@ -225,7 +223,7 @@ def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
 
 
 def _most(values: list[Value[int]], item: Object) -> Value[int]:
-    """The largest of some numbers; unknown if one is."""
+    """Return the largest number; Unknown if any is."""
     unknown = next((value for value in values if isinstance(value, Unknown)), None)
     numbers = [value for value in values if isinstance(value, Known)]
     return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
@@ -253,7 +251,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
 
 
 def _waits(one: PodTemplate, pods_: int | Unknown) -> bool:
-    """Whether pods are several nodes to torchrun, or their world has more processes than one of them has GPUs."""
+    """Whether torchrun needs several nodes, or the world size exceeds the GPUs of a pod."""
     text, gpus = " ".join(container.text for container in one.containers), known(one.gpus)
     if _NODES.search(text) or isinstance(pods_, Unknown) or gpus is None:
         return _NODES.search(text) is not None
@@ -262,14 +260,16 @@ def _waits(one: PodTemplate, pods_: int | Unknown) -> bool:
 
 _NODES = regex(r"(?:--nnodes[= ]+|\b(?:PET_)?NNODES )(?:[2-9]|1[0-9])")
 _WORLD = regex(r"\bWORLD_SIZE ([0-9]{1,6})\b")
-"""How torch is told of several nodes, and of all processes: https://docs.pytorch.org/docs/stable/elastic/run.html,
-https://github.com/kubeflow/trainer/blob/v2.2.0/pkg/constants/constants.go"""
+"""Arguments and variables of torch for several nodes and for all processes:
+https://docs.pytorch.org/docs/stable/elastic/run.html,
+https://github.com/kubeflow/trainer/blob/v2.2.0/pkg/constants/constants.go
+"""
 _ELASTIC = regex(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
-"""The torchrun argument that allows a start with fewer nodes than the maximum."""
+"""torchrun argument that allows a start with fewer nodes than the maximum."""
 
 
 def _spares(item: Object, kind: str) -> Value[bool]:
-    """Whether a Job does not count pods that were evicted or pre-empted as failed."""
+    """Whether a Job does not count evicted or preempted pods as failed."""
     path = _JOBS.get(kind)
     if path is None:
         return NOTHING
@@ -281,7 +281,7 @@ def _spares(item: Object, kind: str) -> Value[bool]:
 
 
 def services(objects: Iterable[Object]) -> Iterator[Service]:
-    """The Services of some objects: load balancer ports, and use of addresses."""
+    """Yield the Services of some objects: load balancer ports, and use of addresses."""
     for item in objects:
         if item.kind != "Service" or item.api_version != "v1":
             continue
@@ -294,7 +294,7 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
 
 
 def pod_spec(item: Object) -> yaml.Target | None:
-    """The only pod spec of an object; None if it has none or several."""
+    """Return the only pod spec of an object; None if it has none or several."""
     entry = profiles.workloads().get(kind_of(item))
     place = entry["pods"][0] if entry else {}
     if "at" not in place or {"each", "list", "shape"} & set(place):
@@ -304,12 +304,12 @@ def pod_spec(item: Object) -> yaml.Target | None:
 
 
 def containers(spec: yaml.Node | None) -> Iterator[yaml.Node]:
-    """The containers of a pod spec, init containers included."""
+    """Iterate over the containers of a pod spec, including init containers."""
     return (container for _, container in pods.containers(spec))
 
 
 def _with_secrets(objects: Iterable[Object]) -> dict[str, list[Object]]:
-    """The service accounts that give pull secrets to their pods, by name."""
+    """Return service accounts with pull secrets, by name."""
     result: dict[str, list[Object]] = {}
     for item in objects:
         if item.kind == _ACCOUNT and items(item.root, "imagePullSecrets"):
@@ -318,7 +318,7 @@ def _with_secrets(objects: Iterable[Object]) -> dict[str, list[Object]]:
 
 
 def _signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object]]) -> Workload:
-    """A workload with the pull secrets of its account."""
+    """Add the pull secrets of a workload's account."""
     if not accounts or not workload.templates or known(workload.pull_secrets) is not False:
         return workload
     for template in workload.templates:
@@ -330,13 +330,13 @@ def _signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object
 
 
 def _serves(account: Object, item: Object, workload: Workload, name: str) -> bool:
-    """Whether a service account is in a workload's namespace; a default one also in its folder."""
+    """Whether a service account is in a workload's namespace; a default one must be in its folder, too."""
     spaces = known(written(account.root, "metadata", "namespace")), known(workload.namespace)
     return (None in spaces or spaces[0] == spaces[1]) and (name != _DEFAULT_ACCOUNT or account.folder == item.folder)
 
 
 def _scaled(objects: Iterable[Object]) -> dict[_Scaled, Value[int]]:
-    """The most pods of each workload that something scales."""
+    """Return the maximum pods of each scaled workload."""
     found: dict[_Scaled, Value[int]] = {}
     for item in objects:
         if item.kind not in _MOST_PODS:
@@ -354,7 +354,7 @@ def _scaled(objects: Iterable[Object]) -> dict[_Scaled, Value[int]]:
 
 
 def _with_most(workload: Workload, item: Object, found: dict[_Scaled, Value[int]]) -> Workload:
-    """A workload with the pods allowed by an autoscaler in the same folder."""
+    """Set the maximum pods of a workload that an autoscaler in the same folder scales."""
     most = found.get((item.folder, _namespace(item), item.kind, str(known(workload.name)))) if found else None
     if most is None or len(workload.templates) != 1:
         return workload

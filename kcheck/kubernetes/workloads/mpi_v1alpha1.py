@@ -1,4 +1,4 @@
-"""MPIJobs of the first version of their API, v1alpha1, written as those of the later ones: by roles.
+"""MPIJobs of v1alpha1, converted to the roles of later versions.
 
 Its operator makes a launcher and the workers of one template:
 https://github.com/kubeflow/mpi-operator/blob/v0.2.3/pkg/controllers/v1alpha1/mpi_job_controller.go, checked 2026-11-22.
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 VERSION = "kubeflow.org/v1alpha1"
 _TOTALS = {"processingUnits": "processingUnitsPerNode", "gpus": "gpusPerNode"}
-"""What all workers have together -> what each of them has."""
+"""Key of the total of all workers -> key of the number per worker."""
 
 
 class _Workers(Struct, frozen=True):
-    """The number of workers, and how many GPUs or CPUs each has; None where the template alone says it."""
+    """Number of workers, and GPUs or CPUs of each; None if only the template sets it."""
 
     number: yaml.Target | None
     units: yaml.Target | None
@@ -42,14 +42,14 @@ def _is_first(item: Object) -> bool:
 
 
 def kept(job: Workload, item: Object) -> Workload:
-    """The workload of an object, to whose pods nothing can be added where both roles have one template."""
+    """Mark the pods of a v1alpha1 MPIJob as fixed, since both roles have one template."""
     if not _is_first(item):
         return job
     return replace(job, templates=tuple(pods.fixed(one, f"{VERSION} has one template") for one in job.templates))
 
 
 def by_roles(item: Object) -> Object:
-    """An MPIJob with its pods by roles; any other object as it is."""
+    """Convert a v1alpha1 MPIJob to pods by role; return any other object as is."""
     spec, template = yaml.get(item.root, "spec"), yaml.get(item.root, "spec", "template")
     if not _is_first(item) or template is None or not isinstance(spec, yaml.Mapping):
         return item
@@ -94,26 +94,25 @@ def _workers(spec: yaml.Mapping) -> _Workers:
 
 
 def _role(template: yaml.Target, number: yaml.Target | None, pod: yaml.Target) -> yaml.Target:
-    """The pods of a role; without a number, one."""
     return _mapping(template, {"replicas": number or equivalents.computed_at(template, 1), "template": pod})
 
 
 def _with_units(template: yaml.Target, workers: _Workers) -> yaml.Target:
-    """The template of the workers: the operator limits the first container."""
+    """Limit the first container of the workers, as the operator does."""
     if workers.units is None:
         return template
     return _with(template, ("resources", "limits", workers.resource), workers.units)
 
 
 def _launcher(spec: yaml.Target) -> yaml.Target:
-    """The resources of a launcher: the operator takes away what the template asks for."""
+    """Return the resources of a launcher: the operator removes those of the template."""
     return yaml.get(spec, "launcherResources") or _mapping(
         spec, {"requests": _mapping(spec, {name: equivalents.computed_at(spec, 0) for name in ("cpu", "memory")})}
     )
 
 
 def _with(template: yaml.Target, path: tuple[str, ...], value: yaml.Target) -> yaml.Target:
-    """The template with a value at a path of its first container."""
+    """Set a value at a path of the template's first container."""
     first, *others = items(template, "spec", "containers") or [template]
     if not isinstance(template, yaml.Mapping) or not isinstance(first, yaml.Mapping) or first is template:
         return template
@@ -126,7 +125,6 @@ def _limit(template: yaml.Target, resource: str) -> yaml.Target | None:
 
 
 def _first(template: yaml.Target, key: str) -> yaml.Target | None:
-    """A part of the first container."""
     return next((yaml.get(one, key) for one in items(template, "spec", "containers")), None)
 
 

@@ -1,4 +1,4 @@
-"""Pod templates, roles and counts of a kind, from the table of kinds; what the operators of Spark and others make."""
+"""Pod templates, roles and counts by the table of kinds; pods made by operators such as Spark's."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Group(Struct, frozen=True):
-    """Pods of a role: their template, number, and defining line.
+    """Pods of a role: template, number, and defining line.
 
-    `policies` is the map of roles in which the operator looks for their restart policy. `absent` says where goes what
-    the template lacks, if it stands for something in another form.
+    `policies` is the path of the roles map in which the operator looks for restart policies. `absent` moves the place
+    of missing fields, if the template stands for something in another form.
     """
 
     node: yaml.Target
@@ -42,7 +42,7 @@ class Group(Struct, frozen=True):
     absent: Callable[[Origin], Origin] | None = None
 
     def template(self, item: Object, own: str) -> PodTemplate:
-        """The template of the pods of an object with an id."""
+        """Read the pod template of an object with an id."""
         found = pods.template(self.node, own, self.role, self.number, self.span)
         # the operator of such a job sets the policy of the role, whatever the pod says
         restart = text(item.root, *self.policies, self.role, "restartPolicy") if self.policies else NOTHING
@@ -51,13 +51,13 @@ class Group(Struct, frozen=True):
 
 
 def groups(item: Object, entry: profiles.WorkloadKind) -> Iterator[Group]:
-    """The pods of an object, by the table of kinds."""
+    """Yield the pods of an object, by the table of kinds."""
     for place in entry["pods"]:
         yield from _groups(item, place)
 
 
 def is_fixed(item: Object, entry: profiles.WorkloadKind) -> bool:
-    """Whether nothing changes the number of its pods while it runs."""
+    """Whether the number of pods stays the same while the object runs."""
     return not any(
         _grows(_number(owner, place["count"]), item, owner, place, role)
         for place in entry["pods"]
@@ -67,18 +67,18 @@ def is_fixed(item: Object, entry: profiles.WorkloadKind) -> bool:
 
 
 def steps(path: str) -> list[str]:
-    """The keys of a path of the table."""
+    """Split a path of the table into keys."""
     return path.split(".") if path else []
 
 
 def spec(node: yaml.Target) -> yaml.Target | None:
-    """The pod spec of a template."""
+    """Return the pod spec of a template; None if it is not a map."""
     found = yaml.get(node, "spec")
     return found if isinstance(found, yaml.Mapping) else None
 
 
 def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
-    """The pods that a line of the table leads to."""
+    """Yield the pods at a place of the table."""
     shape = _SHAPES.get(place.get("shape", ""))
     policies = tuple(steps(place["each"])) if "each" in place else ()
     for owner, role, span in _owners(item, place):
@@ -92,7 +92,7 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
 
 
 def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
-    """The owners of templates: the object, or each role with its line."""
+    """Yield the owners of templates: the object, or each role with its line."""
     if "each" in place:
         roles = yaml.get(item.root, *steps(place["each"]))
         for role, entry in (yaml.entries(roles) if isinstance(roles, yaml.Mapping) else {}).items():
@@ -106,7 +106,7 @@ def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Targe
 
 
 def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str, span: Span) -> Value[int]:
-    """The number of pods: one by default, unless the kind leaves it open."""
+    """Return the number of pods: one by default, unless the kind leaves it open."""
     written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
     if place.get("open") and isinstance(written[0], Unset):
         return Unknown(f"`{place['count'].partition(' | ')[0]}` is not set", Origin((span,)))
@@ -127,25 +127,25 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
 
 
 def _number(owner: yaml.Target, spellings: str) -> Value[int]:
-    """The number at the first of some paths where one is written."""
+    """Return the number at the first of the ` | `-separated paths where one is written."""
     found = [integer(owner, *steps(path)) for path in spellings.split(" | ")]
     return next((value for value in found if not isinstance(value, Unset)), found[0])
 
 
 def _grown(count: Value[int], item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int]:
-    """The number of pods that an elastic job grows to: the largest that it may have."""
+    """Return the maximum that an elastic job grows to, else its count."""
     most = _most(item, owner, place, role)
     return most if most is not None and not isinstance(most, Unset) else count
 
 
 def _grows(count: Value[int], item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> bool:
-    """Whether the number of pods may become another one than is written."""
+    """Whether the number of pods may differ from the written one."""
     most = _most(item, owner, place, role)
     return most is not None and not isinstance(most, Unset) and known(most) != (known(count) or 1)
 
 
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
-    """The largest number of pods of a role; unset if not written, None if not elastic."""
+    """Return the maximum pods of a role; Unset if not written, None if not elastic."""
     growth = place.get("grows")
     if growth is None or growth.get("role", role) != role:
         return None
@@ -161,7 +161,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
 
 
 def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
-    """The pod of a TrainJob whose runtime is not read: the settings of its container."""
+    """Build the pod of a TrainJob with an unread runtime, from its container settings."""
     own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")
@@ -172,7 +172,7 @@ def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
 
 
 def _of_trainer(origin: Origin) -> Origin:
-    """Where a trainer has what its pods lack."""
+    """Move the place of missing resources to `resourcesPerNode` of a trainer."""
     missing = origin.missing
     if missing is None or missing.path[:1] != ("resources",):
         return origin
@@ -180,7 +180,7 @@ def _of_trainer(origin: Origin) -> Origin:
 
 
 class _Shape(NamedTuple):
-    """How something is made a template of pods, and where goes what that lacks."""
+    """Converter of another form to a pod template, and mover of the places of missing fields."""
 
     pod: Callable[[yaml.Target, Object], yaml.Target]
     absent: Callable[[Origin], Origin]
@@ -193,16 +193,16 @@ _OF_POD = {
         "terminationGracePeriodSeconds", "initContainers", "imagePullSecrets", "volumes",
     )
 } | {"serviceAccount": "serviceAccountName"}  # fmt: skip
-"""Key of a driver or an executor, or of the application for both -> what a pod calls it."""
+"""Key of a driver, executor or application -> key in a pod."""
 _OF_CONTAINER = ("image", "imagePullPolicy", "env", "envFrom", "volumeMounts")
 _MEMORY = regex(r"([0-9]+)([kmgtp])b?", re.IGNORECASE)
 _WHY = "memory is the heap, spelt like 3g, to which Spark adds memoryOverhead"
 _CORES, _HEAP = 1, "1Gi"
-"""What a driver or an executor has where nothing is written (spark.driver.cores, spark.driver.memory ...)."""
+"""Defaults of a driver or an executor (spark.driver.cores, spark.driver.memory ...)."""
 
 
 def _spark_pod(node: yaml.Target, item: Object) -> yaml.Target:
-    """The template of the pods that the operator makes for a driver or an executor.
+    """Build the pod template that the operator makes for a driver or an executor.
 
     https://github.com/kubeflow/spark-operator/blob/master/docs/api-docs.md, checked 2026-11-22.
     """
@@ -219,7 +219,6 @@ def _spark_pod(node: yaml.Target, item: Object) -> yaml.Target:
 
 
 def _spark_resources(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
-    """Resources of a driver or executor: cores and memory by default, and GPUs."""
     limits = [equivalents.entry(node, "cpu", _spark_cpu(node, own, "coreLimit"))]
     requests = [
         equivalents.entry(node, "cpu", _spark_cpu(node, own, "coreRequest")),
@@ -235,14 +234,14 @@ def _spark_resources(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Targe
 
 
 def _of_spark(origin: Origin) -> Origin:
-    """Where goes what the pods lack: there is no template of them, but keys for their CPU."""
+    """Mark missing fields as having no place, except for CPU, as there is no pod template."""
     missing = origin.missing
     own = missing is not None and missing.path in (("coreRequest",), ("coreLimit",))
     return origin if own or origin.why else replace(origin, why="SparkApplication has no pod template")
 
 
 def _spark_cpu(node: yaml.Target, own: dict[str, yaml.Pair], key: str) -> yaml.Target:
-    """CPU by a key of its own. Requests are by default the cores, which also say how many tasks run at once."""
+    """Return CPU by its own key. Requests default to `cores`, which also set how many tasks run at once."""
     if key in own:
         return yaml.resolve(own[key].value)
     cores = yaml.resolve(own["cores"].value) if "cores" in own and key == "coreRequest" else node
@@ -255,7 +254,7 @@ def _spark_cpu(node: yaml.Target, own: dict[str, yaml.Pair], key: str) -> yaml.T
 
 
 def _spark_memory(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
-    """Memory as a quantity: to a JVM, 512m are MiB."""
+    """Convert JVM memory to a quantity: 512m are MiB."""
     if "memory" not in own:
         return equivalents.computed_at(
             node, _HEAP, Origin((node.span,), missing=Missing(node.span, ("memory",)), why=_WHY)
@@ -274,4 +273,4 @@ def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:
 
 
 _SHAPES = {"trainer": _Shape(_trainer, _of_trainer), "spark": _Shape(_spark_pod, _of_spark)}
-"""What else than a template of pods there may be."""
+"""Forms other than pod templates."""

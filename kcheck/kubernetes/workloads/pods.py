@@ -72,7 +72,7 @@ _HOST = "kubernetes.io/hostname"
 
 
 def template(item: yaml.Target, owner: str, role: str, count: Value[int], place: Span) -> PodTemplate:
-    """The pod template at a node: its `metadata` and `spec`."""
+    """Read the pod template at a node: its `metadata` and `spec`."""
     identity = f"{owner}/{role}" if role else owner
     spec = yaml.get(item, "spec") or item
     found = tuple(container(node, group, identity, i) for i, (group, node) in enumerate(containers(spec)))
@@ -99,12 +99,12 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
 
 
 def fixed(one: PodTemplate, why: str) -> PodTemplate:
-    """The template with a reason why nothing can be added to it."""
+    """Record why nothing can be added to a template."""
     return with_places(one, lambda origin: replace(origin, why=why))
 
 
 def with_places(one: PodTemplate, place: Callable[[Origin], Origin]) -> PodTemplate:
-    """The template with another place for all that is absent."""
+    """Move the places of all missing fields of a template."""
     return replace(_placed(one, place), containers=tuple(_placed(container, place) for container in one.containers))
 
 
@@ -119,7 +119,7 @@ def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
 
 
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
-    """The containers of a pod spec with the list they are in, init containers first; sidecars are none of these."""
+    """Yield the containers of a pod spec with their list, init containers first; sidecars count as containers."""
     for group in _GROUPS:
         for node in items(spec, group):
             sidecar = group == "initContainers" and known(text(node, "restartPolicy")) == "Always"
@@ -127,7 +127,7 @@ def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
 
 
 def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
-    """One container."""
+    """Read one container."""
     name = written(node, "name")
     resource = _gpu(node)
     request, limit = _cards(node, resource or names.NVIDIA)
@@ -149,7 +149,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
 
 
 def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
-    """GPU request and limit of a container; equal placeholders are equal numbers."""
+    """Return GPU request and limit of a container; equal placeholders are equal numbers."""
     paths = [("resources", side, resource) for side in ("requests", "limits")]
     found = [written(node, *path) for path in paths]
     same = known(found[0]) is not None and known(found[0]) == known(found[1])
@@ -159,13 +159,13 @@ def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
 
 
 def _image_name(node: yaml.Target) -> Value[str]:
-    """The image of a container; a placeholder hides only its own part."""
+    """Return the image of a container; a placeholder hides only its own part."""
     found = written(node, "image")
     return found if placeholders.first(known(found) or "") else text(node, "image")
 
 
 def image(one: Container) -> Image | None:
-    """The image of a container; None if unknown or never pulled."""
+    """Return the image of a container; None if unknown or never pulled."""
     if not isinstance(one.image, Known) or equals(one.pull_policy, "Never"):
         return None
     reference = image_names.parse(one.image.value)
@@ -178,12 +178,11 @@ def image(one: Container) -> Image | None:
 
 
 def _mark(item: yaml.Target, key: str) -> Value[str]:
-    """An annotation of the pods, with the place where it would be written."""
     return mapped(scalar(item, "metadata", "annotations", key), as_text)
 
 
 def _words(node: yaml.Target) -> str:
-    """The command of a container and the values of its variables, as one text."""
+    """Join the command of a container and its variables into one text."""
     parts = [part.text for key in ("command", "args") for part in items(node, key) if isinstance(part, yaml.Scalar)]
     for variable in items(node, "env"):
         value = yaml.get(variable, "value")
@@ -193,24 +192,22 @@ def _words(node: yaml.Target) -> str:
 
 
 def _gpu(node: yaml.Target) -> str:
-    """The name of the resource that GPUs are asked for by; empty if none are."""
+    """Return the resource name of a container's GPUs; '' if it requests none."""
     return next((name for name in _resources(node) if name in names.cards() or names.pattern("shares").match(name)), "")
 
 
 def _resources(node: yaml.Target) -> Iterator[str]:
-    """The names of the resources that a container is limited to or asks for."""
     for side in ("limits", "requests"):
         found = yaml.get(node, "resources", side)
         yield from yaml.entries(found) if isinstance(found, yaml.Mapping) else ()
 
 
 def _is_extended(name: str) -> bool:
-    """Whether a resource is none of Kubernetes' own and none that is known to be a card, or part of one."""
+    """Whether a resource is neither Kubernetes' own nor a known GPU or part of one."""
     return "/" in name and name not in names.cards() and not names.pattern("shares").match(name)
 
 
 def _asked(node: yaml.Target, resource: str) -> Value[str]:
-    """The limit of a container as written, else its request."""
     request, limit = _cards(node, resource)
     return limit if not isinstance(limit, Unset) else request
 
@@ -222,7 +219,7 @@ def _claim(one: yaml.Target) -> Claim:
 
 
 def _devices(spec: yaml.Target) -> Value[bool]:
-    """Whether a pod asks for devices: resources with a domain in their names, or claims."""
+    """Whether a pod requests devices: resources with a domain in their names, or claims."""
     found = [node for _, node in containers(spec)]
     claims = yaml.get(spec, "resourceClaims") is not None
     if claims or any("/" in name for node in (*found, spec) for name in _resources(node)):
@@ -234,7 +231,7 @@ def _devices(spec: yaml.Target) -> Value[bool]:
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
-    """The request of a whole pod, by default its limit."""
+    """Return the request of a whole pod, by default its limit."""
     value = scaled_quantity(node, ("resources", "requests", resource), times)
     if isinstance(value, Unset):
         limit = scaled_quantity(node, ("resources", "limits", resource), times)
@@ -243,7 +240,7 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
 
 
 def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Container, ...], at: Origin) -> Value[int]:
-    """The request of a pod: its own, else what its containers need; its limit where none of them asks."""
+    """Return the request of a pod: its own, else what its containers need; its limit if none of them requests any."""
     values: list[Value[int]] = [getattr(one, name) for one in found]
     asked = [Known(0, value.origin) if isinstance(value, Unset) else value for value in values]
     limit = isinstance(written(spec, "resources", "requests", name), Unset)
@@ -252,7 +249,7 @@ def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Containe
 
 
 def _needed(found: tuple[Container, ...], values: Iterable[Value[int]], origin: Origin) -> Value[int]:
-    """The request of a pod: of all that runs at once, or of an init container beside the sidecars before it."""
+    """Return the request of a pod: of all that runs at once, or of an init container with earlier sidecars."""
     amounts = all_known(values)
     if isinstance(amounts, Unknown):
         return amounts
@@ -264,7 +261,7 @@ def _needed(found: tuple[Container, ...], values: Iterable[Value[int]], origin: 
 
 
 def _cards_of(one: Container) -> Value[int]:
-    """Whole cards that a container is limited to, or asks for."""
+    """Return the whole GPUs in a container's limit or request."""
     if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
         return Known(0, NOTHING.origin)
     value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
@@ -277,7 +274,7 @@ def _cards_of(one: Container) -> Value[int]:
 
 
 def _count(text: str) -> int | None:
-    """The number that a quantity is; None if it is not a whole one."""
+    """Parse a quantity; None if it is not a whole number."""
     try:
         found = quantity(text)
     except ValueError:
@@ -286,7 +283,7 @@ def _count(text: str) -> int | None:
 
 
 def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
-    """Requirements on nodes: the selector and one term of the required affinity."""
+    """Return the requirements on nodes: the selector with each term of the required affinity."""
     selector = mapping(spec, "nodeSelector")
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     unknown = gap(spec, *path)
@@ -309,7 +306,7 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
 
 
 def _single(node: yaml.Target) -> str | None:
-    """A scalar as text; None if unknown or not a scalar."""
+    """Return a scalar as text; None if unknown or not a scalar."""
     value = value_of(node) if isinstance(node, yaml.Scalar) else None
     return as_text(value.value) if isinstance(value, Known) else None
 
@@ -344,18 +341,18 @@ def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
 
 
 _TOPOLOGIES = tuple(f"kueue.x-k8s.io/podset-{how}-topology" for how in ("required", "preferred", "slice-required"))
-"""Annotations by which Kueue keeps pods, or slices of them, in one domain of a label:
-https://github.com/kubernetes-sigs/kueue/blob/v0.17.0/apis/kueue/v1beta2/topology_types.go"""
+"""Annotations with which Kueue keeps pods, or slices of them, in one domain of a label:
+https://github.com/kubernetes-sigs/kueue/blob/v0.17.0/apis/kueue/v1beta2/topology_types.go
+"""
 
 
 def _topology(item: yaml.Target) -> Value[str]:
-    """The label in whose domains Kueue keeps the pods, or slices of them, together."""
     found = [_mark(item, key) for key in _TOPOLOGIES]
     return next((one for one in found if not isinstance(one, Unset)), found[0])
 
 
 def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:
-    """The label whose domain all pods share, by Kueue's topology or required affinity to each other."""
+    """Return the label whose domain all pods share, by Kueue's topology or required affinity to each other."""
     required = _mark(item, _TOPOLOGIES[0])
     if not isinstance(required, Unset):
         return required
@@ -370,7 +367,7 @@ def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str
 
 
 def _node_devices(spec: yaml.Target) -> Value[bool]:
-    """Whether a container sees the devices of its node, /dev/infiniband among them."""
+    """Whether a container sees the devices of its node, such as /dev/infiniband."""
     paths = [known(text(volume, "hostPath", "path")) or "" for volume in items(spec, "volumes")]
     seen = any(path.rstrip("/") in ("/dev", "/dev/infiniband") for path in paths)
     seen = seen or any(known(boolean(node, "securityContext", "privileged")) for _, node in containers(spec))
@@ -392,11 +389,11 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
 
 
 _WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
-"""Operator -> whether it wants the label that is there to be one of the values, of which DoesNotExist has none."""
+"""Operator -> whether an existing label must be one of the values; DoesNotExist has none."""
 
 
 def _ports(spec: yaml.Target) -> Iterator[int]:
-    """Node ports of a pod: host ports, or all declared ports with hostNetwork."""
+    """Yield the node ports of a pod: host ports, or all declared ports with hostNetwork."""
     host = known(scalar(spec, "hostNetwork")) is True
     for group, node in containers(spec):
         for port in items(node, "ports") if group != "initContainers" else ():

@@ -24,18 +24,18 @@ _STACKS: dict[str, tuple[str, ...]] = {
     "prometheus-operator": ("prometheus", "prometheusSpec"),
     "prometheus": ("server",),
 }
-"""Chart -> where its values have the settings of its server, which scrapes all nodes unless that is turned off."""
+"""Chart -> path of its server's settings in the values; the server scrapes all nodes unless turned off."""
 
 _SWITCHES = (("prometheus", "enabled"), ("kubelet", "enabled"), ("server", "enabled"))
-"""Values that turn off the server of a chart, or what it scrapes of the nodes."""
+"""Values that turn off a chart's server, or its scraping of nodes."""
 
 
 _OF_CONTAINERS = ("kubelet", "serviceMonitor", "cAdvisorMetricRelabelings")
-"""Value of kube-prometheus-stack with what is kept of the metrics of containers."""
+"""Value of kube-prometheus-stack that filters container metrics."""
 
 
 def of_object(item: Object) -> Iterator[Monitor]:
-    """The server of a Prometheus resource; it scrapes the cluster if its selector takes every ServiceMonitor."""
+    """Yield the server of a Prometheus resource; it scrapes the cluster if it selects every ServiceMonitor."""
     selector = yaml.get(item.root, "spec", "serviceMonitorSelector")
     whole = isinstance(selector, yaml.Mapping) and not yaml.entries(selector)
     unknown = gap(item.root, "spec", "serviceMonitorSelector")
@@ -47,7 +47,7 @@ def of_object(item: Object) -> Iterator[Monitor]:
 
 
 def of_workload(item: Object) -> Iterator[Monitor]:
-    """The server that a Deployment or a StatefulSet runs, by its image; its account says what it scrapes."""
+    """Yield the server of a Deployment or StatefulSet, by its image; its account tells what it scrapes."""
     spec = pod_spec(item)
     for container in containers(spec):
         image = written(container, "image")
@@ -61,7 +61,7 @@ def of_workload(item: Object) -> Iterator[Monitor]:
 
 
 def of_release(release: Release) -> Iterator[Monitor]:
-    """The server that a release of a Prometheus chart runs."""
+    """Yield the server of a release of a Prometheus chart."""
     chart = str(known(release.chart))
     if chart not in _STACKS:
         return
@@ -79,7 +79,7 @@ def of_release(release: Release) -> Iterator[Monitor]:
 
 
 def _keeps_some(release: Release) -> bool:
-    """Whether a chart's server keeps chosen metrics of containers only: no cluster like that was measured."""
+    """Whether a chart's server keeps only chosen container metrics; no such cluster was measured."""
     for i in count():
         action = release.scalar(*_OF_CONTAINERS, i, "action")
         if not isinstance(action, Known):
@@ -90,6 +90,5 @@ def _keeps_some(release: Release) -> bool:
 
 
 def _monitor(own: Monitor, read: Callable[..., Value[object]]) -> Monitor:
-    """A server with its shards and its memory."""
     memory, limit = (in_units(read("resources", kind, "memory"), "memory", 1) for kind in ("requests", "limits"))
     return replace(own, shards=in_units(read("shards"), "shards", 1), memory=memory, memory_limit=limit)

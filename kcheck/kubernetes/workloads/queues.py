@@ -49,14 +49,14 @@ LISTS = {
     PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",
     Admission: "admissions", Sharing: "sharings", Watcher: "watchers", Monitor: "monitors",
 }  # fmt: skip
-"""Where the inventory keeps each of them."""
+"""Type -> list of the inventory."""
 
 _EVERYWHERE = frozenset({"pods", "nodes", "events", "endpoints", "endpointslices", "*"})
-"""What there is more of with every node."""
+"""Resources whose number grows with the nodes."""
 
 
 def read(item: Object) -> Iterator[Thing]:
-    """Scheduling settings in an object."""
+    """Yield the scheduling settings in an object."""
     group = item.api_version.rpartition("/")[0]
     maker = _MAKERS.get((group, item.kind))
     if maker is not None:
@@ -96,7 +96,7 @@ def _queue(item: Object) -> Iterable[Thing]:
 
 
 def _preemption(item: Object) -> Value[str]:
-    """The preemption policy of a ClusterQueue for its own jobs; none if not set."""
+    """Return a ClusterQueue's preemption policy for its own jobs: Never by default in `preemption`, else Unset."""
     found = text(item.root, "spec", "preemption", "withinClusterQueue")
     if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
         return Known("Never", found.origin)
@@ -104,7 +104,6 @@ def _preemption(item: Object) -> Value[str]:
 
 
 def _covered(item: Object) -> Value[tuple[str, ...]]:
-    """The resources that a ClusterQueue has quota for."""
     groups = items(item.root, "spec", "resourceGroups")
     unknown = gap(item.root, "spec", "resourceGroups") or next(
         (reason for group in groups if (reason := gap(group, "coveredResources"))), None
@@ -119,13 +118,13 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
 
 
 def _most(item: Object) -> Value[dict[str, int]]:
-    """The most that jobs of a ClusterQueue get, by resource, with what it may borrow from its cohort."""
+    """Return the maximum of a ClusterQueue's jobs by resource, with its borrowing limit in a cohort."""
     cohort = any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName"))
     return _nominal(item, borrowing=cohort)
 
 
 def _nominal(item: Object, *, borrowing: bool = False) -> Value[dict[str, int]]:
-    """The quota of a ClusterQueue by resource, over all flavors; with `borrowing`, unknown where that has no limit."""
+    """Sum a ClusterQueue's quota by resource over all flavors; with `borrowing`, Unknown without a limit."""
     here = Origin((item.span,))
     result: dict[str, int] = {}
     for group in items(item.root, "spec", "resourceGroups"):
@@ -142,7 +141,7 @@ def _nominal(item: Object, *, borrowing: bool = False) -> Value[dict[str, int]]:
 
 
 def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
-    """Amounts of a queue of Volcano by resource: `capability`, the most that its jobs get, or `deserved`."""
+    """Return amounts of a Volcano queue by resource: `capability`, the maximum, or `deserved`."""
     found = mapping(item.root, "spec", key)
     if not isinstance(found, Known):
         return found
@@ -153,7 +152,7 @@ def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
 
 
 def _limit_range(item: Object) -> Iterable[Thing]:
-    """A LimitRange with container limits; others give no defaults."""
+    """Yield a LimitRange with container limits; others give no defaults."""
     found = items(item.root, "spec", "limits")
     if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
         yield from _quota(item)
@@ -165,7 +164,7 @@ def _quota(item: Object) -> Iterable[Thing]:
 
 
 def _profile(item: Object) -> Iterable[Thing]:
-    """The namespace that a profile of Kubeflow makes, and its quota."""
+    """Yield the namespace that a Kubeflow profile creates, and its quota."""
     yield from _namespace(item)
     if isinstance(yaml.get(item.root, "spec", "resourceQuotaSpec", "hard"), yaml.Mapping):
         hard = mapping(item.root, "spec", "resourceQuotaSpec", "hard")
@@ -178,12 +177,11 @@ def _namespace(item: Object) -> Iterable[Thing]:
 
 
 def _configuration(item: Object) -> Iterable[Thing]:
-    """Kueue's own configuration as a document."""
     yield _admission(item.root, item.span, identity(item))
 
 
 def of_release(release: Release) -> Iterator[Admission | Scheduler]:
-    """The configuration of Kueue or Volcano's scheduler in chart values."""
+    """Yield the configuration of Kueue or Volcano's scheduler in chart values."""
     chart = str(known(release.chart))
     node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
     root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
@@ -196,7 +194,7 @@ _VALUES = {
     "kueue": ("managerConfig", "controllerManagerConfigYaml"),
     "volcano": ("custom", "scheduler_config_override"),
 }
-"""Chart -> where the text of a configuration is in its values."""
+"""Chart -> path of the configuration text in its values."""
 
 
 def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
@@ -233,7 +231,7 @@ def _seconds(node: yaml.Target, name: str) -> Value[int]:
 
 
 def _settings(item: Object) -> Iterable[Thing]:
-    """Configurations of schedulers and device plugins in a ConfigMap."""
+    """Yield configurations of schedulers and device plugins in a ConfigMap."""
     data = yaml.get(item.root, "data")
     for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
         node = yaml.resolve(entry.value)
@@ -252,11 +250,10 @@ def _settings(item: Object) -> Iterable[Thing]:
 
 
 _AGENTS = "agent-scheduler"
-"""The scheduler of Volcano that places single pods, and jobs none."""
+"""Volcano's scheduler of single pods, which schedules no jobs."""
 
 
 def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
-    """The configuration of Volcano's scheduler."""
     actions = text(root, "actions")
     names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
     plugins: dict[str, dict[str, str]] = {}
@@ -280,7 +277,7 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
 
 
 def watchers(objects: list[Object]) -> Iterator[Watcher]:
-    """Roles by which what runs on every node may read what grows with every node."""
+    """Yield roles with which daemons on every node may read objects whose number grows with the nodes."""
     accounts: dict[str, list[tuple[str, str]]] = {}
     for item in objects:
         if item.kind == "ClusterRoleBinding" and known(scalar(item.root, "roleRef", "kind")) == "ClusterRole":
@@ -332,7 +329,7 @@ MARKS = {
     "ClusterRole": (b"list", b"watch", b"*"),
     "ServiceAccount": (b"imagePullSecrets",),
 }
-"""What the text of some kinds must hold, one of them, to be worth reading."""
+"""Kind -> marks of which a document must have one to be read."""
 
 KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
-"""The kinds that are read here."""
+"""Kinds read here."""

@@ -20,16 +20,16 @@ _CLAIM, _CLASS = "PersistentVolumeClaim", "StorageClass"
 KINDS = frozenset({_CLAIM, "ConfigMap", "Secret", "ServiceAccount", _CLASS})
 
 ALONE = KINDS - {"ConfigMap", "ServiceAccount"}
-"""The kinds that no other object asks about."""
+"""Kinds that no other object needs."""
 
 _MAPS = {"configMap": "ConfigMap", "secret": "Secret"}
 _IN_VOLUMES = {"persistentVolumeClaim": (_CLAIM, "claimName"), "secret": ("Secret", "secretName"),
                "configMap": ("ConfigMap", "name")}  # fmt: skip
-"""Key of a volume -> the kind of the object behind it, and the key of its name."""
+"""Key of a volume -> kind of the object behind it, and key of its name."""
 
 
 def of_pod(spec: yaml.Target, containers: Iterable[yaml.Target]) -> Iterator[Reference]:
-    """The objects that a pod spec names, without optional ones."""
+    """Yield the objects that a pod spec names, except optional ones."""
     yield from _named("ServiceAccount", spec, "serviceAccountName")
     for volume in items(spec, "volumes"):
         for key, (kind, name) in _IN_VOLUMES.items():
@@ -46,14 +46,14 @@ def of_pod(spec: yaml.Target, containers: Iterable[yaml.Target]) -> Iterator[Ref
 
 
 def _named(kind: str, node: yaml.Target | None, key: str) -> Iterator[Reference]:
-    """The object that a node names, unless it may be missing."""
+    """Yield the object that a node names, unless it is optional."""
     name = yaml.get(node, key)
     if node is not None and isinstance(name, yaml.Scalar) and known(boolean(node, "optional")) is not True:
         yield Reference(kind, text(node, key))
 
 
 def defined(item: Object, own: str) -> Iterator[Definition]:
-    """What an object with an id defines that pods name, or that says what storage their claims get."""
+    """Yield what an object defines: a name for pods, or the storage of their claims."""
     if item.kind not in KINDS:
         return
     name, namespace = (text(item.root, "metadata", key) for key in ("name", "namespace"))

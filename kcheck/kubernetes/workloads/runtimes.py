@@ -1,4 +1,4 @@
-"""Runtimes of TrainJobs: the fields that a job leaves to them."""
+"""Runtimes of TrainJobs: fields that a job leaves to them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Runtimes: TypeAlias = "dict[tuple[str, str], list[Object]]"
 
 
 def by_name(objects: Iterable[Object]) -> Runtimes:
-    """The runtimes among some objects."""
+    """Return the runtimes among some objects."""
     result: Runtimes = defaultdict(list)
     for item in objects:
         if item.kind in KINDS:
@@ -38,7 +38,7 @@ def by_name(objects: Iterable[Object]) -> Runtimes:
 
 
 def completed(item: Object, runtimes: Runtimes) -> Object:
-    """A TrainJob with the pods of its runtime in place of its trainer, if they are read; any other object as it is.
+    """Replace the trainer of a TrainJob by its runtime's pods, if known; return any other object as is.
 
     https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/apis/trainer/v1alpha1/trainjob_types.go
     """
@@ -60,14 +60,15 @@ def completed(item: Object, runtimes: Runtimes) -> Object:
 
 
 _OF_CONTAINER = {"image": "image", "command": "command", "args": "args", "env": "env", "resourcesPerNode": "resources"}
-"""Field of a trainer -> that of its container."""
+"""Field of a trainer -> field of its container."""
 _STEP, _TRAINS, NODE = "trainer.kubeflow.org/trainjob-ancestor-step", "trainer", "node"
-"""The label, and the job and container, of what trains:
-https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/constants/constants.go"""
+"""Label, job and container of the training step:
+https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/constants/constants.go
+"""
 
 
 def patched(template: yaml.Mapping, item: Object, job: str = NODE) -> yaml.Mapping:
-    """The pod template of a job of a runtime with what a TrainJob says otherwise.
+    """Apply a TrainJob's overrides to the pod template of its runtime's job.
 
     https://github.com/kubeflow/trainer/blob/v2.2.0/pkg/runtime/core/trainingruntime.go
     """
@@ -77,7 +78,7 @@ def patched(template: yaml.Mapping, item: Object, job: str = NODE) -> yaml.Mappi
 
 
 def _patches(item: Object, job: str) -> Iterator[yaml.Target | None]:
-    """The patches of the pods of a job: those of Trainer 2.0, of 2.1, and of later releases."""
+    """Yield the patches of a job's pods: of Trainer 2.0, of 2.1, and of later releases."""
     for key in ("podSpecOverrides", "podTemplateOverrides"):
         for one in items(item.root, "spec", key):
             if any(known(written(target, "name")) == job for target in items(one, "targetJobs")):
@@ -90,7 +91,7 @@ def _patches(item: Object, job: str) -> Iterator[yaml.Target | None]:
 
 
 def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
-    """The runtime that a TrainJob names, the one that lies closest to it."""
+    """Return the runtime that a TrainJob names, the nearest if there are several."""
     kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     found = runtimes.get((kind, str(known(written(item.root, "spec", "runtimeRef", "name")))), [])
     own = item.span.source.path.split("/")
@@ -98,14 +99,13 @@ def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
 
 
 def _trained(runtime: Object) -> Iterator[yaml.Target]:
-    """The job of a runtime that trains."""
     for one in items(runtime.root, "spec", "template", "spec", "replicatedJobs"):
         if known(written(one, "template", "metadata", "labels", _STEP)) == _TRAINS:
             yield one
 
 
 def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
-    """A container of a runtime with what the trainer says otherwise; variables are added."""
+    """Override a runtime's container with the trainer's settings; environment variables are added."""
     if not isinstance(container, yaml.Mapping) or known(written(container, "name")) != NODE:
         return container
     own = yaml.entries(trainer)
@@ -119,7 +119,7 @@ def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: Runtimes) -> Workload:
-    """A TrainJob with its runtime's settings; unread settings are unknown, not absent."""
+    """Add the settings of a TrainJob's runtime; if it is not read, they are unknown, not absent."""
     name, runtime = str(known(written(item.root, "spec", "runtimeRef", "name"))), _runtime(item, runtimes)
     why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} sets it", Origin((item.span,)))
     gang = workload.gang if not isinstance(workload.gang, Unset) else why if runtime is None else _gang(runtime, item)
@@ -134,7 +134,7 @@ def _gang(runtime: Object, item: Object) -> Value[str]:
 
 
 def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
-    """The pods of a TrainJob whose runtime is not read: it says the container, and what it patches."""
+    """Mark what an unread runtime may set or extend in a TrainJob's pods."""
     found = [(name, getattr(template, name)) for name in (*_REPLACED, *_EXTENDED)]
     whole = {name: value if known(value) else why for name, value in found if name in _REPLACED}
     parts = {name: AtLeast(why.reason, value.origin, part=known(value)) for name, value in found if name in _EXTENDED}
@@ -143,4 +143,4 @@ def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
 
 _REPLACED = ("tolerations", "grace", "safe_to_evict", "do_not_disrupt", "packed_by", "topology")
 _EXTENDED = ("labels", "annotations", "selection", "volumes")
-"""Fields that a patch replaces, and fields that a runtime may add to."""
+"""Fields that a runtime may add to; a patch replaces those of `_REPLACED`."""

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PATHS: dict[tuple[str, ...], tuple[str, ...]] = {}
-"""The paths of absent values, which are few: equal ones are kept once."""
+"""Paths of absent values; equal ones are stored once."""
 
 
 def scalar(node: yaml.Node, *path: str) -> Value[object]:
-    """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
+    """Return the scalar at a path below a node; Unset with the place where it would be written."""
     found = _reached(node, path)
     if isinstance(found, yaml.Scalar):
         value = value_of(found)
@@ -32,7 +32,7 @@ def scalar(node: yaml.Node, *path: str) -> Value[object]:
 
 
 def _overlaid(origin: Origin, node: Patched, path: tuple[str, ...]) -> Origin:
-    """The origin of a value below a patched map, with the place of one that only the overlay has."""
+    """Return the origin of a value below a patched map, with its place in the overlay."""
     at = 0
     while at < len(path) - 1 and isinstance(inner := yaml.get(node, path[at]), Patched):
         node, at = inner, at + 1
@@ -44,7 +44,7 @@ def _overlaid(origin: Origin, node: Patched, path: tuple[str, ...]) -> Origin:
 
 
 def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Unknown:
-    """The node at a path; else its place, or why a parent is unknown."""
+    """Return the node at a path; else its place, or why a parent is unknown."""
     here, above = yaml.resolve(node), None
     for at, step in enumerate(path):
         inner = yaml.get(here, step)
@@ -64,18 +64,18 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
 
 
 def absent(node: yaml.Node, *path: str) -> Unset:
-    """An absent value with its place."""
+    """Return an absent value with its place."""
     found = _reached(node, path)
     return found if isinstance(found, Unset) else Unset(Origin((node.span,)))
 
 
 def text(node: yaml.Node, *path: str) -> Value[str]:
-    """The text at a path."""
+    """Return the text at a path."""
     return _typed(node, path, str, "is not a text")
 
 
 def written(node: yaml.Node, *path: str) -> Value[str]:
-    """The scalar at a path as text, including placeholders."""
+    """Return the scalar at a path as text, including placeholders."""
     value = scalar(node, *path)
     found = yaml.get(node, *path) if isinstance(value, Unknown) else None
     if isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
@@ -85,23 +85,23 @@ def written(node: yaml.Node, *path: str) -> Value[str]:
 
 
 def boolean(node: yaml.Node, *path: str) -> Value[bool]:
-    """The boolean at a path; false where nothing is written."""
+    """Return the boolean at a path; false if absent."""
     value = _typed(node, path, bool, "is neither true nor false")
     return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
 
 
 def integer(node: yaml.Node, *path: str) -> Value[int]:
-    """The whole number at a path."""
+    """Return the whole number at a path."""
     return _typed(node, path, int, "is not a number")
 
 
 def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
-    """The quantity at a path times `times`, rounded up: 1,000 for millicores, 1 for bytes."""
+    """Return the quantity at a path times `times`, rounded up: 1,000 for millicores, 1 for bytes."""
     return in_units(scalar(node, *path), ".".join(path), times)
 
 
 def in_units(value: Value[object], name: str, times: int) -> Value[int]:
-    """A quantity times `times`, rounded up; `name` is what it is called where it is none."""
+    """Multiply a quantity by `times`, rounded up; `name` is used in the reason if it is not a quantity."""
     if not isinstance(value, Known):
         return value
     try:
@@ -116,12 +116,12 @@ def _rounded_up(text: str, times: int) -> int:
 
 
 def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
-    """The map of strings at a path; a placeholder in one hides no other."""
+    """Return the map of strings at a path; a placeholder in one hides no other."""
     return mapping(node, *path, as_written=True)
 
 
 def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict[str, str]]:
-    """The map of strings at a path, empty if absent; unknown if a part is."""
+    """Return the map of strings at a path, empty if absent; Unknown if any part is."""
     found = _reached(node, path)
     if isinstance(found, Unknown):
         return found
@@ -146,13 +146,13 @@ def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict
 
 
 def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
-    """The elements of the list at a path."""
+    """Return the elements of the list at a path."""
     found = yaml.get(node, *path)
     return [yaml.resolve(item) for item in found.items] if isinstance(found, yaml.Sequence) else []
 
 
 def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
-    """The items of a list, each read by a function, with the list's place."""
+    """Convert each item of a list, with the list's place."""
     unknown = gap(node, name)
     if unknown is not None:
         return unknown
@@ -163,7 +163,7 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
-    """Why a path or a parent is unknown; None if known or absent."""
+    """Return why a path or a parent is unknown; None if known or absent."""
     found = _reached(node, path)
     value = value_of(found) if isinstance(found, yaml.Scalar) else found
     if not isinstance(value, Unknown):
@@ -172,7 +172,7 @@ def gap(node: yaml.Node, *path: str) -> Unknown | None:
 
 
 def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> Value[T]:
-    """The scalar at a path, which must be of a kind; to YAML true is no number."""
+    """Return the scalar at a path, which must have a type; in YAML, true is not a number."""
     value = scalar(node, *path)
     if not isinstance(value, Known):
         return value

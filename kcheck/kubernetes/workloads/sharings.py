@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def is_device_plugin_config(root: yaml.Target) -> bool:
-    """Whether something is a configuration of NVIDIA's device plugin."""
+    """Whether a tree is a configuration of NVIDIA's device plugin."""
     return known(text(root, "version")) == "v1" and any(yaml.get(root, key) is not None for key in ("sharing", "flags"))
 
 
 def of_configuration(root: yaml.Target, place: Span, own: str) -> Sharing:
-    """How a configuration of NVIDIA's device plugin divides cards."""
+    """Read how a configuration of NVIDIA's device plugin shares GPUs."""
 
     def copied(kind: str) -> list[yaml.Target]:
         return items(root, "sharing", kind, "resources")
@@ -42,7 +42,7 @@ def of_configuration(root: yaml.Target, place: Span, own: str) -> Sharing:
 
 
 def of_policy(item: Object) -> Iterator[Sharing]:
-    """The MIG strategy that NVIDIA's operator gives to the device plugin."""
+    """Yield the MIG strategy that NVIDIA's operator passes to the device plugin."""
     strategy = text(item.root, "spec", "mig", "strategy")
     if not isinstance(strategy, Unset):
         place = strategy.origin.written if strategy.origin else item.span
@@ -53,11 +53,11 @@ _CHARTS = {
     "nvidia-device-plugin": (("config", "map"), ("migStrategy",)),
     "gpu-operator": (("devicePlugin", "config", "data"), ("mig", "strategy")),
 }
-"""Chart -> where its values have configurations of the device plugin, and the MIG strategy."""
+"""Chart -> paths of device plugin configurations and of the MIG strategy in its values."""
 
 
 def of_release(release: Release) -> Iterator[Sharing]:
-    """How a release of NVIDIA's device plugin, or of its operator, divides cards."""
+    """Yield how a release of NVIDIA's device plugin or operator shares GPUs."""
     texts, strategy = _CHARTS.get(str(known(release.chart)), ((), ()))
     own = f"{release.place.source.path}:{release.address}"
     for name in release.names(*texts) if texts else ():

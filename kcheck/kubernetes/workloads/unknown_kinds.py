@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
 
 KIND: profiles.WorkloadKind = {"pods": []}
-"""What is known of such a kind."""
+"""Table entry of such a kind."""
 
 MARKS = (b"emplate", b"containers", b"image")
-"""What the text of an object with a template of pods holds."""
+"""Marks in the text of an object with a pod template."""
 
 NEVER = frozenset({
     "AdmissionReview", "ClusterTrainingRuntime", "ConfigMap", "CustomResourceDefinition", "Secret", "Template",
     "TrainingRuntime",
 })  # fmt: skip
-"""Kinds that describe pods, and run none."""
+"""Kinds that describe pods but run none."""
 
 _GROUPS = (
     "admission.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io", "kyverno.io", "gatekeeper.sh",
     "kustomize.config.k8s.io", "policies.kubewarden.io",
 )  # fmt: skip
-"""API groups of the same, and their subgroups."""
+"""API groups that describe pods but run none, with their subgroups."""
 _COUNTS = ("replicas", "parallelism")
 _SCALED = frozenset({*_COUNTS, "completions", "size", "groupSize", "numOfHosts", "minReplicas", "maxReplicas"})
-"""Keys beside something that there may be more of."""
+"""Keys of counts beside a template."""
 _DEPTH = 12
 
 
@@ -55,12 +55,12 @@ class _Found(Struct, frozen=True):
 
 
 def has_pods(item: Object) -> bool:
-    """Whether an object of a kind that is not in the table holds a template of pods."""
+    """Whether an object of an unknown kind has a pod template."""
     return next(_found(item), None) is not None
 
 
 def groups(item: Object) -> list[Group]:
-    """The pods of an object of an unknown kind."""
+    """List the pods of an object of an unknown kind."""
     result: list[Group] = []
     for one in _found(item):
         role = one.name
@@ -86,7 +86,7 @@ def _within(
     seen: set[yaml.Target],
     scaled: tuple[yaml.Mapping, ...],
 ) -> Iterator[_Found]:
-    """The templates below a node; `name` is that of the role which it belongs to."""
+    """Yield the templates below a node; `name` is that of their role."""
     if node in seen or len(path) > _DEPTH:
         return
     seen.add(node)
@@ -126,7 +126,7 @@ def _text(node: yaml.Node, key: str) -> bool:
 
 
 def _count(one: _Found) -> Value[int]:
-    """How many pods there are: the only number on the way to their template."""
+    """Return the number of pods: the only count on the path to their template."""
     if len(one.scaled) > 1:
         return Unknown(f"the number of pods of `{'.'.join((*one.path, one.key))}` is not known", Origin((one.span,)))
     owner = one.scaled[0] if one.scaled else one.owner

@@ -46,7 +46,7 @@ class Ack(Cloud):
     picks_service_range = True
 
     def gpu_family(self, family: str) -> str:
-        """The family without the size of its machines: gn7i for gn7i-c16g1 and gn7i-2x."""
+        """Strip the machine size from a family: gn7i for gn7i-c16g1 and gn7i-2x."""
         return _SIZE.sub("", family)
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
@@ -56,7 +56,7 @@ class Ack(Cloud):
         reader.read(roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
-        """Those of the edition, of the network plugin, of a basic security group."""
+        """Yield the limits of the edition, the network plugin and a basic security group."""
         tier, plugin = cluster.tier, cluster.network_plugin
         if equals(tier, "ack.standard"):
             text = "the limit of an ACK Basic cluster, which cannot be raised"
@@ -77,7 +77,7 @@ class Ack(Cloud):
             yield Limit("cluster-limit", "basic.nodes", tier, unknown=reason_of(tier))
 
     def _security_group(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Limit:
-        """The addresses of a basic security group, of nodes and of their pods."""
+        """Return the limit of a basic security group, whose addresses nodes and pods share."""
         entry, least = numbers["security_group.basic"], numbers["terway.least_pod_addresses"].number
         most = least + profiles.settings(self.name)["terway.idle_pool"].number
         nodes = Interval(entry.number // (1 + most), entry.number // (1 + least))
@@ -85,7 +85,7 @@ class Ack(Cloud):
         return Limit("security-group", "security_group.basic", cluster.security_group, text, nodes)
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
-        """The rating of the Cluster Autoscaler; the other engine has none."""
+        """Return the rating of the Cluster Autoscaler; the other engine has none."""
         own = list(autoscalers)
         if not any(equals(one.profile, "cluster-autoscaler") for one in own):
             return None
@@ -93,14 +93,14 @@ class Ack(Cloud):
         return Limit("engine", "autoscaler.nodes", own[0].profile, text)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
-        """All of them where the cluster has the add-on that attaches them to its nodes, else none."""
+        """Return `most` if the cluster has the add-on that attaches fabric interfaces to nodes, else 0."""
         cluster = known(pool.cluster)
         if cluster is None:
             return Unknown(f"the cluster of {pool.display_name} is not read", Origin((pool.place,)))
         return mapped(cluster.fabric_addon, lambda there: most if there else 0)
 
     def reserved(self, node: Node) -> Reserved:
-        """What ACK reserves at most."""
+        """Estimate the CPU and memory that ACK reserves on a node."""
         return arithmetic.reserved(node)
 
 

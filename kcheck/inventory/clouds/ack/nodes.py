@@ -1,4 +1,4 @@
-"""Arithmetic of ACK's nodes: pods with addresses, and what they keep from pods."""
+"""Arithmetic of ACK nodes: pods with addresses, and reserved resources."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from kcheck.text.interval import Interval
 
 
 def terway_pods(interfaces: int, addresses: int, *, exclusive: bool = False) -> int:
-    """Pods of a node with VPC addresses: those of all interfaces except the first.
+    """Count the pods of a node that get VPC addresses: those of all interfaces except the first.
 
-    With exclusive interfaces a pod has one for itself.
+    With exclusive interfaces, each pod has one of its own.
     https://help.aliyun.com/zh/ack/ack-managed-and-ack-dedicated/user-guide/work-with-terway: 210 and 7 on a g7.4xlarge.
     """
     return (interfaces - 1) * (1 if exclusive else addresses)
 
 
 def reserved(node: Node) -> Reserved:
-    """By its vCPUs, and by its pods or its memory, as its version does."""
+    """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""
     limits, settings = profiles.limits("ack"), profiles.settings("ack")
     threshold = Interval(eviction().low, limits["reserved.eviction_at_most"].number * MI)
     old_cpu = taken(limits["reserved.cpu_before"].text, node.cpu, 1000)
@@ -32,7 +32,7 @@ def reserved(node: Node) -> Reserved:
 
 
 def _reserved_by_pods(node: Node) -> Interval:
-    """By the pods that it may run, else by those for which its interfaces have addresses at most."""
+    """Estimate reserved memory by maximum pods, else by the most pods that its interfaces have addresses for."""
     from kcheck.config.numbers import machines  # the tables of all types
 
     limits = profiles.limits("ack")

@@ -74,8 +74,6 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 
 
 class _Ack(Reader):
-    """Reads one root module."""
-
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL,))
 
@@ -106,7 +104,6 @@ class _Ack(Reader):
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
-        """The vSwitches by what refers to them."""
         return {subnet.address: subnet for subnet in self.found.subnets}
 
     # --- clusters
@@ -174,7 +171,7 @@ class _Ack(Reader):
         self._workers(instance, Known(cluster, place))
 
     def _workers(self, instance: Instance, owner: Value[Cluster]) -> None:
-        """The workers that old code writes in the cluster."""
+        """Read the workers that old code declares inside the cluster."""
         fields = self.fields(WORKERS, instance)
         if isinstance(fields.number("count"), Unset):
             return
@@ -200,7 +197,7 @@ class _Ack(Reader):
             self._autoscaler(instance)
 
     def _scaled(self, instance: Instance, fields: Fields) -> Value[bool]:
-        """Whether a pool is autoscaled: a block without `enable` says so."""
+        """Whether a pool is autoscaled; a `scaling_config` block without `enable` turns it on."""
         nested = instance.blocks("scaling_config")
         if isinstance(nested, Unknown):
             return nested
@@ -260,7 +257,7 @@ class _Ack(Reader):
         )
 
     def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
-        """Maximum pods of a node: by its interfaces with Terway, by its block with Flannel."""
+        """Return a node's maximum pods: by its interfaces with Terway, else as set or by its address block."""
         plugin = known(cluster.network_plugin) if cluster else None
         if plugin == "terway":
             found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
@@ -295,13 +292,13 @@ def _market(fields: Fields, record: Record) -> Market:
 
 
 def _caps(record: Record) -> Value[dict[str, str]]:
-    """The spot price cap of each machine type; unset if not written."""
+    """Return the spot price cap of each machine type; Unset if not written."""
     found = _pairs(record, "spot_price_limit", "instance_type", "price_limit")
     return found if not isinstance(found, Known) or found.value else Unset(record.absent(("spot_price_limit",)))
 
 
 def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, str]]:
-    """Nested key-value blocks as a map; unknown if a part is."""
+    """Convert nested key-value blocks to a map; Unknown if any part is."""
     nested = record.blocks(kind)
     if isinstance(nested, Unknown):
         return nested
@@ -322,13 +319,13 @@ def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, s
 
 
 def _pod_addresses() -> tuple[int, int]:
-    """Addresses that a node with one pod takes from pod vSwitches, idle ones included."""
+    """Return the least and most pod vSwitch addresses of a node with one pod, idle ones included."""
     least = profiles.limits(CLOUD)["terway.least_pod_addresses"].number
     return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
 
 
 def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]:
-    """Minimum and maximum of an autoscaled pool, or the size of another."""
+    """Return minimum and maximum of an autoscaled pool; both are the fixed size otherwise."""
     if not isinstance(scaled, Known):
         why = Unknown(why_missing(scaled, "scaling_config"), scaled.origin)
         return why, why
@@ -341,7 +338,7 @@ def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]
 
 
 def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
-    """The network plugin: by add-on, else by the pods' range or vSwitches."""
+    """Find the network plugin by add-on, else by the pods' range or vSwitches."""
     for addon in addons:
         name = known(addon) or ""
         if "flannel" in name or "terway" in name:
@@ -355,7 +352,6 @@ def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
 
 
 def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
-    """Whether one of the add-ons gives nodes the interfaces of their fabric."""
     patterns = fabrics.plugins(CLOUD)
     for addon in addons:
         if any(one.search(known(addon) or "") for one in patterns):
@@ -365,10 +361,9 @@ def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
 
 
 def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin) -> Value[tuple[int, int]]:
-    """Addresses that a node takes from its vSwitch: with eRDMA, one for each network card.
+    """Return the least and most vSwitch addresses of a node: with eRDMA, one per network card.
 
-    The first card is that of the ordinary interface, which becomes an elastic RDMA interface; the controller makes one
-    for each other card, in the vSwitch of the node:
+    The first card's ordinary interface becomes an elastic RDMA interface; the controller creates one per other card:
     https://github.com/AliyunContainerService/alibabacloud-erdma-controller/blob/main/internal/controller/eri.go
     """
     addon = cluster.fabric_addon if cluster is not None else NOTHING
@@ -380,14 +375,14 @@ def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place
 
 
 def _security_group(fields: Fields) -> Value[str]:
-    """Basic or enterprise; unknown where the group is given."""
+    """Return basic or enterprise; Unknown if the group is given."""
     if not isinstance(fields.text("security_group"), Unset):
         return Unknown("the security group is given", fields.text("security_group").origin)
     return mapped(fields.flag("enterprise_group"), lambda large: "enterprise" if large else "basic")
 
 
 def _api_ranges(fields: Fields) -> Value[tuple[str, ...]]:
-    """None for a private API server; a public one is closed at its load balancer, which is read by no name."""
+    """Return no ranges for a private API server; Unknown for a public one, which its load balancer may restrict."""
     public = fields.flag("api_public")
     if known(public):
         return Unknown("the API server has a public address, which its load balancer may close", public.origin)
@@ -400,7 +395,7 @@ _NO_REGION = "the alicloud provider has no region in this code"
 
 
 def _place_of(reader: Reader, instance: Instance) -> Place:
-    """The account and region of a cluster, which only its provider says."""
+    """Return account and region, which only the provider states."""
     own, place = accounts.provider(reader, instance), instance.span
     if own is None:
         return {"account": accounts.first(place, _NO_ACCOUNT), "region": accounts.first(place, _NO_REGION)}

@@ -55,11 +55,11 @@ class Aks(Cloud):
     reserves_by_machine = True
 
     def region(self, location: str) -> str:
-        """The name of a region for programs."""
+        """Convert a region's display name to its program name: `West Europe` to `westeurope`."""
         return location.replace(" ", "").lower()
 
     def has_own_addresses(self, cluster: Cluster) -> bool:
-        """Whether AKS makes the load balancer or NAT gateway by which it goes out."""
+        """Whether AKS creates the cluster's outbound load balancer or NAT gateway."""
         return known(cluster.outbound_type) in ("loadBalancer", "managedNATGateway")
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
@@ -69,7 +69,7 @@ class Aks(Cloud):
         reader.read(roots, inventory)
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
-        """Read a cache rule of Azure Container Registry, of a registry, of a user of it by a `*`, or of one image."""
+        """Read an Azure Container Registry cache rule: of a whole registry, of a `*` namespace, or of one image."""
         from kcheck.inventory.clouds.reader import resolve_reference
 
         fields = Fields(self.name, self.cache, instance)
@@ -82,7 +82,7 @@ class Aks(Cloud):
         return self.mirror(root, instance, upstream, path, parts)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
-        """Those of the tier, of kubenet's route table, of Azure's network policies."""
+        """Yield the limits of the tier, of kubenet's route table and of Azure network policies."""
         tier, free, paid = cluster.tier, numbers["free_tier.ceiling"], numbers["standard_tier.nodes"]
         if not isinstance(tier, Known):
             why = f"{free.value:,} of the Free tier, {paid.value:,} of the others: {reason_of(tier)}"
@@ -104,18 +104,18 @@ class Aks(Cloud):
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)
 
     def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
-        """That of a pod subnet, or of overlay; none for pods in the subnet of their nodes, and for static blocks."""
+        """Return the pod limit's name: of a pod subnet or overlay; '' for node-subnet pods and static blocks."""
         own = [pool.addresses for pool in pools if known(pool.addresses.pod_subnets)]
         if own:
             return "" if any(equals(one.allocation, "StaticBlock") for one in own) else "pod_subnet.pods"
         return "overlay.pods" if equals(cluster.network_mode, "overlay") else ""
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
-        """Nodes that have outbound ports on the load balancer."""
+        """Count the nodes that get outbound ports on the load balancer."""
         return arithmetic.snat_nodes(ports, addresses, ports_per_address)
 
     def has_pool_quota(self, pool: NodePool) -> bool:
-        """Whether its machines have InfiniBand: their scale set is a single placement group."""
+        """Whether the pool's machines have InfiniBand, so that its scale set is a single placement group."""
         return any(map(self.joins_in_scale_set, known(pool.machine.instance_types) or ()))
 
     def joins_in_scale_set(self, machine: str) -> bool:
@@ -125,13 +125,13 @@ class Aks(Cloud):
         return machines.fabric(machine)
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
-        """Whether a size has a local disk that is large enough for the boot disk."""
+        """Whether a size has a local disk large enough for the boot disk; None if unclear."""
         from kcheck.inventory.clouds.aks import machines
 
         return machines.ephemeral(machine, vcpus)
 
     def reserved(self, node: Node) -> Reserved:
-        """What AKS reserves."""
+        """Estimate the CPU and memory that AKS reserves on a node."""
         return arithmetic.reserved(node)
 
 

@@ -1,4 +1,4 @@
-"""Where an AKS cluster is: its subscription, its region and its resource group."""
+"""Location of an AKS cluster: subscription, region and resource group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_REGION = "location is not set"
 
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
-    """The subscription, region and resource group of a cluster, in which its name is unique."""
+    """Return the subscription, region and resource group; a cluster's name is unique within these."""
     own, parent = accounts.provider(reader, instance), fields.text("parent") if fields.has("parent") else None
     written: list[Value[str]] = [_part(parent, _SUBSCRIPTION)] if parent is not None else []
     written += [own.text("subscription")] if own is not None else []
@@ -40,6 +40,6 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
 
 
 def _part(value: Value[str], pattern: re.Pattern[str]) -> Value[str]:
-    """A part of an id of ARM, of which other parts may be unknown; unset if it is not in there."""
+    """Return a part of an ARM id, other parts of which may be unknown; Unset if absent."""
     found = pattern.search(text_of(value) or "")
     return Known(found[1], value.origin or Origin(())) if found is not None else Unset(value.origin or Origin(()))

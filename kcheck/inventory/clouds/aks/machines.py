@@ -15,8 +15,8 @@ _WITH_DISKS = ("n", "l", "h")
 def ephemeral(name: str, vcpus: int) -> bool | None:
     """Whether an Azure VM size has a local disk for AKS' boot disk; None if unclear by name.
 
-    It needs premium storage, `s`, and a local disk or cache: old versions all have one, new ones those with a `d`,
-    and machines with GPUs. Those of others are too small below some vCPUs.
+    It needs premium storage (`s`) and a local disk or cache: all old versions, newer ones with a `d`, and GPU machines.
+    Disks of other families are too small below `vcpus` vCPUs.
     """
     match, found = _SIZE.fullmatch(name.lower()), machine(_CLOUD, name)
     if match is None:
@@ -32,7 +32,7 @@ def ephemeral(name: str, vcpus: int) -> bool | None:
 
 
 def managed_disk(name: str) -> int | None:
-    """The GiB of the managed boot disk that AKS gives an Azure VM size; None if its vCPUs are unknown."""
+    """Return the GiB of the managed boot disk that AKS gives a VM size; None if its vCPUs are unknown."""
     found = machine(_CLOUD, name)
     if found is None or found.vcpus is None:
         return None
@@ -41,7 +41,7 @@ def managed_disk(name: str) -> int | None:
 
 
 def temporary(name: str) -> int:
-    """The GiB of the temporary disk of an Azure VM size, which its boot disk takes whole; 0 if they are not listed."""
+    """Return the GiB of a VM size's temporary disk, all of which the boot disk takes; 0 if not listed."""
     return tables_of(_CLOUD).get("temporary", {}).get(name.removeprefix("Standard_"), 0)
 
 

@@ -1,4 +1,4 @@
-"""The network mode of an AKS cluster, and the public addresses of its nodes."""
+"""Network mode of an AKS cluster, and public addresses of its nodes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay"
 
 
 def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]:
-    """The network plugin of a cluster and its mode; the default depends on the version at creation."""
+    """Return the network plugin and mode; the default depends on the version at creation."""
     plugin, mode, settings = fields.text("network_plugin"), fields.text("network_mode"), profiles.settings("aks")
     at, at_mode = (value.origin or Origin((fields.record.span,)) for value in (plugin, mode))
     mode = mapped(mode, str.lower)  # written "Overlay" up to azurerm 3.61
@@ -57,7 +57,7 @@ def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]
 def _by_version(
     version: Value[str], plugin: Origin, mode: Origin, settings: dict[str, ProfileValue]
 ) -> tuple[Value[str], Value[str]]:
-    """The plugin that AKS chooses by version; existing clusters keep theirs."""
+    """Return the plugin and mode that AKS chooses by version; existing clusters keep theirs."""
     old = Known(settings["network.old_plugin"].text, plugin)
     minor = minor_version(version.value) if isinstance(version, Known) else None
     first = settings["network.overlay_from"].number
@@ -70,7 +70,7 @@ def _by_version(
 
 
 def mode_of(cluster: Cluster | None) -> Known[str] | Unknown:
-    """How pods get addresses: node-subnet, overlay or kubenet."""
+    """Return how pods get addresses: node-subnet, overlay or kubenet."""
     if cluster is None:
         return Unknown("the pool's cluster is not known")
     plugin, mode = cluster.network_plugin, cluster.network_mode
@@ -87,7 +87,6 @@ def mode_of(cluster: Cluster | None) -> Known[str] | Unknown:
 
 
 def _modes(plugin: Value[str], mode: Value[str]) -> tuple[Known[str], ...]:
-    """The modes that Azure CNI may have."""
     if isinstance(plugin, Either) and plugin.reason.startswith(_CHOSEN):
         return tuple(one for one in candidates(mode) if one.value)
     default = profiles.settings("aks")["network.mode_of_azure"].text
@@ -95,7 +94,6 @@ def _modes(plugin: Value[str], mode: Value[str]) -> tuple[Known[str], ...]:
 
 
 def _why(plugin: Value[str], mode: Value[str]) -> str:
-    """Why it is unknown."""
     if isinstance(plugin, Known) and plugin.value != "azure":
         return f"network_plugin is {plugin.value}"
     return why_missing(plugin if isinstance(plugin, Unknown) else mode, "network_plugin")
@@ -109,9 +107,9 @@ _BITS = 32
 
 
 def public_addresses(cluster: Fields, subnet: Datum | None, root: Module) -> tuple[Value[int], Value[str]]:
-    """The addresses of a cluster, and the attribute that lists the user's own.
+    """Return the number of a cluster's public addresses, and the attribute that lists the user's own.
 
-    Unset where they are none of the cluster's; `subnet` is what its default pool says of its subnet.
+    Unset where none belong to the cluster. `subnet` is the subnet of the default pool.
     """
     kind = known(cluster.text("outbound_type"))
     origin = cluster.text("outbound_type").origin or Origin((cluster.record.span,))
@@ -130,7 +128,7 @@ def public_addresses(cluster: Fields, subnet: Datum | None, root: Module) -> tup
 
 
 def _listed(fields: Fields, name: str, root: Module) -> Value[int]:
-    """The number of addresses in a list of addresses and prefixes; unset if empty."""
+    """Count the addresses in a list of addresses or prefixes; Unset if empty."""
     raw = fields.raw(name)
     if raw is None or isinstance(raw, Unknown):
         return raw or Unset(Origin((fields.record.span,)))
@@ -142,7 +140,7 @@ def _listed(fields: Fields, name: str, root: Module) -> Value[int]:
 
 
 def _of_prefix(datum: Datum | None, root: Module) -> Value[int]:
-    """The addresses of a public IP prefix: a /28 has 16."""
+    """Count the addresses of a public IP prefix: 16 in a /28; Unknown if the prefix is not in this root."""
     symbol = datum.symbol if isinstance(datum, Unknown) else None
     made = next((one for one in root.instances(_PREFIX) if symbol and one.address == symbol.address), None)
     if made is None:
@@ -152,7 +150,7 @@ def _of_prefix(datum: Datum | None, root: Module) -> Value[int]:
 
 
 def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int]:
-    """The addresses of a subnet's NAT gateway, or the root's only one; unset if none."""
+    """Count the addresses of a subnet's NAT gateway, or of the root's only one; Unset if there is none."""
     gateways = list(root.instances(_GATEWAY))
     if not gateways:
         return Unset(origin)
@@ -181,6 +179,5 @@ def _all(kind: str, root: Module) -> Iterable[Fields]:
 
 
 def _address(datum: Datum | None) -> str | None:
-    """The address of the resource that a reference is to."""
     symbol = datum.symbol if isinstance(datum, Unknown) else None
     return symbol.address if symbol else None

@@ -1,4 +1,4 @@
-"""Arithmetic of AKS' nodes: addresses and outbound ports that they take, and what they keep from pods."""
+"""Arithmetic of AKS nodes: addresses, outbound ports and reserved resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kcheck.text.interval import Interval
 
 
 def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
-    """Addresses of a node with dynamic allocation, in batches that keep `spare` free.
+    """Count the addresses of a node with dynamic allocation, in batches that keep `spare` free.
 
     https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8.
     """
@@ -18,7 +18,7 @@ def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
 
 
 def static_addresses(max_pods: int, block: int) -> int:
-    """Addresses of a node with static blocks: /28s for its maximum pods, and one more.
+    """Count the addresses of a node with static blocks: /28s for its maximum pods and one more.
 
     https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: least is wasted with 16 x N - 1 pods.
     """
@@ -26,7 +26,7 @@ def static_addresses(max_pods: int, block: int) -> int:
 
 
 def snat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
-    """Nodes with outbound ports on Azure's load balancer: addresses x ports / ports per node.
+    """Count the nodes with outbound ports on Azure's load balancer: addresses x ports / ports per node.
 
     https://learn.microsoft.com/azure/aks/load-balancer-standard: 1,000 ports with 7 addresses of 64,000 are 448 nodes.
     """
@@ -37,7 +37,7 @@ _MB, _GB = 10**6, 10**9
 
 
 def reserved(node: Node) -> Reserved:
-    """By its vCPUs, and by its pods or its memory, as its version does."""
+    """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""
     limits, settings = profiles.limits("aks"), profiles.settings("aks")
     steps = limits["reserved.cpu"].text
     documented = min(node.cpu, limits["reserved.documented_vcpus"].number * 1000)

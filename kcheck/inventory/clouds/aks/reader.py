@@ -67,11 +67,11 @@ _INLINE_POOLS = {
     "agent_pool_profile": "azurerm_kubernetes_cluster.agent_pool_profile",
     "agentPoolProfiles": ARM_POOL,
 }
-"""What pools in a cluster are called, and the tables of their fields."""
+"""Names of pools inside a cluster -> tables of their fields."""
 _OF_CLUSTER = (DEFAULT_POOL, _INLINE_POOLS["agent_pool_profile"])
-"""Those that run the system."""
+"""Tables of pools that run the system."""
 _KARPENTER = "karpenter"
-"""What AKS runs as node auto-provisioning, instead of the Cluster Autoscaler."""
+"""Grower with node auto-provisioning, instead of the Cluster Autoscaler."""
 _SUBNET_ID = regex(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
 _CLUSTER_ID = regex(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
 
@@ -82,8 +82,6 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 
 
 class _Aks(Reader):
-    """Reads one root module."""
-
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL, ARM))
 
@@ -114,13 +112,12 @@ class _Aks(Reader):
             self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
 
     def _network(self, fields: Fields) -> Value[Network]:
-        """The network of a subnet, by reference or by name."""
         found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
         return found if found is not None else self.find_named(fields.text("network"), Network, "virtual network")
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
-        """The subnets by address, or by a data source that names one of this root."""
+        """Subnets by address, or by a data source that names one of this root."""
         result = {subnet.address: subnet for subnet in self.found.subnets}
         for address, record in self.root.sources(SUBNET):
             name, network = record.entry("name"), record.entry("virtual_network_name")
@@ -142,14 +139,12 @@ class _Aks(Reader):
             self._with_pools(instance, self.fields(ARM_CLUSTER, instance), _profiles(instance), "agentPoolProfiles")
 
     def _arm(self, kind: str) -> Iterator[Instance]:
-        """The resources that the azapi provider makes of a type of ARM."""
         for instance in self.pool_instances[ARM]:
             written = instance.entry("type")
             if isinstance(written, Known) and str(written.value).partition("@")[0].lower().endswith(f"/{kind}".lower()):
                 yield instance
 
     def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
-        """A cluster and the pools that are written inside it."""
         cluster = self._cluster(instance, fields, nested, what)
         self.found.clusters.append(cluster)
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
@@ -175,19 +170,18 @@ class _Aks(Reader):
             self._pool(fields, instance.address, instance.span, owner, known(owner))
 
     def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
-        """The cluster that an ARM id names."""
         match = _CLUSTER_ID.search(text_of(value) or "")
         if match is None:
             return unresolved_reference(value, "cluster")
         return self.find_named(Known(match[1], value.origin or Origin(())), Cluster, "cluster")
 
     def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
-        """The subnet of a name in a network of a name, here or in another root."""
+        """Find a subnet by name and network name, in this or another root."""
         found: Subnet | None = known(self.find_named(name, Subnet, "subnet", lambda subnet: _is_in(subnet, network)))
         return found
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
-        """The range of the pods, where they may have one of their own."""
+        """Add the range of the pods, where they may have their own."""
         mode = networks.mode_of(cluster)
         modes = {one.value for one in candidates(mode)}
         if modes and not modes <= {"overlay", "kubenet"}:
@@ -261,7 +255,7 @@ class _Aks(Reader):
         return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
 
     def _disk_size(self, fields: Fields, machine: str | None) -> Value[int]:
-        """The size of the boot disk; a managed one is as large as the machine's vCPUs ask for."""
+        """Return the boot disk's size; a managed disk's default follows the machine's vCPUs."""
         written = fields.number("disk_size")
         found = sizes.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
         return written if found is None else or_default(written, lambda at: Known(found, at))
@@ -282,7 +276,7 @@ class _Aks(Reader):
         )
 
     def _gpus(self, instance_type: Value[str]) -> Value[int]:
-        """GPUs of a node; unset where Azure does not publish how many a size has."""
+        """Return the GPUs of a node; Unset for sizes whose number Azure does not publish."""
         if not isinstance(instance_type, Known):
             return instance_type
         cards = machines.gpus(CLOUD, instance_type.value)
@@ -291,13 +285,13 @@ class _Aks(Reader):
         return Known(cards or 0, instance_type.origin)
 
     def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
-        """The taints of a pool: as written, or that of a default pool for critical add-ons."""
+        """Return the taints as written, or the critical add-ons taint of a default pool."""
         if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
             return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields.texts("taints")
 
     def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
-        """The bound of an autoscaled pool, or the fixed size of another."""
+        """Return a bound of an autoscaled pool, or the fixed size of another."""
         if not isinstance(autoscaled, Known):
             return Unknown(why_missing(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
         size = fields.number(bound if autoscaled.value else "count")
@@ -334,7 +328,6 @@ class _Aks(Reader):
 
 
 def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
-    """The pools in the body of an ARM cluster."""
     record: Record = instance
     for step in ("body", "properties"):
         nested = record.blocks(step)
@@ -352,7 +345,7 @@ def _market(fields: Fields) -> Market:
 
 
 def _caps(fields: Fields) -> Value[dict[str, str]]:
-    """The spot price cap; -1 is the on-demand price."""
+    """Return the spot price cap; Unset for -1, the on-demand price."""
     cap, name = fields.text("max_price"), known(fields.text("instance_type"))
     if not isinstance(cap, Known):
         return cap
@@ -366,7 +359,7 @@ def _is_in(subnet: Subnet, network: str) -> bool:
 
 
 def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) -> Value[tuple[int, int]]:
-    """Addresses of a pod subnet for a node with one pod: a batch, or static blocks for all that it may run."""
+    """Return pod subnet addresses of a node with one pod: a batch, or static blocks for its maximum pods."""
     limits = profiles.limits(CLOUD)
     batch = limits["pod_subnet.batch"].number
     if isinstance(allocation, Unknown):
@@ -378,7 +371,6 @@ def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) 
 
 
 def _pods_take_addresses(cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[bool]:
-    """Whether pods take addresses of the subnet of their nodes."""
     mode = networks.mode_of(cluster)
     found = {one.value == "node-subnet" and isinstance(pod_subnet, Unset) for one in candidates(mode)}
     return Known(found.pop(), mode.origin or Origin(())) if len(found) == 1 else Unknown(reason_of(mode), mode.origin)

@@ -1,4 +1,4 @@
-"""AKS upgrades of a pool: with surge nodes, or with fewer nodes."""
+"""AKS pool upgrades, with surge nodes or with unavailable ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def of_pool(fields: Fields, cluster: Cluster | None) -> Upgrade:
-    """How a pool is upgraded."""
+    """Read how a pool is upgraded."""
     surge, missing = _surge(fields, cluster), fields.text("max_unavailable")
     without = isinstance(fields.text("max_surge"), Unset) and isinstance(missing, Known)
     rolling = surge_of(missing) if without and isinstance(missing, Known) else surge
@@ -32,7 +32,7 @@ def of_pool(fields: Fields, cluster: Cluster | None) -> Upgrade:
 
 
 def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
-    """The surge of an upgrade: as written, none with max_unavailable or spot, else AKS' default."""
+    """Return the upgrade surge: as written, none with max_unavailable or spot, else the AKS default."""
     written = fields.text("max_surge")
     if isinstance(written, Known):
         return surge_of(written)

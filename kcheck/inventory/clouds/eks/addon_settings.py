@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 
 def is_of(addon: Fields, name: Value[str], cluster: Instance, kind: str = "vpc-cni") -> bool:
-    """Whether an add-on of a kind is that of a cluster."""
+    """Whether an add-on is the one of a kind of a cluster."""
     return equals(addon.text("name"), kind) and belongs(addon, name, cluster)
 
 
 def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
-    """Whether an add-on, or another part that names its cluster, is that of a cluster."""
+    """Whether an add-on, or another part that names its cluster, belongs to a cluster."""
     owner, datum = part.text("cluster"), part.raw("cluster")
     if isinstance(datum, Unknown) and datum.symbol is not None:
         return datum.symbol.address == cluster.address
@@ -40,7 +40,7 @@ def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
 
 
 def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
-    """How many replicas CoreDNS keeps, as its add-on says; unset where that scales it."""
+    """Return the replicas of the CoreDNS add-on; Unset if the add-on scales them."""
     origin = Origin((addons[0].record.span if addons else place,))
     default = Known(profiles.settings("eks")["coredns.replicas"].number, origin)
     raw = addons[0].raw("settings") if addons else None
@@ -60,14 +60,14 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
 
 
 def dns_compute(addons: list[Fields]) -> Value[str]:
-    """What CoreDNS runs on as its add-on says; unset where that says nothing."""
+    """Return the add-on's `computeType` for CoreDNS, in lower case; Unset if not written."""
     raw = addons[0].raw("settings") if addons else None
     found = _member(_json(raw), "computeType") if raw is not None else None
     return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
 
 
 def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
-    """Whether the CoreDNS add-on scales it, with the place of that setting; unset without an add-on."""
+    """Whether the CoreDNS add-on scales it, with the place of that setting; Unset without an add-on."""
     if not addons:
         return NOTHING
     if isinstance(replicas, Unknown):
@@ -76,7 +76,7 @@ def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
 
 
 def _absent(addon: Fields, name: str) -> Origin:
-    """The place of a missing add-on setting: in its object, or in that of `jsonencode`."""
+    """Return the place of a missing add-on setting: in its object, or in the one of `jsonencode`."""
     settings = addon.text("settings")
     if isinstance(settings, Unset):
         missing = settings.origin.missing
@@ -99,7 +99,7 @@ _NOT_OPEN = "configuration_values is not a jsonencode() of an object"
 
 
 def read(addons: list[Fields], place: Span) -> Cni:
-    """The settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's."""
+    """Read the settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's."""
     origin = Origin((addons[0].record.span if addons else place,))
     settings: Datum = wrap({}, origin)
     if addons and not isinstance(addons[0].text("settings"), Unset):
@@ -127,7 +127,7 @@ def read(addons: list[Fields], place: Span) -> Cni:
 
 
 def pod_subnets(addons: list[Fields]) -> list[Datum]:
-    """The ids of the subnets that the add-on's `eniConfig` names, one a zone."""
+    """List the subnet ids in the add-on's `eniConfig`, one per zone."""
     raw = addons[0].raw("settings") if addons else None
     zones: Datum | None = _json(raw) if raw is not None else None
     for name in ("eniConfig", "subnets"):
@@ -142,7 +142,7 @@ _NO_OBJECT = "the settings of the add-on are not an object in JSON or YAML"
 
 
 def _json(datum: Datum) -> Datum:
-    """The data of a JSON or YAML text: that of `jsonencode`, else parsed."""
+    """Parse a JSON or YAML text; the argument of `jsonencode` is taken as is."""
     inner = encoded(datum)
     if inner is not None:
         return inner
@@ -163,7 +163,6 @@ def _json(datum: Datum) -> Datum:
 
 
 def _member(datum: Datum, name: str) -> Datum | None:
-    """A member of an object; Unknown if the object is."""
     if isinstance(datum, Unknown):
         return datum
     found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None

@@ -60,7 +60,7 @@ class Eks(Cloud):
         reader.read(roots, inventory)
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
-        """Read eksctl's configurations."""
+        """Read eksctl configurations."""
         from kcheck.inventory.clouds.eks import eksctl
 
         eksctl.read(objects, inventory)
@@ -73,19 +73,19 @@ class Eks(Cloud):
         return self.mirror(root, instance, known(fields.text("upstream")), "", parts)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
-        """That of a cluster."""
+        """Yield the limit of a cluster."""
         yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the most that AWS allows, on request")
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
-        """Addresses that a node of the VPC CNI holds."""
+        """Count the addresses a node with the VPC CNI holds."""
         return arithmetic.held(cni, interfaces, addresses, pods)
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
-        """Interfaces of network card 0 that a node of the VPC CNI has attached."""
+        """Count the interfaces of network card 0 that a node with the VPC CNI has attached."""
         return arithmetic.interfaces_held(pods, addresses, warm, most)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
-        """EFA interfaces of a node; Karpenter adds them for pods that ask for EFA."""
+        """Count the EFA interfaces of a node; Karpenter adds them for pods that ask for EFA."""
         written = pool.machine.efa
         if not isinstance(written, Unset):
             return mapped(written, lambda kinds: min(len(kinds), most))
@@ -94,7 +94,7 @@ class Eks(Cloud):
         return Unknown(f"the network interfaces of {pool.display_name} are not read", Origin((pool.place,)))
 
     def reserved(self, node: Node) -> Reserved:
-        """What the AMIs of EKS reserve."""
+        """Estimate the CPU and memory that EKS AMIs reserve on a node."""
         return arithmetic.reserved(node)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 CLOUD = "eks"
 KIND = "ClusterConfig"
 _CHOSEN = ("auto", "auto-ssm", "static")
-"""What a group writes for the image that eksctl chooses."""
+"""Values of `ami` with which eksctl chooses the image."""
 _SIDES = ("public", "private")
 _GROUPS = ("managedNodeGroups", "nodeGroups")
 
@@ -55,8 +55,6 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 
 
 class _Config:
-    """One document."""
-
     def __init__(self, item: Object, inventory: Inventory) -> None:
         self.inventory = inventory
         self.record = MappingRecord(item.root, item.span)
@@ -73,7 +71,6 @@ class _Config:
         return Fields(CLOUD, resource, record)
 
     def add(self) -> None:
-        """Enter the cluster with its subnets and groups."""
         fields = self.fields
         settings = addon_settings.read(self._addons("vpc-cni"), self.place)
         custom = settings.custom_networking
@@ -120,14 +117,14 @@ class _Config:
         return [addon for addon in addons if known(addon.text("name")) == name]
 
     def _private(self) -> bool:
-        """Whether a group has no public addresses."""
+        """Whether any group lacks public addresses."""
         return any(known(group.flag("private")) is not False for group in self._groups())
 
     def _groups(self) -> list[Fields]:
         return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
 
     def _grower(self) -> Value[str]:
-        """The autoscaler of the groups: Karpenter by eksctl, or permissions for one."""
+        """Return the autoscaler of the groups: eksctl's Karpenter, or Unknown if a group has permissions for one."""
         if _blocks(self.record, "karpenter"):
             return Known("karpenter", self.origin)
         if any(known(group.flag("may_scale")) for group in self._groups()):
@@ -137,7 +134,7 @@ class _Config:
         return NOTHING
 
     def _gateways(self) -> Value[int]:
-        """Public addresses of the NAT gateways: one, or one per zone; unknown in an existing VPC."""
+        """Count the NAT gateways' public addresses: one, or one per zone; Unknown in an existing VPC."""
         nat = self.fields.text("nat")
         if not isinstance(self.fields.text("vpc"), Unset):
             return Unknown("the NAT gateways belong to an existing VPC", self.origin)
@@ -148,7 +145,7 @@ class _Config:
     # --- subnets
 
     def _zones(self) -> Value[tuple[str, ...]]:
-        """The zones of the cluster; where none are written, as many as eksctl picks."""
+        """Return the cluster's zones; if none are written, as many placeholders as eksctl picks zones."""
         written = self.fields.texts("zones")
         if not isinstance(written, Unset):
             return written
@@ -156,7 +153,7 @@ class _Config:
         return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
 
     def _subnets(self) -> dict[str, list[Subnet]]:
-        """The subnets by side: as written, else as eksctl makes them."""
+        """Return the subnets by side: as written, else as eksctl makes them."""
         written = {side: self._written(side) for side in _SIDES}
         if any(written.values()):
             return written
@@ -196,7 +193,7 @@ class _Config:
         return result
 
     def _zone_in(self, name: str) -> Value[str]:
-        """The zone that a subnet is named after, unless its name is another one."""
+        """Return a subnet's name as its zone, if it begins with the region."""
         region = known(self.fields.text("region"))
         return Known(name, self.origin) if region and name.startswith(region) else NOTHING
 
@@ -252,7 +249,7 @@ class _Config:
         )
 
     def _size(self, fields: Fields, *, managed: bool) -> Size:
-        """The size as eksctl derives them: min from desired, max from desired, then from min.
+        """Derive the size as eksctl does: minimum from desired, maximum from desired or else from minimum.
 
         https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
         """
@@ -281,7 +278,7 @@ class _Config:
         return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
 
     def _of_group(self, fields: Fields, subnets: dict[str, list[Subnet]]) -> Value[tuple[Subnet, ...]]:
-        """The subnets of a group: those it names, those of its zones, else all of its side."""
+        """Return the subnets of a group: those it names, those of its zones, else all of its side."""
         inside = fields.flag("private")
         if not isinstance(inside, Known):
             return Unknown("privateNetworking is not known", inside.origin)
@@ -305,13 +302,12 @@ class _Config:
         )
 
     def _image(self, fields: Fields) -> Value[str]:
-        """The family of the images; for a custom image only how it starts."""
         own = known(fields.text("ami")) or "auto"
         return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot a custom image, {own}")
 
 
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:
-    """A number derived from another setting, with its own place."""
+    """Give a number derived from another setting its own place."""
     return Known(value.value, origin) if isinstance(value, Known) else value
 
 
@@ -321,7 +317,7 @@ def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
 
 
 def _market(fields: Fields) -> Market:
-    """How the machines of a group are bought: an unmanaged one says it by its distribution."""
+    """Read the market of a group; an unmanaged one sets it in `instancesDistribution`."""
     own = fields.text("reservation")
     market = fields.record_of(Market, reservation=launch_templates.reserved(fields), reservation_id=own)
     spot = launch_templates.is_spot(fields, None)
@@ -329,7 +325,7 @@ def _market(fields: Fields) -> Market:
 
 
 def _boot_data(fields: Fields) -> Value[str]:
-    """The custom bootstrap of nodes; eksctl translates its own kubelet settings."""
+    """Return the custom bootstrap of nodes; Unknown with a launch template that is elsewhere."""
     for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
         written = fields.read(name)
         if not isinstance(written, Unset):
@@ -339,7 +335,6 @@ def _boot_data(fields: Fields) -> Value[str]:
 
 
 def _kubelet(fields: Fields) -> Kubelet:
-    """What the kubelets of a group are configured to reserve."""
     usual = kubelet.in_text(mapped(fields.texts("prepared"), "\n".join))
     if not all(isinstance(fields.read(name), Unset) for name in ("bootstrap", "template", "ami")):
         usual = kubelet.unknown("its nodes have an image or a start-up of their own")
@@ -347,18 +342,18 @@ def _kubelet(fields: Fields) -> Kubelet:
 
 
 def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
-    """Whether a name or a zone is that of a subnet; eksctl names subnets by side and zone."""
+    """Whether a name or a zone matches a subnet; eksctl names subnets by side and zone."""
     own = known(subnet.name) or ""
     return own == name or (zone and own.partition("-")[2] == name)
 
 
 def _joins(start: str) -> bool:
-    """Whether what starts a node joins its local disks."""
+    """Whether a bootstrap script joins the node's local disks."""
     return "localStorage" in start or "mdadm" in start
 
 
 def _taints(fields: Fields) -> Value[tuple[str, ...]]:
-    """The taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
+    """Return the taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
     nested = fields.record.blocks("taints")
     if not isinstance(nested, Unknown) and nested and "effect" not in set(nested[0].names()):
         found = [f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or NOTHING))]
@@ -367,7 +362,7 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
 
 
 def _together(fields: Fields) -> Value[str]:
-    """The placement group of a group: the one that it names, else the one that eksctl makes for EFA."""
+    """Return the placement group: the one named, else the one that eksctl makes for EFA."""
     written, efa = fields.text("together"), fields.flag("efa")
     if isinstance(written, Unset) and isinstance(efa, Known) and efa.value:
         return Known("placement group of eksctl", efa.origin)
@@ -375,7 +370,7 @@ def _together(fields: Fields) -> Value[str]:
 
 
 def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tuple[str, ...]]:
-    """EFA interfaces of the smallest of some machine types; eksctl makes all of them `efa`."""
+    """Return the EFA interfaces of the smallest machine type; eksctl makes all of them `efa`."""
     if not known(fields.flag("efa")):
         template = fields.text("template")
         none = isinstance(template, Unset)

@@ -1,4 +1,4 @@
-"""Fargate profiles of EKS: pods that get no node of the cluster."""
+"""Fargate profiles of EKS, whose pods get no node of the cluster."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ KIND = "aws_eks_fargate_profile"
 
 
 def of_cluster(profiles: list[Fields], name: Value[str], cluster: Instance) -> Value[tuple[str, ...]]:
-    """The names of the profiles of a cluster; unset if it has none."""
+    """Return the names of a cluster's profiles; Unset if it has none."""
     return named([one for one in profiles if addon_settings.belongs(one, name, cluster)])
 
 
 def named(profiles: list[Fields]) -> Value[tuple[str, ...]]:
-    """The names of profiles; unset if there are none."""
+    """Return the names of profiles; Unset if there are none."""
     if not profiles:
         return NOTHING
     names = (known(one.text("name")) or "without a name" for one in profiles)

@@ -24,7 +24,7 @@ _CHOSEN = "instance_requirements lets AWS choose the instance types: name them i
 
 
 def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
-    """The launch template of a group, by reference or by name."""
+    """Find the launch template of a group, by reference or by name."""
     found = resolve_reference(fields.raw("launch_template"), templates)
     if found is not None:
         return found.value
@@ -33,7 +33,7 @@ def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | No
 
 
 def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
-    """The machine types that requirements name; otherwise AWS chooses."""
+    """Return the machine types that requirements name; Unknown if AWS chooses."""
     allowed = requirements.entry("allowed_instance_types")
     patterns = (
         [known(one) for one in allowed.value] if isinstance(allowed, Known) and isinstance(allowed.value, tuple) else []
@@ -48,7 +48,7 @@ def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
 
 
 def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
-    """The instance types that a mixed-instances policy lists."""
+    """Return the instance types of a mixed-instances policy; None if it lists none."""
     found: list[str] = []
     for policy in _nested(instance, "mixed_instances_policy"):
         for template in _nested(policy, "launch_template"):
@@ -64,7 +64,7 @@ def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
 
 
 def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
-    """Whether all machines of a group are spot: by its launch template, or by its mixed-instances policy."""
+    """Whether all machines of a group are spot, by its launch template or its mixed-instances policy."""
     share, base = fields.number("on_demand"), fields.number("on_demand_base")
     if isinstance(share, Unset):
         market: Value[str] = template.text("market") if template else share
@@ -73,14 +73,14 @@ def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
 
 
 class ReservedBy(TypedDict):
-    """The fields of a market that say by what machines are reserved."""
+    """Reservation fields of a market."""
 
     reservation: Value[str]
     reservation_id: Value[str]
 
 
 def reserved_by(fields: Fields, template: Fields | None, *, managed: bool) -> ReservedBy:
-    """The capacity reservation or capacity block of a group's machines, and which one it is."""
+    """Return the capacity reservation or capacity block of a group's machines, and its id."""
     return {
         "reservation": _reservation(fields, template, managed=managed),
         "reservation_id": template.text("reservation") if template is not None else NOTHING,
@@ -97,7 +97,7 @@ def _reservation(fields: Fields, template: Fields | None, *, managed: bool) -> V
 
 
 def reserved(fields: Fields) -> Value[str]:
-    """The same as a launch template, or a group of eksctl, says it."""
+    """Return the capacity reservation or capacity block set in a launch template or an eksctl group."""
     market = fields.text("market")
     if isinstance(market, Unknown) or known(market) == _BLOCK:
         return market
@@ -105,11 +105,11 @@ def reserved(fields: Fields) -> Value[str]:
 
 
 _BLOCK = "capacity-block"
-"""How EC2 calls machines that are paid for a time in advance."""
+"""Market type of capacity blocks, which are paid in advance."""
 
 
 def system(fields: Fields, template: Fields | None, place: Span, *, managed: bool) -> System:
-    """What runs on the nodes of a group."""
+    """Return the image, boot data and disks of a group's nodes."""
     return System(
         fields.text("image") if managed and not own_image(template) else NOTHING,
         boot_data=_boot_data(fields, template),
@@ -119,11 +119,11 @@ def system(fields: Fields, template: Fields | None, place: Span, *, managed: boo
 
 
 _OTHER_IMAGES = ("CUSTOM", "WINDOWS")
-"""How types of AMIs begin whose kubelets are not configured as those of Linux."""
+"""Prefixes of AMI types whose kubelets are configured differently from Linux ones."""
 
 
 def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubelet:
-    """What the kubelets of a group are configured to reserve; only AMIs of EKS for Linux are known."""
+    """Read the reservations of a group's kubelets; Unknown except for EKS' own Linux AMIs."""
     if managed and (known(fields.text("image")) or "").startswith(_OTHER_IMAGES):
         return kubelets.unknown("its nodes do not boot one of EKS' AMIs for Linux")
     if template is None:
@@ -135,7 +135,7 @@ def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubele
 
 
 def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    """The EFA interface types of a group's launch template for some machine types."""
+    """Return the EFA interface types of a group's launch template for some machine types."""
     if template is None:
         written = fields.text("launch_template")
         none = isinstance(written, Unset)
@@ -159,13 +159,13 @@ def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) 
 
 
 def _cards(types: Value[tuple[str, ...]]) -> int:
-    """Maximum EFA interfaces of the smallest of some machine types; 0 if unknown."""
+    """Return the maximum EFA interfaces of the smallest machine type; 0 if unknown."""
     found = [machines.machine("eks", name) for name in known(types) or ()]
     return min((one.efa for one in found if one), default=0)
 
 
 def _boot_data(fields: Fields, template: Fields | None) -> Value[str]:
-    """The custom bootstrap of a group: the user data of its launch template."""
+    """Return the custom bootstrap of a group: the user data of its launch template."""
     if template is None:
         written = fields.text("launch_template")
         return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
@@ -177,13 +177,12 @@ def _boot_data(fields: Fields, template: Fields | None) -> Value[str]:
 
 
 _JOINED = ("localStorage", "setup-local-disks", "RAID0", "mdadm")
-"""What user data has that joins the local disks of a machine."""
+"""Marks in user data that joins the local disks of a machine."""
 _MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "container-registry.mirrors")
-"""What user data has that configures mirrors of Docker Hub."""
+"""Marks in user data that configures mirrors of Docker Hub."""
 
 
 def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
-    """Whether the user data of a launch template contains any of some texts."""
     written = _user_data(template) if template else Unset(Origin((place,)))
     if isinstance(written, Unset):
         return Known(value=False, origin=Origin((place,)))
@@ -191,7 +190,7 @@ def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -
 
 
 def _user_data(template: Fields) -> Value[str]:
-    """The user data as text, without what the cloud fills in: the endpoint of the cluster, its certificate."""
+    """Return the user data as text, without values the cloud fills in: cluster endpoint, certificate."""
     written = template.text("user_data")
     if isinstance(written, Unrendered) and all(
         piece.datum.symbol for piece in written.pieces if isinstance(piece.datum, Unknown)
@@ -208,12 +207,12 @@ def _decoded(text: str) -> str:
 
 
 def own_image(template: Fields | None) -> bool:
-    """Whether a launch template has a custom image, so that the group's AMI type is unused."""
+    """Whether a launch template sets a custom image, so that the group's AMI type is unused."""
     return template is not None and not isinstance(template.text("image_id"), Unset)
 
 
 def disk_size(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
-    """A boot disk setting: of the group or its template, else EKS' default."""
+    """Return the boot disk's size in GiB: of the group or its template, else EKS' default."""
     own: Value[int] = fields.number("disk_size") if managed else NOTHING
     if not isinstance(own, Unset):
         return own
@@ -223,7 +222,7 @@ def disk_size(fields: Fields, template: Fields | None, *, managed: bool) -> Valu
 
 
 def image_disk(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
-    """The size of EKS' own machine images, for groups with a template that sets none."""
+    """Return the disk size of EKS' own images, for groups whose template sets none."""
     written = disk_size(fields, template, managed=managed)
     if not managed or not isinstance(written, Unset) or own_image(template):
         return NOTHING

@@ -1,4 +1,4 @@
-"""Where an EKS cluster is: its account, its region, and its VPC."""
+"""Location of an EKS cluster: account, region and VPC."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROLE = regex(r"arn:aws[a-z-]*:iam::(\d{12}):")
 _ACCOUNT = regex(r"\d{12}")
 _SAMPLES = ("123456789012", "000000000000")
-"""Accounts in the documentation of AWS, which are nobody's."""
+"""Placeholder accounts in the AWS documentation."""
 _REGION = regex(r"[a-z]{2,}(?:-[a-z]+)+-\d+")
 _VPC = regex(r"vpc-[0-9a-f]+")
 _NO_ROLE = "eksctl does not say the account, but by iam.serviceRoleARN"
@@ -33,7 +33,7 @@ _NO_NETWORK = "the VPC is not in this root module"
 
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Mapping[str, Network]) -> Place:
-    """The account, region and VPC of a cluster."""
+    """Return the account, region and VPC of a cluster."""
     own = accounts.provider(reader, instance)
     regions = [fields.text("region"), *([own.text("region")] if own is not None else ())]
     return {
@@ -44,7 +44,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Map
 
 
 def of_config(fields: Fields, place: Span, network: str) -> Place:
-    """The account, region and VPC of a cluster of eksctl, which makes a network without one."""
+    """Return the account, region and VPC of an eksctl cluster; eksctl makes a network if none is given."""
     role, vpc = accounts.of_role(fields.text("role"), _ROLE), fields.text("vpc")
     outer = fields.record.blocks("vpc")
     has_subnets = isinstance(outer, Unknown) or any(one.blocks("subnets") for one in outer)
@@ -57,7 +57,7 @@ def of_config(fields: Fields, place: Span, network: str) -> Place:
 
 
 def _account(own: Fields | None, fields: Fields, place: Span) -> Value[str]:
-    """The only account that the provider may use, else that of the role which it assumes, or gives to the cluster."""
+    """Return the only account that the provider allows, else that of a role it assumes or passes to the cluster."""
     passed = accounts.of_role(fields.text("role"), _ROLE)  # it must be of the same account
     if isinstance(passed, Known) or own is None:
         return accounts.first(place, _NO_ACCOUNT, *([passed] if isinstance(passed, Known) else ()))
@@ -82,7 +82,7 @@ def _text(datum: Datum) -> Value[str]:
 
 
 def _network(root: Module, instance: Instance, fields: Fields, networks: Mapping[str, Network]) -> Value[str]:
-    """The id of the VPC of a cluster: as it is written, else that of a network in this root module."""
+    """Return the id of a cluster's VPC: as written, else of a network in this root module."""
     place = Origin((instance.span,))
     for datum in _vpcs(root, fields):
         if isinstance(datum, Known) and isinstance(datum.value, str):
@@ -94,7 +94,7 @@ def _network(root: Module, instance: Instance, fields: Fields, networks: Mapping
 
 
 def _vpcs(root: Module, fields: Fields) -> Iterator[Datum]:
-    """What may say the VPC of a cluster: its id, or the subnets of its control plane."""
+    """Yield values that may name the VPC: its id, or the subnets of the control plane."""
     written, listed = fields.raw("network"), fields.raw("subnets")
     if written is not None:
         yield from _followed(root, written, "aws_vpc", "id")
@@ -118,7 +118,7 @@ def _of_subnet(root: Module, item: Datum) -> Iterator[Datum]:
 
 
 def _followed(root: Module, datum: Datum, kind: str, name: str) -> Iterator[Datum]:
-    """A value, and what a data source that it refers to was asked for."""
+    """Yield a value, and the argument of the data source it refers to."""
     yield datum
     symbol = datum.symbol if isinstance(datum, Unknown) else None
     if symbol is not None:
@@ -129,7 +129,7 @@ def _followed(root: Module, datum: Datum, kind: str, name: str) -> Iterator[Datu
 
 
 def _filtered(record: Record) -> Iterable[Datum]:
-    """The only VPC that the filters of a data source leave."""
+    """Yield the VPC that a data source's filters select, if it is one."""
     nested = record.blocks("filter")
     for one in () if isinstance(nested, Unknown) else nested:
         key, values = one.entry("name"), one.entry("values")

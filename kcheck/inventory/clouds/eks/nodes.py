@@ -1,4 +1,4 @@
-"""Arithmetic of EKS' nodes: addresses and interfaces of the VPC CNI, and what they keep from pods."""
+"""Arithmetic of EKS nodes: addresses and interfaces of the VPC CNI, and reserved resources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
-    """Subnet addresses that an EKS node holds: whole interfaces, `warm` of them spare.
+    """Count the subnet addresses an EKS node holds: whole interfaces, `warm` of them spare.
 
     `interfaces` is how many the instance can have, `addresses` how many each has, its own included:
     (ceil(pods / (addresses - 1)) + warm) x addresses, at most all.
@@ -29,7 +29,7 @@ def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -
 
 
 def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimum: int) -> int:
-    """Addresses that an EKS node holds with WARM_IP_TARGET or MINIMUM_IP_TARGET.
+    """Count the addresses an EKS node holds with WARM_IP_TARGET or MINIMUM_IP_TARGET.
 
     max(minimum, pods + warm) for pods, and one for each interface they need.
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
@@ -39,7 +39,7 @@ def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimu
 
 
 def prefix_addresses(pods: int, warm: int, size: int) -> int:
-    """Addresses that an EKS node holds with prefix delegation: its own, and blocks, `warm` of them spare.
+    """Count the addresses an EKS node holds with prefix delegation: its own, and blocks, `warm` of them spare.
 
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
     """
@@ -47,7 +47,7 @@ def prefix_addresses(pods: int, warm: int, size: int) -> int:
 
 
 def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int = 1) -> int:
-    """Maximum pods with the VPC CNI: interfaces x (addresses - 1) + 2 on the host network.
+    """Return maximum pods with the VPC CNI: interfaces x (addresses - 1) + 2 on the host network.
 
     With custom networking the first interface serves no pods; with prefix delegation every address stands for `each`.
     `interfaces` are those of network card 0.
@@ -57,7 +57,7 @@ def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int
 
 
 def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) -> int:
-    """Maximum pods in a managed group: `small`, or `large` from `many` vCPUs on.
+    """Return maximum pods in a managed group: at most `small`, or `large` from `many` vCPUs on.
 
     https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html: 110 below 30 vCPUs, 250
     from there on.
@@ -66,7 +66,7 @@ def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) ->
 
 
 def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
-    """Attached interfaces of network card 0 for a number of pods, `warm` of them spare.
+    """Count the attached interfaces of network card 0 for a number of pods, `warm` of them spare.
 
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
     """
@@ -74,9 +74,9 @@ def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
 
 
 def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
-    """The subnets that eksctl makes: public ones by zone, then private ones; none if it refuses.
+    """List the subnets eksctl makes: public ones by zone, then private ones; none if it refuses.
 
-    It makes equal blocks: two for each of some zones, however many there are, or of all that it can do with.
+    The blocks are equal: two for each of `eksctl.few_zones`, or of `eksctl.most_zones` if there are more zones.
     """
     network, settings = parse_cidr(cidr), profiles.settings("eks")
     few, most = settings["eksctl.few_zones"].number, settings["eksctl.most_zones"].number
@@ -87,7 +87,7 @@ def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
 
 
 def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
-    """Addresses that a node of an instance type holds for a number of pods."""
+    """Count the addresses a node of an instance type holds for a number of pods."""
     minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
     if known(cni.prefix_delegation):
         size = profiles.limits("eks")["cni.prefix_size"].number
@@ -100,7 +100,7 @@ def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
 
 
 def reserved(node: Node) -> Reserved:
-    """By its vCPUs, and by the pods for which its interfaces, or its settings, have addresses."""
+    """Estimate reserved resources by vCPUs, and by the pods that its interfaces or settings allow."""
     from kcheck.config.numbers import machines  # the tables of all types
 
     limits = profiles.limits("eks")

@@ -72,13 +72,11 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 
 
 class _Eks(Reader):
-    """Reads one root module."""
-
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL, GROUP))
         self.networks_by_address: dict[str, Network] = {}
         self.pod_subnets: list[Subnet] = []
-        """Subnets whose tag says that the interfaces of pods may be in them."""
+        """Subnets tagged for the interfaces of pods."""
 
     # --- networks and subnets
 
@@ -119,19 +117,18 @@ class _Eks(Reader):
                 self.pod_subnets.append(subnet)
 
     def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
-        """The network of a subnet in a secondary range, which refers to the range's association."""
+        """Find the network of a subnet in a secondary range, which refers to the range's association."""
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
         return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
-        """The subnets by what refers to them."""
         return {subnet.address: subnet for subnet in self.found.subnets}
 
     @cached_property
     def selected(self) -> dict[str, list[Subnet]]:
-        """The subnets that data sources select by the tags of subnets of this repository."""
+        """Subnets that data sources select by tags of subnets in this repository."""
         result = {}
         for kind in ("aws_subnets", "aws_subnet_ids", "aws_subnet"):
             for address, record in self.root.sources(kind):
@@ -141,13 +138,13 @@ class _Eks(Reader):
         return result
 
     def _selected_by(self, datum: Datum) -> list[Subnet]:
-        """The subnets that a reference to a data source stands for."""
+        """List the subnets that a reference to a data source selects."""
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         whole = symbol is not None and symbol.attribute in ("id", "ids")
         return self.selected.get(symbol.address, []) if symbol and whole else []
 
     def subnets_named(self, patterns: list[str]) -> list[Subnet]:
-        """The subnets whose `Name` fits a pattern, in this root, else in others."""
+        """List the subnets whose `Name` matches a pattern, in this root, else in others."""
         near = self.names.all(self.area, Subnet)
         found = [
             subnet for subnet in near if any(matches_pattern(text_of(subnet.name), pattern) for pattern in patterns)
@@ -197,7 +194,7 @@ class _Eks(Reader):
             self.found.clusters.append(cluster)
 
     def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
-        """The pod subnets of custom networking in the add-on; unset if not used."""
+        """Return the pod subnets of custom networking in the add-on; Unset if not used."""
         found = []
         for datum in addon_settings.pod_subnets(addons):
             link = resolve_reference(datum, self.subnets_by_address)
@@ -207,7 +204,7 @@ class _Eks(Reader):
         return Known(tuple(dict.fromkeys(found)), Origin((addons[0].record.span,))) if found else NOTHING
 
     def _nat_gateways(self, instance: Instance) -> Value[int]:
-        """Public addresses of the NAT gateways of this root; unset where it has none."""
+        """Count the public addresses of this root's NAT gateways; Unset without any."""
         gateways = list(self.root.instances(NAT))
         doubt = next((gateway.doubt for gateway in gateways if gateway.doubt), "")
         if doubt:
@@ -288,7 +285,7 @@ class _Eks(Reader):
         )
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
-        """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
+        """Find the cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
         found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
         if found is not None:
             return found
@@ -296,7 +293,7 @@ class _Eks(Reader):
         return self._cluster_named(name, name.origin or Origin((fields.record.span,)))
 
     def _owner(self, instance: Instance) -> Value[Cluster] | None:
-        """The cluster that an auto-scaling group's tags name, if they name one."""
+        """Find the cluster that an auto-scaling group's tags name; None if they name none."""
         place = Origin((instance.span,))
         tags = [instance.blocks(kind) for kind in ("tag", "tags")]
         keys = [one.entry("key") for found in tags if not isinstance(found, Unknown) for one in found]
@@ -311,7 +308,7 @@ class _Eks(Reader):
         return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
 
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
-        """The one cluster of a name, or of the same unknown name."""
+        """Find the only cluster of a name, or of the same unknown name."""
         if isinstance(name, Known):
             found = self.find_named(name, Cluster, "cluster")
             return Known(found.value, place) if isinstance(found, Known) else found
@@ -321,7 +318,7 @@ class _Eks(Reader):
         return name if isinstance(name, Unknown) else Unknown("the cluster's name is not set", name.origin)
 
     def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
-        """The subnets of a group, which are its zones."""
+        """Return the subnets of a group, which are its zones."""
         datum = fields.raw("subnets")
         if datum is None:
             return Unset(fields.record.absent(("subnet_ids",)))
@@ -342,7 +339,7 @@ class _Eks(Reader):
         return Known(tuple(dict.fromkeys(found)), datum.origin)
 
     def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
-        """The instance types of a group: its own, its launch template's, else the default of managed groups."""
+        """Return a group's instance types: its own, its launch template's, else the default of managed groups."""
         written: Value[tuple[str, ...]] = fields.texts("instance_types") if fields.resource == POOL else NOTHING
         if not isinstance(written, Unset):
             return written
@@ -355,7 +352,6 @@ class _Eks(Reader):
         return Unknown("the instance type is in a launch template that is not in this root module")
 
     def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
-        """Whether pods take IPv4 addresses of the subnets of their nodes."""
         if not isinstance(family, Known):
             return family
         if family.value == "ipv6":
@@ -369,7 +365,7 @@ class _Eks(Reader):
 
 
 def _is_same(first: Value[int], second: Value[int]) -> bool:
-    """Whether two numbers are given by the same expression of the same unknown value."""
+    """Whether two numbers are the same expression of the same unknown value."""
     texts = [value.origin.spans[-1].text for value in (first, second) if value.origin and value.origin.spans]
     return same_value(first, second) and len(texts) == 2 and texts[0] == texts[1]
 
@@ -381,12 +377,12 @@ def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
 
 
 def _may_name_owner(text: str | None) -> bool:
-    """Whether the key of a tag of which a part is unknown may name a cluster."""
+    """Whether a partly unknown tag key may name a cluster."""
     return text is None or text.startswith("$") or _OWNER.fullmatch(text) is not None
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:
-    """Tags as texts, with `${...}` for unknown parts."""
+    """Convert tags to texts, with `${...}` for unknown parts."""
     if not isinstance(tags, Known) or not isinstance(tags.value, dict):
         return NOTHING if tags is None or isinstance(tags, Known) else tags
     found = {key: text_of(value) for key, value in tags.value.items()}
@@ -394,7 +390,7 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
 
 
 def _name_patterns(record: Record) -> list[str]:
-    """The `Name` filter of a subnet data source; none if it filters by more."""
+    """Return the `Name` patterns of a subnet data source; none if it filters by more."""
     patterns: list[str] = []
     nested = record.blocks("filter")
     for one in () if isinstance(nested, Unknown) else nested:
@@ -413,13 +409,12 @@ def _name_patterns(record: Record) -> list[str]:
 
 
 def _module(address: str) -> str:
-    """The module call that an address is in."""
     steps = address.split(".")
     return ".".join(steps[:2]) if steps[0] == "module" else ""
 
 
 def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
-    """Maximum pods in a managed group: those of its smallest type, up to EKS' cap."""
+    """Return maximum pods in a managed group: those of its smallest type, up to EKS' cap."""
     custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
     prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False
     limits = profiles.limits(CLOUD)

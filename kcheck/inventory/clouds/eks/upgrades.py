@@ -1,4 +1,4 @@
-"""EKS updates of a managed group: surge nodes in every zone, and a batch at a time."""
+"""EKS updates of a managed group: surge nodes in every zone, one batch at a time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _CLOUD = "eks"
 
 
 def of_group(fields: Fields, zones: int, strategy: Value[str] = NOTHING, *, managed: bool) -> Upgrade:
-    """The update settings of a group; unmanaged groups are not updated."""
+    """Read the update settings of a group; unmanaged groups are not updated."""
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
     return Upgrade(_surge(fields, zones, strategy), _rolling(fields))
 
 
 def _surge(fields: Fields, zones: int, strategy: Value[str]) -> Value[Surge]:
-    """The surge of an update; none with another strategy than the default."""
+    """Return the surge of an update; none with another strategy than the default."""
     percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
     for value in (strategy, percent, count):
         if isinstance(value, Unknown):
@@ -38,7 +38,6 @@ def _surge(fields: Fields, zones: int, strategy: Value[str]) -> Value[Surge]:
 
 
 def _rolling(fields: Fields) -> Value[Surge]:
-    """How many nodes an update replaces at a time."""
     percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
     most, default = profiles.limits(_CLOUD)["pool.max_surge"].number, profiles.settings(_CLOUD)["pool.max_unavailable"]
     if not isinstance(percent, Unset):

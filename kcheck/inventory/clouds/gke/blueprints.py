@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 _TOOLKIT = "github.com/GoogleCloudPlatform/cluster-toolkit//"
 _EMBEDDED = ("modules/", "community/modules/")
-"""How the modules begin that the toolkit brings with it."""
+"""Prefixes of modules that the toolkit includes."""
 _WHOLE = regex(r"\$\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)|\(\((.*)\)\)", re.DOTALL)
 _PART = regex(r"\\?\$\(((?:[^()]|\([^()]*\))*)\)")
 _NAME = regex(r"(?<![\w.\"$-])([A-Za-z_][\w-]*)(?=\.)")
 _MOST = 100_000
-"""More values than any blueprint has."""
+"""Limit of values, far above that of any real blueprint."""
 _ID = "internal_ghpc_module_id"
-"""The input by which a module knows its own id."""
+"""Input that passes a module its own id."""
 
 
 def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
-    """The blueprints by file name, as declarations of a root module."""
+    """Yield the names and contents of blueprint files, as declarations of a root module."""
     for source in files.get(configurations.BLUEPRINT, ()):
         documents = [document.root for document in yaml.documents(source)]
         if len(documents) == 1 and isinstance(documents[0], yaml.Mapping):
@@ -50,7 +50,7 @@ def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configura
 
 
 class _Blueprint:
-    """One file, with the only file of values for its deployment that lies beside it."""
+    """A blueprint, with the deployment file beside it if there is only one."""
 
     def __init__(self, root: yaml.Mapping, folder: str, deployments: list[Source]) -> None:
         self.folder = folder
@@ -71,7 +71,7 @@ class _Blueprint:
 
     @property
     def makes_clusters(self) -> bool:
-        """Whether it is for Kubernetes, not for Slurm or single machines."""
+        """Whether it creates Kubernetes clusters, not Slurm or single machines."""
         return any(
             kind.startswith("google_container_")
             for called in self.called.values()
@@ -84,12 +84,11 @@ class _Blueprint:
         return _TOOLKIT + text if text.startswith(_EMBEDDED) else text
 
     def _skeleton(self, label: str) -> Configuration | None:
-        """What stands for the module that is called; None if kcheck does not know it."""
+        """Return the declarations of a called module; None if kcheck does not know it."""
         found = registry.find(self._source(label), "", frozenset(), dict)
         return found if isinstance(found, Configuration) else None
 
     def configuration(self) -> Configuration:
-        """Its declarations: variables and module calls."""
         result = Configuration(self.folder)
         for name, pair in self.values.items():
             body = nodes.Body(pair.value.span)
@@ -101,7 +100,7 @@ class _Blueprint:
         return result
 
     def _call(self, label: str, module: yaml.Mapping) -> nodes.Block:
-        """A module call: settings, then outputs of used modules, then variables of the same name."""
+        """Build a module call: settings, then outputs of used modules, then variables of the same name."""
         settings, label_of = yaml.get(module, "settings"), yaml.entries(module)["id"]
         header = module.source.span(label_of.key.start, label_of.value.end)
         written = isinstance(settings, yaml.Mapping)
@@ -123,7 +122,6 @@ class _Blueprint:
         return nodes.Block("module", (label,), body, span, header, below=() if written else ("settings",))
 
     def _expression(self, node: yaml.Node) -> nodes.Expression:
-        """A value as an expression of Terraform."""
         node = yaml.resolve(node)
         self.built += 1
         if self.built > _MOST:  # aliases of aliases
@@ -142,7 +140,6 @@ class _Blueprint:
         return nodes.Literal(node.span, Fraction(str(value)) if isinstance(value, float) else value)
 
     def _template(self, node: yaml.Scalar) -> nodes.Expression:
-        """A text with expressions in it."""
         parts: list[nodes.Expression | nodes.Text] = []
         at = 0
         for match in _PART.finditer(node.text):
@@ -154,7 +151,7 @@ class _Blueprint:
         return nodes.Template(node.span, tuple(part for part in parts if part != ""), quoted=True)
 
     def _parsed(self, text: str, place: Span) -> nodes.Expression:
-        """An expression in which variables are `vars` and modules stand by their id."""
+        """Parse an expression that names variables `vars` and modules by their id."""
         return parse_expression(_NAME.sub(self._named, text), place)
 
     def _named(self, match: re.Match[str]) -> str:
@@ -177,7 +174,7 @@ def _set(body: nodes.Body, name: str, place: Span, build: Callable[[], nodes.Exp
 
 
 def _attribute(place: Span, first: str, *names: str) -> nodes.Expression:
-    """A reference such as `module.network.subnetwork`."""
+    """Build a reference such as `module.network.subnetwork`."""
     found: nodes.Expression = nodes.Variable(place, first)
     for name in names:
         found = nodes.GetAttr(place, found, name)

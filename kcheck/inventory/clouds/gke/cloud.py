@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 _ZONE = regex(r"-[a-z]$")
-"""What the name of a zone has after that of its region."""
+"""Suffix of a zone's name after its region."""
 _SPOT, _PREEMPTIBLE = "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"
 
 
@@ -59,7 +59,7 @@ class Gke(Cloud):
     zones_of_pools = "region"
 
     def region(self, location: str) -> str:
-        """The region that a zone is in."""
+        """Return the region of a zone or region."""
         return _ZONE.sub("", location)
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
@@ -69,7 +69,7 @@ class Gke(Cloud):
         reader.read(roots, inventory)
 
     def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
-        """The blueprints of the Cluster Toolkit."""
+        """Read Cluster Toolkit blueprints."""
         from kcheck.inventory.clouds.gke import blueprints
 
         return blueprints.read(files)
@@ -84,7 +84,7 @@ class Gke(Cloud):
         return self.mirror(root, instance, known(fields.text("upstream")), "", parts)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
-        """Those of a cluster, and of a zonal control plane."""
+        """Yield the limits of a cluster, of Autopilot or of a zonal control plane."""
         if equals(cluster.tier, AUTOPILOT):
             yield Limit("cluster-limit", "autopilot.nodes", cluster.tier, "the default of Autopilot")
             why = "Autopilot chooses how many pods a node has, and with it how many addresses it takes"
@@ -96,15 +96,15 @@ class Gke(Cloud):
             yield Limit("control-plane", "zonal.nodes", cluster.location, text)
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
-        """Nodes that Cloud NAT has ports for."""
+        """Count the nodes that Cloud NAT has ports for."""
         return arithmetic.nat_nodes(ports, addresses, ports_per_address)
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
-        """Public addresses with which Cloud NAT has ports for nodes."""
+        """Count the public addresses with which Cloud NAT has ports for nodes."""
         return arithmetic.nat_addresses(ports, nodes, ports_per_address)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
-        """Networks of a node beside its first one: those of the pool, or all with a profile that makes them."""
+        """Count a node's additional networks: those of the pool, or all with a network profile."""
         profile, networks = pool.machine.network_profile, pool.machine.networks
         if isinstance(profile, Unknown):
             return profile
@@ -115,7 +115,7 @@ class Gke(Cloud):
         return mapped(networks, lambda count: min(count, most))
 
     def reserved(self, node: Node) -> Reserved:
-        """What GKE reserves."""
+        """Estimate the CPU and memory that GKE reserves on a node."""
         return arithmetic.reserved(node)
 
 

@@ -1,4 +1,4 @@
-"""Where a GKE cluster is: its project, and its region or its zone."""
+"""Location of a GKE cluster: project, and region or zone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_PROJECT = "project is not set, and the google provider has none in this code
 
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Value[str]) -> Place:
-    """The project and region of a cluster; in a project its name is unique in its location."""
+    """Return the project, region and location; a cluster's name is unique per project and location."""
     own = accounts.provider(reader, instance)
     projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
     return {
@@ -34,12 +34,11 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
 
 
 def _project(text: str) -> str:
-    """A project without the words of its resource name."""
     return text.removeprefix("projects/")
 
 
 def of_provider(instance: Instance, root: Module) -> Value[str]:
-    """The location of a cluster without one: the provider's zone, never its region.
+    """Return the location of a cluster without one: the provider's zone, never its region.
 
     https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
     """
@@ -52,7 +51,7 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
 
 
 def is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
-    """Whether a location is a zone; modules say so if unknown."""
+    """Whether a location is a zone; if that is unknown, a module's `regional` decides."""
     if isinstance(location, Known):
         return Known(registry.cloud("gke").region(location.value) != location.value, location.origin)
     return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location

@@ -1,4 +1,4 @@
-"""Google's machines and those of a pool: accelerators, their sharing, and local disks."""
+"""Google's machine types and machines of a pool: accelerators, GPU sharing and local disks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLOUD = "gke"
 
 
 def accelerator(name: str) -> str | None:
-    """The accelerator name of a machine's built-in GPUs; None without GPUs or if unknown."""
+    """Return the accelerator name of a machine type's built-in GPUs; None if it has none or is unknown."""
     for kind, line in tables_of(_CLOUD)["accelerators"].items():
         if kind.startswith("nvidia-") and value_in(line, name) is not None:
             return kind
@@ -29,17 +29,17 @@ def accelerator(name: str) -> str | None:
 
 
 def local_ssd_size() -> int:
-    """GB of one local SSD that is attached."""
+    """Return the GB of one attached local SSD."""
     return tables_of(_CLOUD)["local_ssd_size"]
 
 
 def local_ssds(name: str) -> int:
-    """Local SSDs that a machine of Google has from the start."""
+    """Count the local SSDs built into a machine type."""
     return _local_ssds(name)[0]
 
 
 def local_ssd(name: str) -> int:
-    """GB of these local SSDs together."""
+    """Return the GB of all local SSDs built into a machine type."""
     count, size = _local_ssds(name)
     return count * size
 
@@ -51,7 +51,7 @@ def _local_ssds(name: str) -> tuple[int, int]:
 
 
 def boot_disk(fields: Fields) -> Value[str]:
-    """The type of a pool's boot disks; the default depends on what its machines take."""
+    """Return the type of a pool's boot disks; the default depends on the machine type."""
     kind, name = fields.text("disk_type"), known(fields.text("instance_type"))
     if kind.origin is None or kind.origin.missing is None or name is None:
         return kind
@@ -65,7 +65,7 @@ _GPU = "nvidia.com/gpu"
 
 
 def of_pool(fields: Fields) -> Machine:
-    """The machine of a pool."""
+    """Read the machine of a pool."""
     name, attached = fields.text("instance_type"), fields.number("gpus")
     gpu = mapped(attached, bool) if known(attached) else mapped(name, lambda one: has_accelerator("gke", one))
     return fields.record_of(
@@ -80,7 +80,6 @@ def of_pool(fields: Fields) -> Machine:
 
 
 def _networks(fields: Fields) -> Value[int]:
-    """Networks of a node beside the first one."""
     outer = fields.record.blocks("network_config")
     found = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("additional_node_network_configs")
     if isinstance(found, Unknown):
@@ -89,14 +88,14 @@ def _networks(fields: Fields) -> Value[int]:
 
 
 def _local_ssd_of_pool(name: Value[str], attached: Value[int]) -> Value[int]:
-    """GB of the local SSDs of one node: of those attached to it, else of those of its machine type."""
+    """Return the GB of a node's local SSDs: those attached, else those of its machine type."""
     if isinstance(attached, Unknown) or (isinstance(attached, Known) and attached.value):
         return mapped(attached, lambda count: count * local_ssd_size())
     return mapped(name, local_ssd)
 
 
 def _gpus_of_node(name: Value[str], attached: Value[int]) -> Value[int]:
-    """GPUs of one node: those attached to it, else those in the name of its machine type."""
+    """Return a node's GPUs: those attached, else those in the name of its machine type."""
     if not isinstance(attached, Unset):
         return attached
     match = _IN_NAME.search(known(name) or "")
@@ -104,7 +103,7 @@ def _gpus_of_node(name: Value[str], attached: Value[int]) -> Value[int]:
 
 
 def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
-    """How the nodes of a pool share their GPUs, if they do."""
+    """Yield how a pool's nodes share their GPUs, if they do."""
     strategy, copies = fields.text("sharing"), fields.number("sharers")
     if not isinstance(strategy, Known) or isinstance(copies, Unset) or known(copies) == 1:
         return

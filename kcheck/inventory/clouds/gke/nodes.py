@@ -1,4 +1,4 @@
-"""Arithmetic of GKE's nodes: outbound ports that they take, and what they keep from pods."""
+"""Arithmetic of GKE nodes: outbound ports and reserved resources."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, exa
 from kcheck.text.interval import Interval
 
 AUTOPILOT = "autopilot"
-"""The tier of clusters whose nodes Google makes."""
+"""Tier of clusters whose nodes Google makes."""
 
 
 def nat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
-    """Nodes that Google's Cloud NAT has ports for: whole nodes on each address.
+    """Count the nodes that Google's Cloud NAT has ports for: whole nodes on each address.
 
     https://docs.cloud.google.com/nat/docs/ports-and-addresses: 64,512 ports at 64 a node are 1,008 nodes an address.
     """
@@ -19,13 +19,13 @@ def nat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
 
 
 def nat_addresses(ports: int, nodes: int, ports_per_address: int) -> int | None:
-    """Public addresses that Cloud NAT needs for a number of nodes; None if one node exceeds an address."""
+    """Count the public addresses Cloud NAT needs for a number of nodes; None if one node exceeds an address."""
     each = ports_per_address // ports
     return -(-nodes // each) if each else None
 
 
 def reserved(node: Node) -> Reserved:
-    """By its vCPUs and its memory; many pods take more, as far as is known."""
+    """Estimate reserved resources by vCPUs and memory; more than the default of pods may take more CPU."""
     limits, settings = profiles.limits("gke"), profiles.settings("gke")
     cpu = taken(limits["reserved.cpu"].text, node.cpu, 1000)
     if node.machine.startswith("e2-") and node.machine.count("-") == 1:  # e2-micro, e2-small, e2-medium

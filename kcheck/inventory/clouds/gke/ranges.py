@@ -1,4 +1,4 @@
-"""Pod ranges on Google: secondary ranges by name, and blocks of a single cluster."""
+"""Pod ranges on Google: secondary ranges by name, and a cluster's own block."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Secondary(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Shared data of all roots: secondary ranges by subnet, fields and subnet by cluster."""
+    """Data of all roots: secondary ranges by subnet, fields and subnet by cluster."""
 
     secondary: dict[str, list[Secondary]]
     fields: dict[str, Fields]
@@ -37,7 +37,7 @@ class Shared(NamedTuple):
 
 
 class RangeReader(Reader):
-    """What reads the ranges of one root module."""
+    """Reads the ranges of one root module."""
 
     def __init__(self, root: Module, shared: Shared) -> None:
         super().__init__(_CLOUD, root, (POOL,))
@@ -46,12 +46,12 @@ class RangeReader(Reader):
         self.cluster_subnets = shared.subnets
 
     def secondary_named(self, subnet: Subnet | None, name: Value[str]) -> Secondary | None:
-        """The secondary range of a subnet with that name."""
+        """Find the secondary range of that name in a subnet."""
         ranges = self.secondary[subnet.id] if subnet else ()
         return next((found for found in ranges if same_value(found.name, name)), None)
 
     def range_of_cluster(self, cluster: Cluster, fields: Fields) -> None:
-        """The pod range of a cluster: a secondary range of its subnet, or its own block."""
+        """Record the pod range of a cluster: a secondary range of its subnet, or its own block."""
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
         name = given(fields.text("pod_range"))
@@ -64,7 +64,7 @@ class RangeReader(Reader):
         self.ranges[cluster.id] = self.pod_range(found, cluster, self._more(fields, subnet))
 
     def named(self, identity: str, name: Value[str], what: str, cluster: Cluster, place: Span) -> Secondary:
-        """A range of a subnet outside this code, shared by everything that names it."""
+        """Return a range outside this code, shared by everything that names it."""
         subnet = known(self.cluster_subnets[cluster.id])
         near = self.secondary.setdefault(f"{subnet.id if subnet else cluster.id}/named", [])
         found = next((one for one in near if same_value(one.name, name)), None)
@@ -78,12 +78,11 @@ class RangeReader(Reader):
 
     @cached_property
     def _pools_with_ranges(self) -> list[Fields]:
-        """The pools that name a range of their own."""
         pools = [self.fields(POOL, instance) for instance in self.pool_instances[POOL]]
         return [one for one in pools if not isinstance(one.text("pod_range"), Unset)]
 
     def pod_range(self, found: Secondary, cluster: Cluster, more: Value[tuple[str, ...]]) -> PodRange:
-        """The range as a separate object; several clusters and pools may share it."""
+        """Return the range as a PodRange, which several clusters and pools may share."""
         known_already = next((one for one in (*self.found.ranges, *self.ranges.values()) if one.id == found.id), None)
         if known_already is not None:
             return known_already
@@ -96,7 +95,7 @@ class RangeReader(Reader):
         return result
 
     def _more(self, fields: Fields, subnet: Subnet | None) -> Value[tuple[str, ...]]:
-        """Further ranges that continue the cluster's."""
+        """Return further ranges that extend the cluster's."""
         names = fields.texts("more_ranges")
         if not isinstance(names, Known):
             return names
@@ -110,11 +109,11 @@ class RangeReader(Reader):
 
 
 def given(name: Value[str]) -> Value[str]:
-    """A name; the provider takes an empty one as none."""
+    """Return a name; Unset if it is empty, which the provider takes as not set."""
     return Unset(name.origin) if isinstance(name, Known) and not name.value else name
 
 
 def outside(name: Value[str], what: str) -> Unknown:
-    """A range that is named and is not in this root."""
+    """Return why a named range that is not in this root is unknown."""
     text = f"the range {name.value} is not in this root module" if isinstance(name, Known) else why_missing(name, what)
     return Unknown(text, name.origin)

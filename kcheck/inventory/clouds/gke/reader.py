@@ -67,8 +67,6 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 
 
 class _Gke(RangeReader):
-    """Reads one root module."""
-
     # --- networks and subnets
 
     def networks(self) -> None:
@@ -163,7 +161,7 @@ class _Gke(RangeReader):
             self._own_pools(instance, fields, owner, cluster)
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
-        """The pools inside a cluster: inline ones, else the default pool if kept."""
+        """Add the pools inside a cluster: inline ones, else the default pool if kept."""
         nested = instance.blocks("node_pool")
         if isinstance(nested, Unknown):
             return
@@ -187,7 +185,7 @@ class _Gke(RangeReader):
         return found.cidr if found else outside(name, "services_secondary_range_name")
 
     def _api_ranges(self, instance: Instance, fields: Fields) -> Value[tuple[str, ...]]:
-        """The ranges from which the API server can be reached; a block that lists none shuts others out."""
+        """Return the ranges that reach the API server; a block that lists none closes it."""
         outer, addresses = instance.blocks("master_authorized_networks_config"), fields.flag("api_addresses")
         if known(addresses) is False:
             return mapped(addresses, lambda _: ())
@@ -202,7 +200,7 @@ class _Gke(RangeReader):
         return cidrs if isinstance(cidrs, Unknown) else Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
-        """The thing that a field refers to, by id, name, or a path that ends with its name."""
+        """Find the object that a field refers to, by id, name, or a path that ends with its name."""
         found = resolve_reference(fields.raw(name), self.by_reference(kind, _RESOURCES[kind]))
         if found is not None:
             return found
@@ -268,7 +266,10 @@ class _Gke(RangeReader):
         )
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
-        """How many zones a pool's nodes are in; counts are per zone. Those that its cluster has are as if not set."""
+        """Count the zones of a pool, as its counts are per zone.
+
+        A reference to the cluster's own zones counts as not set.
+        """
         own, written = fields.count("zones"), fields.raw("zones")
         shared = cluster and isinstance(written, Unknown) and written.symbol == (cluster.address, "node_locations")
         if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL and not shared:
@@ -297,7 +298,7 @@ class _Gke(RangeReader):
         return self.cluster_subnets[cluster.id]
 
     def _may_be_in(self, found: Value[Subnet], fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
-        """The subnets that a pool's own reference, else its cluster's, may be to."""
+        """List the subnets that the pool's reference, else the cluster's, may resolve to."""
         own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
         datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
         return self.candidates(found, datum, self.by_reference(Subnet, SUBNET))
@@ -317,7 +318,7 @@ class _Gke(RangeReader):
     def _range_of(
         self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
     ) -> Value[PodRange]:
-        """The range that a pool's nodes take their blocks of: its own, else the cluster's."""
+        """Return the range that a pool's nodes take their blocks from: its own, else the cluster's."""
         origin = Origin((place,))
         if cluster is None or of_cluster is None:
             return Unknown("the pool's cluster is not in this root module")
@@ -336,7 +337,7 @@ class _Gke(RangeReader):
 
 
 def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
-    """The size of a pool: a cluster's default pool, or one that may be autoscaled."""
+    """Return the size of a default pool, or of a pool that may be autoscaled."""
     scaling = () if default else fields.record.blocks("autoscaling")
     place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
     autoscaled = (
@@ -350,7 +351,7 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
-    """A bound or size of a pool: totals as they are, other counts times zones."""
+    """Return a bound or size of a pool: totals as written, other counts times zones."""
     if not isinstance(autoscaled, Known):
         return Unknown(why_missing(autoscaled, "autoscaling"), autoscaled.origin)
     if autoscaled.value and not isinstance(fields.number(f"total_{bound}"), Unset):
@@ -367,12 +368,12 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
 
 
 def _plain(value: Unknown) -> Unknown:
-    """Why another value is unknown that depends on this one."""
+    """Return an Unknown without its symbol, for values derived from it."""
     return Unknown(value.reason, value.origin)
 
 
 def _reservation(fields: Fields) -> Value[str]:
-    """The specific reservation of a pool's machines; ANY_RESERVATION is none."""
+    """Return the specific reservation of a pool's machines; Unset for ANY_RESERVATION."""
     affinity = fields.text("reservation")
     return Unset(affinity.origin) if isinstance(affinity, Known) and affinity.value != _SPECIFIC else affinity
 
@@ -381,7 +382,7 @@ _SPECIFIC = "SPECIFIC_RESERVATION"
 
 
 def _reservation_name(fields: Fields) -> Value[str]:
-    """The name of the only specific reservation of a pool's machines."""
+    """Return the name of a pool's specific reservation, if it is the only one."""
     listed = fields.raw("reservation_names")
     items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
     if not isinstance(_reservation(fields), Known) or len(items) != 1:
@@ -391,7 +392,6 @@ def _reservation_name(fields: Fields) -> Value[str]:
 
 
 def _taints(record: Record) -> Value[tuple[str, ...]]:
-    """The taints in the configuration of the nodes."""
     nested = record.blocks("node_config")
     if isinstance(nested, Unknown):
         return nested
@@ -402,7 +402,7 @@ _LIMITS = "google_container_cluster.resource_limits"
 
 
 def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autoscaler:
-    """The autoscaler of a cluster; `unneeded` is how long the BALANCED profile keeps an idle node."""
+    """Build a cluster's autoscaler; `unneeded` is how long the BALANCED profile keeps an idle node."""
     profile = fields.text("profile")
     balanced = equals(profile, "BALANCED")
     most = _provisioning_limits(fields) if known(fields.flag("provisioning")) else {}
@@ -420,7 +420,7 @@ def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autos
 
 
 def _provisioning_limits(fields: Fields) -> dict[str, Value[int]]:
-    """The limits of auto-provisioning by resource; they hold for all pools of the cluster."""
+    """Return the limits of auto-provisioning by resource; they apply to all pools together."""
     outer = fields.record.blocks("cluster_autoscaling")
     nested = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("resource_limits")
     if isinstance(nested, Unknown):

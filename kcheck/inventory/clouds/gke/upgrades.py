@@ -1,4 +1,4 @@
-"""GKE upgrades of a pool: with surge nodes, or with fewer nodes."""
+"""GKE pool upgrades, with surge nodes or with unavailable ones."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
-    """How a pool is upgraded."""
+    """Read how a pool is upgraded."""
     return fields.record_of(
         Upgrade, surge=_surge(fields), rolling=_rolling(fields), scarce_surge=_scarce(fields, gpu, spot)
     )
 
 
 def _surge(fields: Fields) -> Value[Surge]:
-    """The surge of an upgrade: some nodes, or with BLUE_GREEN a second pool."""
+    """Return the surge of an upgrade: some nodes, or a second pool with BLUE_GREEN."""
     if equals(fields.text("strategy"), "BLUE_GREEN"):
         return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
     return mapped(fields.number("max_surge"), Surge)
 
 
 def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
-    """Whether surge machines are scarce: GPUs, spot, reserved or queued ones."""
+    """Whether surge machines are scarce: GPU, spot, reserved or queued ones."""
     origin = Origin((fields.record.span,))
     if known(fields.number("max_surge")) == 0:
         return Known(value=False, origin=origin)
@@ -39,7 +39,7 @@ def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
 
 
 def _rolling(fields: Fields) -> Value[Surge]:
-    """Nodes that an upgrade replaces at a time: surge plus unavailable."""
+    """Return the nodes that an upgrade replaces at a time: surge plus unavailable."""
     added, missing = fields.number("max_surge"), fields.number("max_unavailable")
     if equals(fields.text("strategy"), "BLUE_GREEN"):
         return mapped(fields.text("strategy"), lambda _: Surge(percent=100))

@@ -1,4 +1,4 @@
-"""Ansible inventories: the hosts and variables of groups."""
+"""Ansible inventories: hosts and variables of groups."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SECTION = regex(r"\[([^\]:]+)(?::(\w+))?\]")
 _RANGE = regex(r"\[(\d{1,18}):(\d{1,18})\]")
 _REFERENCE = regex(r"\{\{\s*(\w+)\s*\}\}")
 _MOST = 50_000
-"""More hosts than any inventory lists."""
+"""Limit of hosts, above that of any real inventory."""
 _DEPTH = 8
-"""So many variables may refer to each other."""
+"""Maximum depth of variable references and child groups."""
 
 
 class Group(NamedTuple):
-    """A group of hosts: its hosts, its child groups, its place, and the variables that the file gives it."""
+    """A group of hosts: hosts, child groups, place, and variables from the file."""
 
     hosts: set[str]
     children: set[str]
@@ -39,13 +39,13 @@ class Group(NamedTuple):
 
 
 def root_of(source: Source) -> yaml.Mapping | None:
-    """The map in a YAML file; None if it is not a map or cannot be read."""
+    """Return the map in a YAML file; None if it is not a map or cannot be read."""
     roots = [document.root for document in yaml.documents(source)]
     return roots[0] if len(roots) == 1 and isinstance(roots[0], yaml.Mapping) else None
 
 
 def groups(source: Source) -> dict[str, Group]:
-    """The groups of a file that lists hosts, by their name with underscores."""
+    """Read the groups of an inventory file by name, with underscores for hyphens."""
     if source.path.endswith((".yaml", ".yml")):
         found: dict[str, Group] = {}
         root = root_of(source)
@@ -98,7 +98,7 @@ def _named(group: str) -> str:
 
 
 def _expanded(host: str) -> Iterable[str]:
-    """The hosts that a name such as `node[01:20]` stands for."""
+    """Expand a host range such as `node[01:20]`."""
     match = _RANGE.search(host)
     if match is None:
         return (host,)
@@ -107,7 +107,7 @@ def _expanded(host: str) -> Iterable[str]:
 
 
 def members(found: dict[str, Group], *names: str) -> set[str]:
-    """The hosts of some groups and of those in them."""
+    """Return the hosts of some groups and their child groups."""
     result: set[str] = set()
     seen: set[str] = set()
     rest = list(names)
@@ -122,7 +122,7 @@ def members(found: dict[str, Group], *names: str) -> set[str]:
 
 
 def values(found: dict[str, Group], text: str, hosts: set[str]) -> set[str]:
-    """What a text such as `{{ zone }}` is on some hosts, by variables of their groups; nothing if a host has none."""
+    """Resolve a text such as `{{ zone }}` on some hosts by their groups' variables; empty if a host has no value."""
     match = _REFERENCE.fullmatch(text.strip())
     if match is None:
         return set() if "{{" in text else {text}
@@ -141,9 +141,9 @@ def values(found: dict[str, Group], text: str, hosts: set[str]) -> set[str]:
 
 
 class Variables:
-    """The variables of a cluster as a record; the last file wins.
+    """Variables of a cluster as a record; the last file wins.
 
-    What is absent is written where other names begin alike, best into the `main` file.
+    Missing variables belong in a file that has names with the same prefix, preferably the `main` one.
     """
 
     def __init__(self, layers: list[yaml.Mapping], main: yaml.Mapping, place: Span) -> None:
@@ -155,7 +155,7 @@ class Variables:
         return next((layer for layer in reversed(self.layers) if layer.own(name) is not None), None)
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a variable, or None if not set."""
+        """Return the value of a variable; None if not set."""
         return self._entry(name, 0)
 
     def _entry(self, name: str, depth: int) -> Datum | None:
@@ -172,7 +172,7 @@ class Variables:
         return other or Unknown(f"`{name}` is an expression of Ansible", Origin((node.span,)))
 
     def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
-        """The map that a variable is."""
+        """Return the map in a variable."""
         layer = self._layer(kind)
         if layer is None:
             return ()
@@ -182,11 +182,11 @@ class Variables:
         return MappingRecord(layer).blocks(kind)
 
     def names(self) -> Iterable[str]:
-        """The names of all variables."""
+        """Return the names of all variables."""
         return {name: None for layer in self.layers for name in yaml.entries(layer)}
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Where a variable would be written."""
+        """Return where a variable would be written."""
         begin = path[0].partition("_")[0]
         alike = (one for one in (self.main, *self.layers) if any(name.startswith(begin) for name in yaml.entries(one)))
         return Origin((self.span,), missing=Missing(next(alike, self.main).span, path))

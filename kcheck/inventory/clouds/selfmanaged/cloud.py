@@ -1,4 +1,4 @@
-"""Self-managed clusters: their behaviour."""
+"""Self-managed clusters: behaviour of their nodes and control planes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _API_SERVER = b"kube-apiserver"
 
 
 class SelfManaged(Cloud):
-    """Clusters by kubeadm, in manifests, by kops and by kubespray."""
+    """Clusters by kubeadm, kops and kubespray."""
 
     name = "selfmanaged"
     objects = (
@@ -34,7 +34,7 @@ class SelfManaged(Cloud):
     has_disks = False
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
-        """Read kubeadm's configurations, the static pods of control planes, and the clusters of kops."""
+        """Read kubeadm configurations, static pods of control planes, and kops clusters."""
         own = list(objects)
         if all(
             item.kind == "Pod" and _API_SERVER not in item.span.source.data for item in own if item.kind in self.objects
@@ -46,7 +46,7 @@ class SelfManaged(Cloud):
         kops.read(own, inventory)
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
-        """Read kubespray inventories; without one, kubeadm templates are only listed."""
+        """Read kubespray inventories; without one, only list kubeadm templates."""
         from kcheck.inventory.clouds.selfmanaged import kubespray
 
         kubespray.read(files, inventory)
@@ -63,7 +63,7 @@ class SelfManaged(Cloud):
             reader.tune(found, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
-        """Those of Kubernetes itself, of etcd and of the API server."""
+        """Yield the limits of Kubernetes itself, of etcd and of the API server."""
         plane = cluster.plane
         designed, own = profiles.limits(self.name)["cluster.nodes"].number, numbers["cluster.nodes"].number
         text = "the number that Kubernetes is designed for"

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> PodRange | None:
-    """The range of the pods of a cluster, entered; None if none is written."""
+    """Add the pod range of a cluster; None if none is written."""
     cidr = ipv4(cidr)
     if isinstance(cidr, Unset):
         return None
@@ -44,7 +44,7 @@ def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: 
 def node_pool(
     cluster: Cluster, name: str, size: Size, addresses: Addresses | None = None, place: Span | None = None
 ) -> NodePool:
-    """Equal nodes of a cluster, without surge."""
+    """Build a pool of equal nodes without surge."""
     origin = Origin((place or cluster.place,))
     return NodePool(
         f"{cluster.id}/{name}",
@@ -61,12 +61,12 @@ def node_pool(
 
 
 def upgraded(pool: NodePool, surge: Value[str]) -> NodePool:
-    """The pool with the surge of its upgrades."""
+    """Set the surge of a pool's upgrades."""
     return replace(pool, upgrade=Upgrade(surge=surge_of(surge) if isinstance(surge, Known) else surge))
 
 
 def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
-    """Addresses of nodes that take a block for their pods of a range."""
+    """Return addresses of nodes that each take a block of a pod range."""
     return Addresses(
         pods_take_addresses=Known(value=False, origin=origin),
         pod_range=Known(found, origin) if found else Unset(origin),
@@ -76,9 +76,9 @@ def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
 def addresses_of_calico(
     plain: Addresses, cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory
 ) -> Addresses:
-    """Addresses of nodes whose pods take single addresses: Calico shares blocks between nodes.
+    """Return addresses of nodes whose pods take single addresses, since Calico shares blocks between nodes.
 
-    Its range is full when its last address is taken; a node has at least one pod, or the end of a tunnel, in it.
+    The range is full when its last address is taken; each node uses at least one, for a pod or a tunnel.
     """
     cidr = ipv4(cidr)
     if isinstance(cidr, Unset):
@@ -98,9 +98,9 @@ _GROUPS = ("operator.tigera.io/", "crd.projectcalico.org/", "projectcalico.org/"
 
 
 class Calico:
-    """Calico's own management of addresses.
+    """Calico's address management.
 
-    It is as the manifests beside a cluster have it; else as all have it, where they say it once.
+    From the manifests beside a cluster, else from those of the whole tree if they are unique.
     https://docs.tigera.io/calico/latest/reference/resources/ippool
     """
 
@@ -113,7 +113,7 @@ class Calico:
     def addresses(
         self, cluster: Cluster, cidr: Value[str], inventory: Inventory, kubelet: Fields | None = None
     ) -> Addresses:
-        """Addresses of nodes and of their pods: whole blocks where nodes may not borrow, else single addresses."""
+        """Return addresses of nodes and pods: whole blocks where nodes may not borrow, else single addresses."""
         pools = [self.parts[kind] for kind in ("IPPool", "Installation") if kind in self.parts]
         cidr = next((own for own in (one.text("cidr") for one in pools) if not isinstance(own, Unset)), cidr)
         origin, ipam = Origin((cluster.place,)), self.parts.get("IPAMConfiguration")
@@ -127,24 +127,23 @@ class Calico:
 
 
 def _is_of_calico(item: Object) -> bool:
-    """Whether an object is Calico's configuration, or what runs it."""
     if item.kind in _KINDS:
         return item.api_version.startswith(_GROUPS)
     return item.kind == "DaemonSet" and yaml.text(item.root, "metadata", "name") == "calico-node"
 
 
 def fixed_size(count: Value[int], origin: Origin) -> Size:
-    """The size of nodes that nothing grows."""
+    """Return the size of nodes without an autoscaler."""
     return Size(Known(value=False, origin=origin), count, count)
 
 
 def unknown_size(why: str, origin: Origin) -> Size:
-    """A size with an unknown number of nodes."""
+    """Return a size with an unknown maximum."""
     return Size(Known(value=True, origin=origin), Known(0, origin), Unknown(why, origin))
 
 
 def ipv4(cidr: Value[str]) -> Value[str]:
-    """The IPv4 range of a list of two families; unset where there is none."""
+    """Return the IPv4 range of a dual-stack list; Unset if there is none."""
     if not isinstance(cidr, Known):
         return cidr
     own = [part for part in cidr.value.split(",") if parse_cidr(part.strip())]
@@ -154,7 +153,7 @@ def ipv4(cidr: Value[str]) -> Value[str]:
 
 
 def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Value[T]:
-    """A value with its place: `extraArgs` are a map up to v1beta3 and a list since."""
+    """Adapt the place of a value in `extraArgs`, which are a map up to v1beta3 and a list since."""
     origin = value.origin
     if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
         return value
@@ -163,5 +162,5 @@ def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Valu
 
 
 def quota(written: int) -> int:
-    """The quota of etcd's database: 0 stands for the default."""
+    """Return the quota of etcd's database; 0 stands for the default."""
     return written or profiles.settings(CLOUD)["plane.etcd_quota"].number

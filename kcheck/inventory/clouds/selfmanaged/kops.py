@@ -41,7 +41,7 @@ _API = ("kops.k8s.io/", "kops/")
 _OWNER = "kops.k8s.io/cluster"
 _CONTROL = ("Master", "ControlPlane")
 _BLOCKS = ("kubenet", "flannel", "canal", "kuberouter", "kopeio", "cilium")
-"""Network plugins that give each node the block that the controller manager cuts for it."""
+"""Network plugins that give each node a block cut by the controller manager."""
 
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
@@ -57,8 +57,6 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 
 
 class _Cluster:
-    """One Cluster."""
-
     def __init__(self, item: Object, inventory: Inventory) -> None:
         self.item = item
         self.inventory = inventory
@@ -75,7 +73,6 @@ class _Cluster:
         self.machines = next((one.name for one in registry.every() if one.provider.lower() == wanted), "")
 
     def add(self, groups: list[Object]) -> None:
-        """Enter the cluster with its groups and subnets."""
         fields = self.fields
         cluster = Cluster(
             self.identity,
@@ -107,14 +104,14 @@ class _Cluster:
                 self.inventory.pools.append(pool)
 
     def _services(self) -> Value[str]:
-        """The Service range that kops takes, whatever nonMasqueradeCIDR is; another one with IPv6."""
+        """Return the Service range that kops chooses, whatever IPv4 range nonMasqueradeCIDR is."""
         whole = self.fields.text("overall")
         if not isinstance(whole, Known) or parse_cidr(whole.value) is None:
             return whole
         return Known(profiles.settings(CLOUD)["kops.service_cidr"].text, replace(whole.origin, literal=False))
 
     def _pods(self) -> Value[str]:
-        """The pod range that kops derives from nonMasqueradeCIDR: its second half."""
+        """Return the pod range that kops derives from nonMasqueradeCIDR: its second half."""
         whole = self.fields.text("overall")
         network = parse_cidr(whole.value) if isinstance(whole, Known) else None
         if network is None or not isinstance(whole, Known):
@@ -124,7 +121,6 @@ class _Cluster:
         return Known(str(list(network.subnets(1))[1]), replace(whole.origin, literal=False))
 
     def _etcd(self, name: str) -> Fields | None:
-        """One of the clusters of etcd."""
         found = self._records("etcdClusters", "kops.etcd")
         return next((one for one in found if known(one.text("name")) == name), None)
 
@@ -140,7 +136,6 @@ class _Cluster:
     # --- addresses
 
     def _addresses(self, cluster: Cluster) -> Addresses:
-        """Of what pods take addresses, by the network plugin."""
         cidr = or_default(self.fields.text("pod_cidr"), lambda _: self._pods())
         plain = clusters.blocks_of(None, self.origin)
         if self.plugin == "calico":
@@ -155,7 +150,6 @@ class _Cluster:
         return replace(plain, pod_range=why, pods_take_addresses=why)
 
     def _subnets(self, cluster: Cluster) -> dict[str, Subnet]:
-        """The subnets by their names."""
         result = {}
         for fields in self._records("subnets", "kops.subnet"):
             name = known(fields.text("name")) or "?"
@@ -173,7 +167,7 @@ class _Cluster:
     def _group(
         self, item: Object, cluster: Cluster, addresses: Addresses, subnets: dict[str, Subnet]
     ) -> NodePool | None:
-        """A group of machines; None for groups without nodes."""
+        """Read a group of machines; None for groups without nodes."""
         fields = Fields(CLOUD, "kops.group", MappingRecord(item.root, item.span))
         role = known(fields.text("role")) or "Node"
         if role == "Bastion":
@@ -211,17 +205,17 @@ class _Cluster:
 
 
 def _bare(value: Value[int]) -> Value[int]:
-    """A number that kops accepts only without quotes."""
+    """Mark a number that kops accepts only without quotes."""
     why = "kops needs a number here, without quotes"
     return with_origin(value, replace(value.origin, why=why)) if value.origin is not None else value
 
 
 def _written(size: Value[int]) -> Value[int]:
-    """A size; kops has its own where none is written."""
+    """Return a size; Unknown if not written, as kops then chooses one."""
     return Unknown(reason_of(size), size.origin) if isinstance(size, Unset) else size
 
 
 def _taints(fields: Fields) -> Value[tuple[str, ...]]:
-    """The taints of a group, as `key=value:Effect`."""
+    """Return the taints of a group as `key=value:Effect`; Unset if empty."""
     found = fields.texts("taints")
     return Unset(found.origin) if isinstance(found, Known) and not found.value else found

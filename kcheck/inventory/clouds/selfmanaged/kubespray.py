@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 _OWN = ("kube_pods_subnet", "kube_network_node_prefix", "kube_service_addresses", "kube_network_plugin")
 """Variables that only kubespray has."""
 _GROUPS = ("all", "k8s_cluster", "kube_control_plane", "kube_master", "etcd")
-"""The groups whose variables hold for the whole cluster, the strongest last."""
+"""Groups whose variables apply to the whole cluster, in ascending precedence."""
 _CONTROL = ("kube_control_plane", "kube_master")
 _SAMPLE = "sample"
-"""The folder of the inventory that others are copied from."""
+"""Folder of the sample inventory that others are copied from."""
 
 _BLOCKS = ("flannel", "canal", "kube-router")
-"""Network plugins that give each node the block that the controller manager cuts for it."""
+"""Network plugins that give each node a block cut by the controller manager."""
 
 
 def read(files: Mapping[str, Sequence[Source]], inventory: Inventory) -> None:
-    """Add the clusters of kubespray's inventories."""
+    """Add the clusters of kubespray inventories."""
     variables: dict[str, list[Source]] = {}
     for source in files.get(configurations.VARIABLES, ()):
         folder = configurations.inventory_of(source.path) or "."
@@ -55,13 +55,12 @@ def read(files: Mapping[str, Sequence[Source]], inventory: Inventory) -> None:
 
 
 def _group(folder: str, source: Source) -> str:
-    """The group that a variables file is of."""
     inside = os.path.relpath(source.path, os.path.join(folder, "group_vars")).replace(os.sep, "/")
     return inside.partition("/")[0].partition(".")[0].replace("-", "_")
 
 
 def _of_groups(folder: str, sources: list[Source]) -> dict[str, yaml.Mapping]:
-    """The labels and taints of groups of nodes, by group."""
+    """Return the variables of groups that set node labels or taints."""
     found = {}
     for source in sources:
         group, root = _group(folder, source), ansible.root_of(source)
@@ -71,7 +70,7 @@ def _of_groups(folder: str, sources: list[Source]) -> dict[str, yaml.Mapping]:
 
 
 def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
-    """The variables files, weakest first."""
+    """Yield the variables files, weakest first."""
     ranked = []
     for source in sources:
         group = _group(folder, source)
@@ -108,7 +107,6 @@ class _Cluster:
         self.identity = unique_identity(f"{CLOUD}/{where}{self.address}", inventory)
 
     def add(self) -> None:
-        """Enter the cluster, what its pods get addresses of, and its nodes."""
         fields = self.fields
         cluster = Cluster(
             self.identity,
@@ -145,12 +143,12 @@ class _Cluster:
             self.inventory.pools.append(_registered(pool, self.groups[name]) if name in self.groups else pool)
 
     def _name(self) -> Value[str]:
-        """The name of the cluster; without one the domain of its Services is used."""
+        """Return the name of the cluster; Unset if it is the default Service domain."""
         name = self.fields.text("name")
         return Unset(name.origin) if isinstance(name, Known) and name.value == _DOMAIN else name
 
     def _event_servers(self) -> Value[str]:
-        """The etcd of events, if they have one."""
+        """Return the separate etcd of events, if there is one."""
         written, apart = self.fields.text("event_servers"), self.fields.flag("events_apart")
         if not isinstance(written, Unset):
             return written
@@ -159,7 +157,7 @@ class _Cluster:
         return Known("/events#", apart.origin) if apart.value else Unset(apart.origin)
 
     def _dns(self) -> Value[int]:
-        """The replicas of CoreDNS, unless it scales or nodes have caches of their own."""
+        """Return the replicas of CoreDNS; Unset if it scales or nodes cache DNS themselves."""
         scaled = combined(
             lambda one, other: one or other, self.fields.flag("dns_scaled"), self.fields.flag("dns_cached")
         )
@@ -168,7 +166,6 @@ class _Cluster:
         return NOTHING if scaled else self.fields.number("dns_replicas")
 
     def _mirror(self) -> Value[bool]:
-        """Whether nodes ask a mirror before Docker Hub."""
         prefixes = self.fields.record.blocks("containerd_registries_mirrors")
         if isinstance(prefixes, Unknown):
             return prefixes
@@ -176,7 +173,7 @@ class _Cluster:
         return Known(value=True, origin=Origin((prefixes[0].span,))) if found else NOTHING
 
     def _neighbours(self) -> Value[int]:
-        """How many other nodes the kernel of a node may know."""
+        """Return how many other nodes a node's kernel may keep as neighbours."""
         listed = self.fields.record.blocks("additional_sysctl")
         if isinstance(listed, Unknown):
             return listed
@@ -192,7 +189,7 @@ class _Cluster:
     # --- addresses of pods
 
     def _addresses(self, cluster: Cluster) -> Addresses:
-        """Addresses of a node's pods, by network plugin.
+        """Return the addresses of a node's pods, by network plugin.
 
         https://github.com/kubernetes-sigs/kubespray/blob/v2.28.0/roles/kubernetes/control-plane/templates/kubeadm-config.v1beta4.yaml.j2
         """
@@ -217,9 +214,9 @@ class _Cluster:
     # --- nodes
 
     def _sizes(self) -> Iterable[tuple[str, Size, Span, tuple[str, ...]]]:
-        """Dedicated control plane nodes, and worker nodes: those of groups with labels or taints, and the others.
+        """Yield dedicated control plane nodes, workers of groups with labels or taints, and the other workers.
 
-        Each with its place, and its zones where the labels of its group name them.
+        Each with its name, size, place, and zones if the labels of its group name them.
         """
         listed = [ansible.groups(source) for source in self.hosts]
         listed = [found for found in listed if ansible.members(found, "kube_node")]
@@ -247,7 +244,7 @@ class _Cluster:
 
 
 def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
-    """A pool with the labels, the taints and the machine that the variables of its group name."""
+    """Complete a pool with the labels, taints and machine from its group's variables."""
     origin = Origin((pool.place,))
     written, listed = yaml.get(variables, "node_labels"), yaml.get(variables, "node_taints")
     pairs = yaml.entries(written).items() if isinstance(written, yaml.Mapping) else ()
@@ -263,4 +260,4 @@ def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
 
 
 _DOMAIN = "cluster.local"
-"""What kubespray calls a cluster that nobody named."""
+"""Default cluster name in kubespray."""

@@ -1,4 +1,4 @@
-"""Nodes as they register: their labels, taints and machine, and the files that are written to them before."""
+"""Nodes at registration: labels, taints and machine, and files written to them before."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ KUBELET = "KubeletConfiguration"
 ZONE = "topology.kubernetes.io/zone"
 _TYPE = "node.kubernetes.io/instance-type"
 _VARIABLES = ("$", "{{")
-"""What values have that differ by node."""
+"""Marks of values that differ by node."""
 _MIRROR = "/certs.d/docker.io/hosts.toml"
 NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
 
 
 def labels(registration: yaml.Node | None) -> dict[str, str]:
-    """The labels of a joining node, without its zone and others that differ by node."""
+    """Read the labels of a joining node, without its zone and values that differ by node."""
     given = yaml.get(registration, "kubeletExtraArgs")
     found = [yaml.get(given, "node-labels")]
     if isinstance(given, yaml.Sequence):
@@ -44,7 +44,7 @@ def labels(registration: yaml.Node | None) -> dict[str, str]:
 
 
 def scheduling(registration: yaml.Node | None, origin: Origin) -> Scheduling:
-    """What pods choose the nodes of a registration by."""
+    """Read the labels and taints of a node registration."""
     found = labels(registration)
     taints: Value[tuple[str, ...]] = NOTHING
     if isinstance(registration, yaml.Mapping):
@@ -53,7 +53,7 @@ def scheduling(registration: yaml.Node | None, origin: Origin) -> Scheduling:
 
 
 def machine(found: dict[str, str], origin: Origin) -> Machine:
-    """The machine that the labels of a node name, if it is one that is sold as a model."""
+    """Return the machine that a node's labels name, if it is a known model."""
     name = found.get(_TYPE, "")
     known = machines.machine(CLOUD, name)
     if known is None:
@@ -62,7 +62,7 @@ def machine(found: dict[str, str], origin: Origin) -> Machine:
 
 
 class File(NamedTuple):
-    """A file of a KubeadmConfigSpec: its path, its text on the same lines, and where that is."""
+    """A file of a KubeadmConfigSpec: its path, its text on the original line numbers, and its place."""
 
     path: str
     text: Source
@@ -70,7 +70,7 @@ class File(NamedTuple):
 
 
 def files(config: yaml.Node | None) -> Iterator[File]:
-    """The files of a KubeadmConfigSpec."""
+    """Yield the files of a KubeadmConfigSpec."""
     listed = yaml.get(config, "files")
     for one in listed.items if isinstance(listed, yaml.Sequence) else ():
         path, content = yaml.get(one, "path"), yaml.get(one, "content")
@@ -82,7 +82,7 @@ def files(config: yaml.Node | None) -> Iterator[File]:
 
 
 def system(config: yaml.Node | None) -> System:
-    """What the files of a KubeadmConfigSpec set in the system of a node."""
+    """Read the system settings in the files of a KubeadmConfigSpec."""
     neighbours: Value[int] = NOTHING
     mirror: Value[bool] = NOTHING
     for file in files(config):
@@ -94,7 +94,7 @@ def system(config: yaml.Node | None) -> System:
 
 
 def serial_pulls(config: yaml.Node | None) -> Value[bool] | None:
-    """Whether the kubelet pulls one image after the other, by the patch in a KubeadmConfigSpec; None without one."""
+    """Whether the kubelet pulls images serially, by the patch in a KubeadmConfigSpec; None without one."""
     for file in files(config):
         for document in yaml.documents(file.text) if "/kubeletconfiguration" in file.path else ():
             if isinstance(document.root, yaml.Mapping):

@@ -1,4 +1,4 @@
-"""Self-managed clusters from kubeadm's configuration and static pods."""
+"""Self-managed clusters from kubeadm configuration and static pods."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read(objects: Sequence[Object], inventory: Inventory) -> None:
 
 
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
-    """Kernel settings of nodes, from sysctl files below the folder of their cluster; the last file wins."""
+    """Set kernel settings of nodes from sysctl files below their cluster's folder; the last file wins."""
     for source in settings:
         for span in scan.sysctl_numbers(source, nodes.NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
@@ -70,7 +70,7 @@ def _folder(key: str) -> str:
 
 
 def _records(item: Object) -> Iterable[tuple[str, Record]]:
-    """The configuration, or the part of the control plane, that an object is."""
+    """Yield the kubeadm or kubelet configuration, or the control plane parts, in an object."""
     if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
         yield KIND, MappingRecord(item.root, item.span)
     if item.kind == nodes.KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
@@ -85,7 +85,7 @@ def _records(item: Object) -> Iterable[tuple[str, Record]]:
 
 
 class _Cluster:
-    """A cluster from kubeadm's configuration, else from the flags of static pods."""
+    """A cluster from kubeadm configuration, else from the flags of static pods."""
 
     def __init__(self, parts: dict[str, Fields], inventory: Inventory, labels: dict[str, str]) -> None:
         self.parts = parts
@@ -112,15 +112,13 @@ class _Cluster:
         return Known(usual, replace(self.origin, missing=missing, why=why))
 
     def text(self, name: str, *parts: str) -> Value[str]:
-        """A field that is a text."""
         return self._value(Fields.text, name, parts)
 
     def number(self, name: str, *parts: str) -> Value[int]:
-        """A field that is a number."""
         return self._value(Fields.number, name, parts)
 
     def _value(self, read: Callable[[Fields, str], Value[T]], name: str, parts: tuple[str, ...]) -> Value[T]:
-        """A field, from a static pod's flag or kubeadm's configuration."""
+        """Read a field from a static pod's flag or kubeadm's configuration."""
         found = []
         for part in (*parts, KIND):
             if part in self.parts:
@@ -131,12 +129,11 @@ class _Cluster:
         return found[-1] if found else Unset(self.origin)
 
     def _dns(self) -> Value[int]:
-        """The replicas of CoreDNS that kubeadm deploys."""
         count = profiles.settings(CLOUD)["coredns.replicas"].number
         return Known(count, self.origin) if KIND in self.parts else NOTHING
 
     def add(self, objects: Sequence[Object]) -> None:
-        """Add the cluster, its pod range and nodes of unknown number; once where Terraform gives machines its file."""
+        """Add the cluster, its pod range and an unknown number of nodes, unless its file was read already."""
         place = self.place.source.path, self.place.start
         if any((one.place.source.path, one.place.start) == place for one in self.inventory.clusters):
             return
