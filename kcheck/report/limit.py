@@ -1,4 +1,4 @@
-"""A number of the profiles as a page: its value, where it comes from, and what uses it; many as a table."""
+"""Pages and tables of the numbers in the profiles: value, sources, and the rules and walls that use it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KINDS = {
 
 
 def page_path(name: str) -> str:
-    """Return the page of a number in the site, such as that of limits.eks.pool.quota."""
+    """Return the site's page of a number, such as that of limits.eks.pool.quota."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
     if table == "flags":
@@ -48,7 +48,7 @@ def page_path(name: str) -> str:
 
 
 def file_path(name: str) -> str:
-    """Return the file of a number, from the root of the project."""
+    """Return the profile file of a number, relative to the project's root."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
     if table == "flags":
@@ -57,17 +57,17 @@ def file_path(name: str) -> str:
 
 
 def link(name: str, place: Callable[[str], str] = page_path) -> Name:
-    """Return the name of a number as people write it, eks.pool.quota, with its page or another `place`."""
+    """Return a number's short name, such as eks.pool.quota, linked to its page or another `place`."""
     return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], place(name))
 
 
 def names() -> dict[str, ProfileValue]:
-    """All limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
+    """Map full names such as limits.eks.pool.quota to all limits, quotas, settings and retirements."""
     return {one.name: one.entry for one in dates.entries()}
 
 
 def meant(text: str) -> dict[str, ProfileValue]:
-    """The numbers that a person means by a name, by full name: pool.quota, eks.pool.quota, limits.eks.pool.quota."""
+    """Find numbers by a full or short name: pool.quota, eks.pool.quota or limits.eks.pool.quota."""
     whole = profiles.entries(text) or retirements.entries(text)
     return whole or {
         **profiles.entries(f"limits.{text}"),
@@ -77,13 +77,13 @@ def meant(text: str) -> dict[str, ProfileValue]:
 
 
 def point(name: str, entry: ProfileValue) -> Point:
-    """A number in the list of those that a rule rests on."""
+    """Format a number as a list item with its sources, for the page of a rule."""
     told = f" = {_value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
     return Point((link(name), told), (*entry.sources, *([entry.note] if entry.note else [])))
 
 
 def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]:
-    """The page of a number; of a `level` of more than 1 as a chapter of one."""
+    """Yield the page of a number; with `level` above 1, a chapter of a page."""
     text = link(name).text
     yield Title(text) if level == 1 else Part(text if level < 2 else entry.key, level)
     quota = _quota(name)
@@ -103,18 +103,18 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
 
 
 def as_text(name: str, entry: ProfileValue) -> str:
-    """The page for a terminal."""
+    """Format the page for a terminal."""
     return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{INDEX}#{link(name).text}")])
 
 
 def _quota(name: str) -> profiles.Quota | None:
-    """What a provider's console knows of a quota."""
+    """Return the provider's code and name of a quota; None for other numbers."""
     cloud, _, key = name.partition(".")[2].partition(".quota.")
     return profiles.quotas(cloud).get(key) if key else None
 
 
 def _walls(name: str) -> Iterator[Point]:
-    """The walls of `kcheck capacity` that a limit makes."""
+    """Yield the walls of `kcheck capacity` that a limit causes."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
     if table != "limits":
@@ -136,7 +136,7 @@ def _rules(name: str) -> Iterator[Point]:
 
 @cache
 def _users() -> Mapping[str, list[Rule]]:
-    """Which of kcheck's rules use which number: by name among their sources, or in their conditions."""
+    """Map numbers to the rules that use them, as a source or in a condition."""
     found: dict[str, list[Rule]] = {}
     for rule in rules.load():
         named = {name for name, entry in rule.entries().items() if entry}
@@ -152,7 +152,7 @@ def _users() -> Mapping[str, list[Rule]]:
 
 
 def pages() -> dict[str, str]:
-    """Return the pages of numbers in the site, by their paths."""
+    """Return the site's pages of numbers, by path."""
     found: dict[str, list[Block]] = {}
     for name, entry in names().items():
         path = page_path(name).partition("#")[0]
@@ -181,7 +181,6 @@ def _head(path: str) -> Iterator[Block]:
 
 
 def _flags() -> str:
-    """Return the chapter of docs/limits.md about the flags of the cluster autoscaler."""
     entries = [entry for name in flags.flags() if (entry := profiles.flag_entry(name))]
     rows = []
     for entry in entries:
@@ -201,7 +200,7 @@ def _flags() -> str:
 
 
 def _marked(name: str, place: Callable[[str], str] | None = None) -> str:
-    """Return the name of a number for a table, which a link can lead to, with a link to a place."""
+    """Format a number's name for a table, with an anchor and a link to its place."""
     own = link(name, place or str)
     return f'<a id="{own.text}"></a>' + page.link(own if place else Name(own.text), INDEX)
 
@@ -211,7 +210,7 @@ def _links(users: Iterable[Rule]) -> str:
 
 
 def index(place: Callable[[str], str] = file_path) -> str:
-    """Return docs/limits.md: all numbers by cloud, with links to their files, or to another `place`."""
+    """Format docs/limits.md: all numbers by cloud, linked to their files or another `place`."""
     oldest = min(one.entry.checked for one in dates.numbers())
     head = (
         "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
@@ -238,7 +237,6 @@ def index(place: Callable[[str], str] = file_path) -> str:
 
 
 def _prices(cloud: str) -> str:
-    """The list prices of a cloud, spot behind a slash."""
     table = profiles.prices(cloud)
     if table is None:
         return ""
@@ -269,11 +267,9 @@ def _prices(cloud: str) -> str:
 
 
 _WIDEST = 40
-"""Characters of a value; a longer one ends with three dots."""
 
 
 def _value(entry: ProfileValue) -> str:
-    """A value with its unit, in words."""
     if entry.value is None:
         return "differs by account"
     if isinstance(entry.value, bool) or not isinstance(entry.value, int):
@@ -282,7 +278,7 @@ def _value(entry: ProfileValue) -> str:
 
 
 def table(found: Sequence[Dated]) -> str:
-    """One line a number: name, value, kind, the day it was checked, its first source."""
+    """Format one line per number: name, value, kind, day checked, first source."""
     rows = [(one.name, _short(one.entry), one.entry.kind, one.entry.checked, _source(one.entry)) for one in found]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     padded = [[cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)] for row in rows]
@@ -300,7 +296,7 @@ def _source(entry: ProfileValue) -> str:
 
 
 def table_as_json(found: Sequence[Dated]) -> str:
-    """The same with all sources; a table, and a quota that differs by account, has no value."""
+    """Format numbers as JSON with all sources; null for quotas that differ by account."""
     entries = [
         {
             "name": one.name, "cloud": one.cloud, "value": one.entry.value, "unit": one.entry.unit,

@@ -1,4 +1,4 @@
-"""A page, for a terminal and as Markdown: what is said once, in two looks."""
+"""Pages made of blocks, rendered for a terminal or as Markdown."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
 
 HOME = "https://github.com/kcheck/kcheck/blob/main"
-"""Where the files of the project can be read."""
+"""Base address of the project's files."""
 
 RULES = "docs/rules"
-"""The folder of the site with a page for each rule."""
+"""Folder of the rule pages in the site."""
 
 _WIDTH = 118
 _LANGUAGES = {
@@ -29,7 +29,7 @@ _LANGUAGES = {
 
 
 class Name(NamedTuple):
-    """A name as the code has it, with the page of the project where it is explained, if there is one."""
+    """A name, as code unless `code` is False, linked to its page in the project if it has one."""
 
     text: str
     target: str = ""
@@ -40,39 +40,39 @@ Line: TypeAlias = "tuple[str | Name, ...]"
 
 
 class Title(NamedTuple):
-    """The head of a page."""
+    """A page title."""
 
     text: str
 
 
 class Part(NamedTuple):
-    """The head of a part of it; `level` is 2 for its chapters."""
+    """A section heading; `level` 2 is a chapter."""
 
     text: str
     level: int = 2
 
 
 class Prose(NamedTuple):
-    """Paragraphs as people wrote them."""
+    """Paragraphs, already wrapped."""
 
     text: str
 
 
 class Facts(NamedTuple):
-    """A table of two columns without a head."""
+    """A table of two columns without a header."""
 
     rows: tuple[tuple[str, Line], ...]
 
 
 class Point(NamedTuple):
-    """An item of a list, with what belongs to it."""
+    """A list item with sub-items."""
 
     line: Line
     below: tuple[str, ...] = ()
 
 
 class Code(NamedTuple):
-    """A piece of code: `suffix` is that of a file with it."""
+    """A code block; `suffix` is a file suffix that gives the language."""
 
     text: str
     suffix: str
@@ -82,7 +82,7 @@ Block: TypeAlias = Title | Part | Prose | Facts | Point | Code
 
 
 def rule_file(rule: Rule) -> str:
-    """Return the file of one of kcheck's rules, from the root of the project."""
+    """Return the file of a built-in rule, relative to the project's root."""
     return f"rules/{rule.group}/{rule.name}.yaml"
 
 
@@ -90,7 +90,7 @@ def rule_file(rule: Rule) -> str:
 
 
 def as_text(blocks: Iterable[Block]) -> str:
-    """The page for a terminal."""
+    """Format a page for a terminal."""
     lines: list[str] = []
     before: Block | None = None
     for block in blocks:
@@ -135,7 +135,7 @@ def _plain(line: Line) -> str:
 
 
 def as_markdown(blocks: Iterable[Block], path: str) -> str:
-    """The page as Markdown, for a `path` in the project: links are relative to it."""
+    """Format a page as Markdown, with links relative to `path` in the project."""
     lines: list[str] = []
     before: Block | None = None
     for block in blocks:
@@ -169,7 +169,7 @@ def _linked(line: Line, path: str) -> str:
 
 
 def link(name: Name, path: str) -> str:
-    """A name as Markdown, linked from the page `path`."""
+    """Format a name as Markdown, linked relative to the page `path`."""
     text = f"`{name.text}`" if name.code else escaped(name.text)
     if not name.target:
         return text
@@ -182,19 +182,19 @@ _SPECIAL = regex(r"`[^`\n]*`|https?://\S+|[<*\[\]]|(?<!\w)_|_(?!\w)")
 
 
 def escaped(text: str) -> str:
-    """Text of which Markdown makes nothing else; what is between backticks, and addresses, stay."""
+    """Escape Markdown, except in inline code and addresses."""
     return _SPECIAL.sub(
         lambda found: found[0] if len(found[0]) > 1 else "&lt;" if found[0] == "<" else f"\\{found[0]}", text
     )
 
 
 def cell(text: str) -> str:
-    """Markdown for a cell of a table."""
+    """Escape Markdown for a table cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table, of cells in Markdown."""
+    """Format a Markdown table from cells in Markdown."""
     titles = tuple(head)
     lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
     lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
@@ -202,5 +202,5 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def anchor(heading: str) -> str:
-    """What a link to a heading ends in, as GitHub makes it; the second one of a name has -1 behind it."""
+    """Return GitHub's anchor of a heading; GitHub appends -1 to the second heading of the same text."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
