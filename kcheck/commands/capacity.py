@@ -42,10 +42,10 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
 
 
 def _picture(world: World) -> str:
-    """The limits of the only cluster as a picture; nothing without a cluster.
+    """Draw the limits of the only cluster; empty without a cluster.
 
     Raises:
-        click.UsageError: there are several, or no limit has a number.
+        click.UsageError: there are several clusters, or no limit has a number.
     """
     clusters = world.inventory.clusters
     if len(clusters) > 1:

@@ -125,7 +125,6 @@ def command(
 
 
 def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
-    """Print the report; where there is nothing to check, say so and what was not read."""
     if format_ == "github":
         _summarize(report)
     if format_ == "statistics":
@@ -152,10 +151,10 @@ def _note(text: str, *, quiet: bool) -> None:
 
 
 def _output(text: str) -> tuple[str, str]:
-    """Read FORMAT=FILE.
+    """Parse FORMAT=FILE.
 
     Raises:
-        click.UsageError: there is no such format, or no file.
+        click.UsageError: the format is unknown, or FILE is missing.
     """
     name, _, path = text.partition("=")
     if name not in FORMATS or not path:
@@ -164,11 +163,6 @@ def _output(text: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str) -> None:
-    """Write a report to a file.
-
-    Raises:
-        click.UsageError: it cannot be written.
-    """
     from kcheck.text.files import save
 
     try:
@@ -178,7 +172,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _summarize(report: Report) -> None:
-    """Add a table to the summary of GitHub's job, or what could not be judged; nothing where all was fine."""
+    """Append findings or gaps to the job summary of GitHub Actions; nothing if all is fine."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path and (report.findings or not report.result.judged.is_complete):
         from kcheck.report import github
@@ -191,7 +185,7 @@ def _summarize(report: Report) -> None:
 
 
 def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
-    """Write comments that silence some findings; those that none can silence are left, and said.
+    """Write comments that silence findings, and return the findings left, each printed with its reason.
 
     Raises:
         click.UsageError: there is no reason.
@@ -225,10 +219,10 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
 
 
 def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
-    """Say which known findings are gone, and take them out of the file if asked to.
+    """List known findings that are gone; with `prune`, remove them from the baseline file.
 
     Raises:
-        click.UsageError: the file cannot be written, or the run is not the one that wrote it.
+        click.UsageError: the file cannot be written, or was written by a run with other arguments.
     """
     from kcheck.engine import rules
 

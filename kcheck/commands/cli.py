@@ -1,4 +1,4 @@
-"""The command line: click's group of all commands. Each is imported when it runs, or when its help is printed."""
+"""Command line: click group of all commands, each imported when it runs or its help is printed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ COMMANDS = {
 
 @contextmanager
 def _visible_mistakes() -> Iterator[None]:
-    """Have names and paths in messages of wrong usage visible, whoever prints them."""
+    """Escape untrusted names and paths in usage errors."""
     try:
         yield
     except click.ClickException as mistake:
@@ -55,17 +55,13 @@ def _visible_mistakes() -> Iterator[None]:
 
 
 class _Commands(click.Group):
-    """Finds each command in the module of its name."""
-
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
-        """Read the command line; see `invoke`."""
         with _visible_mistakes():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; what strangers wrote is shown in its mistakes, and never acts."""
         with _visible_mistakes():
             return super().invoke(ctx)
 
@@ -82,11 +78,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called.
-
-        Raises:
-            click.UsageError: there is none of this name; the message has the nearest one.
-        """
+        """Find the command; an unknown name is an error that suggests the nearest one."""
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
@@ -96,13 +88,11 @@ class _Commands(click.Group):
         raise click.UsageError(f"there is no command {name}; {hint}", ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of commands without importing them."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -148,7 +138,7 @@ _ESCAPED = "kcheck.escaped"
 
 
 def _escape_unprintable_letters() -> None:
-    """Print letters that the encoding of a terminal or a log lacks as escapes, which JSON has too."""
+    """Print characters that the output encoding lacks as escapes that JSON has too."""
     codecs.register_error(_ESCAPED, _escaped)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

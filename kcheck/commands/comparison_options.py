@@ -32,11 +32,10 @@ _OPTIONS = (
 )
 
 _BEGIN = b'{\n "version": 1,\n "folder": '
-"""How a baseline begins."""
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command with `paths` and `config` the options of what is known; it takes `comparison` in their place."""
+    """Add the comparison options to a command, which takes `comparison` instead of them."""
 
     @wraps(command)
     def wrapper(
@@ -52,21 +51,21 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of what is known, as they are."""
+    """Add the comparison options to a command, which takes their values."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 class Wanted(NamedTuple):
-    """What findings are to be compared with: whether a baseline, in which file, and the state at which commit."""
+    """Requested comparison: whether a baseline, in which file, and since which commit."""
 
     known: bool | None
     baseline_file: str | None
     diff_base: str | None
 
     def comparison(self, paths: tuple[str, ...], config: Config) -> Comparison | None:
-        """The comparison; None if there is nothing to compare with.
+        """Build the comparison; None if there is nothing to compare with.
 
         Raises:
             ConfigError: the baseline or the commit cannot be read.
@@ -87,10 +86,10 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
 
 
 def baseline_path(config: Config, file: str | None) -> str:
-    """The file of what is known: of the flag, of the settings, or where it is by default.
+    """Return the baseline file of the flag, of the settings, or the default.
 
     Raises:
-        ConfigError: it is a link that leads out of the repository, or the settings have another file there.
+        ConfigError: it leads out of the repository, and the flag does not name it.
     """
     path = file or config.baseline or BASELINE
     boundary = config.boundary
@@ -109,7 +108,7 @@ def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline 
 
 
 def save_baseline(baseline: Baseline) -> None:
-    """Write the file of what is known.
+    """Write the baseline file.
 
     Raises:
         click.UsageError: it cannot be written.
@@ -146,7 +145,7 @@ def _comparison(
 
 
 def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:
-    """Whether what changed since the commit to compare with can change the findings."""
+    """Whether the changes since the compared commit can change the findings."""
     from kcheck.fix.gate.relevance import can_change_findings
     from kcheck.text.files.disk import Disk
 

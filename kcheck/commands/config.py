@@ -30,7 +30,6 @@ def command(paths: tuple[str, ...], config: Config) -> None:
 
 
 def _settings(config: Config) -> dict[str, object]:
-    """The settings under their names in the file."""
     return {
         "nodes": config.nodes.get("") if set(config.nodes) <= {""} else config.nodes,
         "price": None if config.price is None else config.price / 100,
@@ -80,7 +79,7 @@ def _environment(environment: Environment) -> dict[str, object]:
 
 
 def _lines(name: str, value: object) -> list[str]:
-    """A setting as YAML: short ones on a line, lists of tables item by item."""
+    """Format a setting as YAML: one line, or one line per item of a list."""
     import json
 
     def short(inner: object) -> str:

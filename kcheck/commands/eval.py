@@ -17,10 +17,8 @@ _OPTION = regex(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
 
 
 class _Eval(options.Command):
-    """A command whose argument may begin with a minus."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put a space before an expression that would be taken for an option."""
+        """Put a space before an expression that begins with a minus and is no option."""
         valued = {name for own in self.params if isinstance(own, click.Option) and not own.is_flag for name in own.opts}
         before = ["", *args]
         return super().parse_args(

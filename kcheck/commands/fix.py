@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LINES = 5
 _SHOWN = 20
-"""How many of the things that are left are listed; `kcheck check` lists all."""
+"""Remaining findings listed; `kcheck check` lists all."""
 
 
 @click.command("fix", cls=options.HookCommand)
@@ -87,7 +87,6 @@ def command(
 
 
 def _summary(outcome: Fixes, left: list[Finding], places: _Places) -> Iterable[str]:
-    """What was mended and what was not, and what a person has to decide."""
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
     kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
     if kinds:
@@ -116,7 +115,7 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places) -> Iterable[s
 
 
 def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:
-    """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
+    """Yield fixes that were not asked for, with the flag that applies them and the reason it is needed."""
     small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
     rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
     costs = [finding for finding in rest if finding.fix and finding.fix.safety == "costs"]
@@ -137,21 +136,20 @@ def _refused(refused: Refused, places: _Places) -> Iterable[str]:
 
 
 class _Places:
-    """Where findings of any round are in the files as they are now: the new ones if they are `written`."""
+    """Places of findings of any round in the current files: the fixed ones if `written`."""
 
     def __init__(self, outcome: Fixes, *, written: bool) -> None:
         self.now = {file.path: file.new if written else file.old for file in outcome.files}
         self.lines: dict[bytes, list[int]] = {}
 
     def location(self, finding: Finding) -> str:
-        """Path, line and column."""
         source, begin = finding.span.source, finding.span.begin
         now = self.now.get(source.path, source.data)
         line = begin.line if now == source.data else self._moved(source.data, now)[begin.line - 1]
         return f"{source.path}:{line}:{begin.column}"
 
     def _moved(self, then: bytes, now: bytes) -> list[int]:
-        """The line that each line of an earlier text has now; of one that is gone, the line in its place."""
+        """Map lines of an earlier text to current lines; a removed line maps to the one in its place."""
         if then not in self.lines:
             old, new = then.split(b"\n"), now.split(b"\n")
             found = [1] * len(old)

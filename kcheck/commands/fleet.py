@@ -40,14 +40,14 @@ _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
 _FOLDER = "kcheck-fleet"
 _LEAST = 64 * 1024**2
 _MOST_LIMITS = 10
-"""Of those that clusters share and exceed, in the summary."""
+"""Exceeded shared limits in the summary."""
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
-    """An amount of memory.
+    """Parse an amount of memory.
 
     Raises:
-        click.BadParameter: it is none.
+        click.BadParameter: it is no amount, or less than 64 MiB.
     """
     found = _BYTES.fullmatch(text)
     amount = int(found[1]) * _UNITS[found[2]] if found else 0
@@ -191,10 +191,10 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
 
 @contextmanager
 def _result_errors() -> Iterator[None]:
-    """Say what is wrong with the tables, or that another run writes them.
+    """Turn errors of the result tables into failures of the command.
 
     Raises:
-        Failure: that is so.
+        Failure: the tables are wrong, or another run writes them.
     """
     try:
         yield
@@ -208,7 +208,6 @@ def _progress(done: Done) -> str:
 
 
 def _summary(row: RunRow, output: str) -> str:
-    """What was done, and what is to be done next."""
     import shlex
 
     parts = [f"{row.unchanged:,} unchanged"] * bool(row.unchanged) + [f"{row.failed:,} failed"] * bool(row.failed)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """The names of clouds in a list.
+    """Parse a comma-separated list of clouds.
 
     Raises:
-        click.BadParameter: one of them is no cloud.
+        click.BadParameter: a name is not a cloud.
     """
     names = tuple(filter(None, (value or "").split(",")))
     wrong = next((name for name in names if name not in CLOUDS), None)
@@ -100,7 +100,7 @@ def command(
 
 
 def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated], dict[str, bytes]]:
-    """The clouds that can have the cluster, and the files of all; ends with 2 if none can."""
+    """Generate the cluster on each cloud that allows it, with the files of all; exits with 2 if none does."""
     results = other_clouds.on_clouds(intent, clouds)
     able = [one for one in results if isinstance(one, other_clouds.Translated)]
     for refused in results:
@@ -117,7 +117,7 @@ def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated
 
 
 def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool) -> list[File]:
-    """The files that differ from what is there, written or printed as a diff; ends with 2 if that cannot be."""
+    """Write the files that differ, or print them as a diff, and return them; exits with 2 on failure."""
     try:
         changed = [one for one in _files(made, folder) if one.old != one.new or one.fresh]
         if diff:
@@ -132,10 +132,10 @@ def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool
 
 
 def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, Any]) -> Source | None:
-    """The code to read the intent from, and how it is read.
+    """Return the code to derive the intent from, and how to read it; None without paths.
 
     Raises:
-        ConfigError: there is nothing to be read, or the settings make no sense.
+        ConfigError: an option needs --from, or the settings are invalid.
     """
     if not paths:
         unused = [effective.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
@@ -146,10 +146,10 @@ def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, Any]) -> So
 
 
 def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source | None) -> Intent:
-    """What is wanted: what is read out of code, with the file and the flags over it.
+    """Return the intent: derived from code, overridden by the file, then by the flags.
 
     Raises:
-        ConfigError: no cloud is known, or they say what cannot be.
+        ConfigError: no cloud is given, or the intent is invalid.
     """
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
@@ -162,10 +162,10 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source
 
 
 def _files(made: dict[str, bytes], folder: str) -> list[File]:
-    """The files with what is in their places now.
+    """Pair the new files with the present content of their places.
 
     Raises:
-        SaveError: a link would have one written elsewhere.
+        SaveError: a link leads out of the folder.
     """
     result = []
     for path, data in made.items():
@@ -179,10 +179,10 @@ def _files(made: dict[str, bytes], folder: str) -> list[File]:
 
 
 def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
-    """Refuse to replace what somebody has written.
+    """Refuse to replace existing files without --overwrite.
 
     Raises:
-        SaveError: there are such files, and nobody has said that they may go.
+        SaveError: a file exists.
     """
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
@@ -193,14 +193,12 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
 
 
 def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
-    """Files that are there as another cluster would have them, and this one has not."""
     every = {path for cloud in CLOUDS for path, _ in render.names(cloud)}
     targets = (os.path.join(folder, *path.split("/")) for path in sorted(every - made.keys()))
     return [target for target in targets if os.path.lexists(target)]
 
 
 def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, diff: bool) -> None:
-    """Print what was made, and what a check says of it."""
     result = made.result
     verb = "would be written" if diff else "written"
     own = [one for one in changed if contains_path(folder, one.path)]
@@ -218,5 +216,4 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, dif
 
 
 def _status(made: Output) -> int:
-    """The exit status: 0, or 1 if a check reports something, or that of a bug in kcheck."""
     return options.bug_status(made.result) if made.result.bugs else int(bool(made.result.findings))

@@ -59,7 +59,6 @@ def command(path: str, write: bool, ci: str | None) -> None:
 
 
 def _summary(found: Proposal, *, write: bool) -> Iterable[str]:
-    """What is in the proposal, what a check says then, and what to do next."""
     yield from found.notes
     if found.files and os.path.realpath(found.base) != os.path.realpath("."):
         yield f"Paths are relative to {found.base}; run `git apply` there."

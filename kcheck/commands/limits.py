@@ -18,7 +18,7 @@ _DAYS = regex(r"(\d{1,5})d")
 
 
 def _before(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """The day that an age or a date means: numbers checked before it are listed."""
+    """Convert an age or a date to a date; numbers checked before it are listed."""
     if text is None:
         return None
 

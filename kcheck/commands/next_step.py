@@ -1,4 +1,4 @@
-"""The commands that follow a check, and the one that it was."""
+"""Commands to run after a check, and the command line of the check itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def next_step(context: click.Context, report: Report) -> str:
-    """What to run after a check with these findings, with the paths and flags that it had; empty if none are shown."""
+    """Suggest what to run after a check, with its paths and flags; empty if no findings are shown."""
     findings = report.findings
     if not findings or context.params.get("hook"):
         return ""
@@ -43,14 +43,13 @@ def next_step(context: click.Context, report: Report) -> str:
 
 
 _OUTPUT = {"format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "hook", "prune", "add_ignores"}
-"""Options that decide how a report is printed, and what else is done with it."""
+"""Options that change the output but not the findings."""
 
 
 def command_line(context: click.Context) -> str:
-    """The command as a report may show it: what decides its findings, without values of variables and places of files.
+    """Return the command line that decides the findings, safe to share in a report.
 
-    A report is given to others: a variable may be a secret, and where the repository is on a machine is nobody's
-    business.
+    Values of variables, which may be secrets, are masked, and absolute paths are shortened.
     """
     words = ["kcheck", context.info_name or ""]
     for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):
@@ -67,7 +66,7 @@ def command_line(context: click.Context) -> str:
 
 
 def _given(context: click.Context, names: Collection[str | None]) -> list[str]:
-    """The arguments of a command line that another command takes, too."""
+    """Return the arguments given on the command line that another command takes too."""
     words: list[str] = []
     for param in context.command.params:
         name = param.name or ""

@@ -1,6 +1,6 @@
-"""Options that several commands share, and the settings that come of them.
+"""Options that several commands share, and the settings made of them.
 
-Help and completion import this: what only a run needs is imported in the functions.
+Help and completion import this, so the functions import what only a run needs.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ THRESHOLDS = ("error", "warning", "info", "undecided", "never")
 
 
 class Failure(click.ClickException):
-    """What went wrong outside of the command line: status 2, without the usage of the command."""
+    """An error that is not a usage error: exit status 2, without the usage of the command."""
 
     exit_code = 2
 
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
+    """Complete names of groups and rules from file names, as reading all rules takes a second."""
     groups = [name for name, _ in system.entries(RULES)]
     rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
@@ -85,20 +85,20 @@ hook = click.option(
 
 
 def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The option --format of a command, which takes it as `format_`; the first format is the default."""
+    """Return the option --format, passed as `format_`; the first format is the default."""
     return click.option(
         "--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
     )
 
 
 class Command(click.Command):
-    """A command for which a path that does not exist, and settings that make no sense, are wrong use."""
+    """Reports kcheck's own errors, such as missing paths and invalid settings, as usage errors."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it; what the user got wrong becomes a usage error.
+        """Run the command, with user mistakes as usage errors.
 
         Raises:
-            click.UsageError: a file does not exist or cannot be written, or the settings make no sense.
+            click.UsageError: a file does not exist or cannot be written, or the settings are invalid.
         """
         try:
             return super().invoke(ctx)
@@ -107,26 +107,26 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """Commands of that kind below one of them."""
+    """Group of commands of class `Command`."""
 
     command_class = Command
 
 
 class HookCommand(Command):
-    """A command with --hook, to which pre-commit appends names of files."""
+    """Command with --hook, to which pre-commit appends file names."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line; names of files are no options."""
+        """Parse the command line, without taking file names for options."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         valued = {name for option in options if not option.is_flag for name in option.opts}
         return super().parse_args(ctx, _with_files_last(args, valued))
 
 
 def _with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
-    """Put `--` before the first file that pre-commit passes, so that the name of a committed file is no option.
+    """Insert `--` before the first file that pre-commit passes, so that its name is never an option.
 
-    pre-commit appends the files of a commit to the options of its configuration, and all of them are there. `valued`
-    are the options that take the next word.
+    pre-commit appends the files of a commit, which all exist, to the options of its configuration. `valued` are the
+    options that take the next word.
     """
     at = arguments.index("--hook") + 1 if "--hook" in arguments else len(arguments)
     while at < len(arguments) and arguments[at] != "--":
@@ -149,10 +149,10 @@ cache = click.option("--no-cache", is_flag=True, expose_value=False, hidden=True
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-    """A time that a timer takes.
+    """Check that a timeout is within what timers accept.
 
     Raises:
-        click.BadParameter: it is none.
+        click.BadParameter: it is not from 0.001 to 1,000,000 seconds.
     """
     if value is not None and not 0.001 <= value <= 1_000_000:
         raise click.BadParameter("expected seconds from 0.001 to 1,000,000")
@@ -194,17 +194,17 @@ _OPTIONS = (
 
 
 def with_config(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options; it takes `paths` and `config` in their place.
+    """Add the shared options to a command, which takes `paths` and `config` instead of them.
 
-    A command with `hook` is not run for a commit that is nothing to it.
+    A command with `hook` does not run for a commit that cannot change its findings.
     """
     return _with_options(command, needs_config=True)
 
 
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that ends when its user does the shared options, but for --timeout.
+    """Add the shared options, without --timeout, to a command that runs until its user ends it.
 
-    It takes `paths`, and works out settings itself, of the run's `settings`.
+    It takes `paths`, and builds settings itself with the run's `settings`.
     """
     return _with_options(command, needs_config=False)
 
@@ -260,9 +260,9 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
 
 
 class Run(NamedTuple):
-    """How a command was called: what makes the settings of some paths, and the arguments that decide what is found.
+    """A call of a command: its factory of settings, and the arguments that decide the findings.
 
-    `settings` takes the paths, and as `overlay` what stands in for some files.
+    `settings` takes the paths, and an `overlay` that replaces some files.
     """
 
     settings: Callable[..., Config]
@@ -270,7 +270,7 @@ class Run(NamedTuple):
 
 
 def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -> tuple[str, ...]:
-    """The paths and flags of a run, those aside that only choose rules."""
+    """Normalize the paths and flags of a run, without --ignore."""
     from kcheck.config import effective
 
     chosen = [f"--config={file}"] if file else []
@@ -283,25 +283,25 @@ def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) 
 
 
 def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders with rules of the user's own: of the flag, else of the settings of this place."""
+    """Return the user's rule folders: of the flag, else of the settings here."""
     from kcheck.config import settings
 
     return given or settings.load(()).rules
 
 
 def reaches_threshold(finding: Finding, threshold: str) -> bool:
-    """Whether a finding counts for the exit status."""
+    """Whether a finding makes the exit status 1."""
     severity = "warning" if threshold == "undecided" else threshold
     return threshold != "never" and finding.severity >= Severity[severity.upper()]
 
 
 def fails_undecided(result: Result, threshold: str) -> bool:
-    """Whether the exit status is 1 for what could not be judged, read or decided."""
+    """Whether the exit status is 1 because something was not judged, read or decided."""
     return threshold == "undecided" and not result.judged.is_complete
 
 
 def tell_bugs(result: Result) -> None:
-    """Say what failed in kcheck itself, and which rules of the user's own did."""
+    """Print the bugs in kcheck, and the failures of the user's own rules."""
     if not result.bugs:
         return
     from kcheck.engine.rule_checks import failed_at, located
@@ -321,30 +321,30 @@ def tell_bugs(result: Result) -> None:
 
 
 def end_late() -> NoReturn:
-    """Say that the time is over, and end with 3."""
+    """Print that the time is over, and exit with 3."""
     printing.note(f"kcheck: {deadline.reason()}.")
     sys.exit(3)
 
 
 def bug_status(result: Result) -> int:
-    """The exit status of a run with bugs: 3, or 2 where only rules of the user's own failed."""
+    """Return the exit status of a run with bugs: 3, or 2 if only the user's own rules failed."""
     return 3 if any(bug.own is None for bug in result.bugs) else 2
 
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
-    """The files of the given paths, the working directory without any."""
+    """Return the tree of the paths, by default of the working directory."""
     return Tree(list(paths), None, config.exclude, config.boundary)
 
 
 class PathsOrSubcommand(Group):
-    """A command that takes paths and has subcommands: a first word that is the name of one is no path."""
+    """Command that takes paths or a subcommand; a first word that names a subcommand is no path."""
 
     allow_interspersed_args = True
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
-        """Read the command line, of the subcommand if one is named."""
+        """Parse the command line, of the subcommand if one is named."""
         if args and args[0] in self.commands:
             return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)

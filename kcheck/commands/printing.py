@@ -1,4 +1,4 @@
-"""All that commands print, progress included. What strangers wrote is shown, and acts on no terminal and in no log."""
+"""Everything commands print, including progress. Untrusted text is escaped, so it cannot control terminals or logs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def page(text: str) -> None:
-    """Print lines that end themselves."""
+    """Print lines that already end with a newline."""
     click.echo(visible_lines(text), nl=False)
 
 
 def table(text: str) -> None:
-    """Print CSV, whose lines end in a carriage return, too; its cells are visible."""
+    """Print CSV with its CRLF line ends; its cells are already escaped."""
     click.echo(text.encode(), nl=False)
 
 
@@ -41,12 +41,12 @@ def note(text: str) -> None:
 
 
 def report(text: str) -> None:
-    """Print what a format of `check` made: it may have colours, links and annotations, and shows the rest as here."""
+    """Print a report of `check`, already escaped apart from its own colours, links and annotations."""
     click.echo(text, nl=False)
 
 
 def diffs(files: Iterable[File]) -> None:
-    """Print changes for `git apply`, and which of them it does not take."""
+    """Print changes for `git apply`, and note those that it would not apply exactly."""
     from kcheck.text.files.patch import diff
 
     inexact = []
@@ -61,7 +61,7 @@ def diffs(files: Iterable[File]) -> None:
 
 
 def show_mistake(mistake: click.ClickException) -> None:
-    """Make the message of a mistake in usage visible, before click prints it; those of rules have several lines."""
+    """Escape the message of a usage error before click prints it; messages about rules have several lines."""
     lines = getattr(mistake.__cause__, "lines", (mistake.message,))
     vars(mistake)["message"] = "\n".join(map(visible, lines))
 
@@ -70,7 +70,7 @@ _ISSUES = "the project's issue tracker"
 
 
 def bug(error: BaseException) -> None:
-    """Print what to send in."""
+    """Print a bug with its error, to be reported."""
     from kcheck.text.errors import description
 
     note(f"kcheck {__version__} failed: {description(error)}")
@@ -78,7 +78,7 @@ def bug(error: BaseException) -> None:
 
 
 _PATIENCE = 1.0
-"""Seconds that nobody minds."""
+"""Seconds before progress is shown."""
 _EVERY = 0.2
 _WIDEST = 79
 _CLEAR = "\r\x1b[K"
@@ -86,9 +86,9 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Tell on stderr what goes on, if that is a terminal and it takes longer than a second; gone at the end.
+    """Show progress on stderr if that is a terminal and the run takes over a second; cleared at the end.
 
-    Yields a function that takes what goes on.
+    Yields a function that takes the current stage.
     """
     screen = sys.stderr
     if quiet or not screen.isatty():

@@ -1,6 +1,6 @@
-"""Options of commands that measure: a recording in a file, or a Prometheus and how it is asked.
+"""Options of measuring commands: a recording in a file, or a Prometheus to query.
 
-Help imports this: what only a run needs is imported in the functions.
+Help imports this, so the functions import what only a run needs.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 30 * 86_400
 _WINDOW = "7d"
 _LATE = 180
-"""Seconds until what was scraped has arrived, at a managed service too."""
+"""Seconds until scraped samples have arrived, also at managed services."""
 
 _STEPS = range(10, 3601)
 _MATCHER = regex(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(=~|!~|!=|=)\s*"([^"\\\n]|\\.)*"\s*')
 
 
 class Network(NamedTuple):
-    """The options of a Prometheus, as they were given."""
+    """Options of a Prometheus, as given."""
 
     prometheus: str | None
     window: int | None
@@ -115,7 +115,7 @@ _OPTIONS = (
 
 
 def with_network(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a Prometheus; it takes `network` in their place."""
+    """Add the options of a Prometheus to a command, which takes `network` instead of them."""
 
     @wraps(command)
     def wrapper(**given: Any) -> None:
@@ -128,7 +128,7 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def recording_of(file: str | None, network: Network, window: str) -> Recording:
-    """The recording in a file, or a new one of a Prometheus; `window` is that of the settings, or empty.
+    """Read the recording in a file, or record from a Prometheus; `window` is of the settings, or empty.
 
     Raises:
         click.UsageError: neither is given, or both.
@@ -150,10 +150,10 @@ def _recorded(network: Network, window: str) -> Recording:
 
 
 def question(network: Network, window: str) -> Question:
-    """What the options ask for; `window` is that of the settings, or empty.
+    """Build the question from the options; `window` is of the settings, or empty.
 
     Raises:
-        click.UsageError: it cannot be measured.
+        click.UsageError: step or window is out of range.
     """
     step = network.step
     length = _duration(window or _WINDOW) if network.window is None else network.window
@@ -167,11 +167,11 @@ def question(network: Network, window: str) -> Question:
 
 
 def client(network: Network) -> Prometheus:
-    """A client for the Prometheus of the options; their secrets are sent to it, and shown nowhere.
+    """Create a client for the Prometheus of the options; their secrets go to it only, and are never shown.
 
     Raises:
         click.UsageError: options contradict each other.
-        RecordingError: an option makes no sense.
+        RecordingError: an option is invalid.
     """
     access = _access(network)
     if access.url.startswith("http:") and access.headers and not _is_here(access.url):
@@ -205,7 +205,7 @@ def _access(network: Network) -> Access:
 
 
 def _secret(file: str | None, option: str, variable: str) -> str:
-    """A secret of a file, else of a variable; empty if there is none."""
+    """Read a secret from a file, else from an environment variable; empty if there is none."""
     if file is None:
         text = os.environ.get(variable) or ""
         option = variable

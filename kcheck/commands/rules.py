@@ -51,7 +51,7 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
 
 
 def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
-    """The rules of a folder; what is wrong with them is told as a compiler does, a line each."""
+    """Read the rules of a folder; print each mistake on a line, as a compiler does, and exit with 2."""
     try:
         own = rules.read(folder)
         rules.all_rules(beside)
@@ -63,7 +63,7 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
 
 
 def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str]:
-    """What is wrong with a rule, each with its place: first what its examples do not show."""
+    """List mistakes of a rule with their places, and what its examples fail to show."""
     wrong = list(rule_checks.misplaced_presence(rule))
     for example in rule.documentation.examples:
         run = rule_examples.ExampleRun(rule, example, folders)

@@ -86,10 +86,10 @@ def command(
 
 
 def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
-    """The delays of a recorded run as settings.
+    """Format the delays of recorded runs as settings.
 
     Raises:
-        click.UsageError: a file is no recording, or none of them tells a delay.
+        click.UsageError: a file is no recording, or none has a delay.
     """
     if paths:
         raise click.UsageError("--record reads FILE alone; leave out PATH")
@@ -101,7 +101,6 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
 
 
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:
-    """The runs of every cluster, and why some have none."""
     rules.check_limits(config)
     world = World(reader.read(options.read_tree(paths, config), config).inventory, config)
     found, left = [], []
@@ -115,10 +114,10 @@ def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationRes
 
 
 def _positive(text: str | None, parse: Callable[[str], float], what: str, option: str) -> float | None:
-    """A positive number of the command line.
+    """Parse a positive number of the command line; None if not given.
 
     Raises:
-        BadParameter: it is none.
+        BadParameter: it is not positive or no number.
     """
     if text is None:
         return None

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.scale.usage.recording import Recording
 _EVERY = 30.0
-"""Seconds of work that may be lost."""
+"""Minimum seconds between saves."""
 
 _SHARE = 20
-"""How many times longer the work takes than saving it may."""
+"""Minimum ratio of recording time to saving time."""
 
 
 @click.group("usage", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="")
@@ -79,7 +79,7 @@ def command(
 
 
 def _world(paths: tuple[str, ...], config: Config) -> World:
-    """What is below some paths; without any no code at all."""
+    """Read the paths; without any, return an empty world."""
     return World(reader.read(options.read_tree(paths, config), config).inventory if paths else Inventory(), config)
 
 
@@ -115,10 +115,10 @@ def record(output: str, network: Network) -> None:
 
 
 def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: bool) -> Recorder:
-    """A recorder that begins, or goes on with what an earlier run has left.
+    """Start a recording, or resume the one in `part`.
 
     Raises:
-        RecordingError: the part is of something else, or there is no answer.
+        RecordingError: the part is of another recording, or there is no answer.
     """
     with printing.show_progress() as show:
         show("looking for metrics")
@@ -134,7 +134,7 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
 
 
 def _run(recorder: Recorder, part: str) -> None:
-    """Record to the end; at times, and when it fails, what there is goes into the part."""
+    """Record to the end; save the progress to `part` from time to time, and on failure."""
     recording = recorder.recording
     saved, cost, at = time.monotonic(), 0.0, recording.until
 
@@ -166,7 +166,6 @@ def _run(recorder: Recorder, part: str) -> None:
 
 
 def _say(recording: Recording) -> None:
-    """Say what was recorded, and what was not."""
     hours = (recording.end - recording.begin) / 3600
     printing.line(f"{len(recording.pods):,} pods on {len(recording.nodes):,} nodes in {hours:,.3g} hours")
     for lack in recording.lacks:

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 _NAMED = 3
-"""So many files that have changed are named."""
 _MOST = 20
-"""So many findings are printed of one change: of a checkout of another branch, all may be new."""
+"""Findings printed per change; after a checkout of another branch, all may be new."""
 _UNREADABLE = "unreadable-file"
 
 
@@ -73,16 +72,12 @@ def command(
 
 
 class _State(NamedTuple):
-    """What was read in a run, and what was found."""
-
     config: Config
     tree: Tree
     result: Result
 
 
 class _Watch:
-    """Checks some paths, and prints what has changed since the run before."""
-
     def __init__(self, paths: tuple[str, ...], wanted: Wanted, *, select: tuple[str, ...], info: bool) -> None:
         self._paths = paths
         self._wanted = wanted
@@ -94,14 +89,13 @@ class _Watch:
         self._shown: list[Finding] | None = None
 
     def _settings(self, overlay: Mapping[str, bytes | None]) -> Config:
-        """The settings as they are now."""
         from msgspec.structs import replace
 
         config = self._run.settings(self._paths, overlay=overlay)
         return replace(config, select=self._select or config.select)
 
     def others(self) -> Iterator[str]:
-        """The files that matter beside those below the paths: the settings, what they name, and what was read."""
+        """Yield relevant files that may be outside of the paths: the settings, files they name, and files read."""
         yield from self._settings_files()
         if self._last is None:
             return
@@ -113,7 +107,7 @@ class _Watch:
         yield from (real for real in tree.sources() if not any(real.startswith(top) for top in tops))
 
     def _settings_files(self) -> Iterator[str]:
-        """The file of the settings, if there is one: also one that makes no sense."""
+        """Yield the settings files, even if invalid."""
         flag = "--config="
         yield from (one.removeprefix(flag) for one in self._run.arguments if one.startswith(flag))
         with suppress(ConfigError):
@@ -122,7 +116,6 @@ class _Watch:
                 yield found
 
     def is_relevant(self, changed: list[str]) -> bool:
-        """Whether files that have changed can change what is found."""
         if self._last is None:
             return True
 
@@ -135,7 +128,6 @@ class _Watch:
     # --- what is printed
 
     def begin(self) -> None:
-        """Check for the first time, and print all that is found."""
         result = self._checked("")
         if result is not None:
             self._shown = Report(result, self._info).findings
@@ -146,7 +138,6 @@ class _Watch:
         printing.line("Watching for changes. Ctrl-C ends.")
 
     def check_again(self, changed: list[str]) -> None:
-        """Check after a change, and print what is new, what has changed, and what is gone."""
         begin = time.perf_counter()
         head = f"[{time.strftime('%H:%M:%S')}] {_files(changed)} changed"
         result = self._checked(head)
@@ -175,7 +166,7 @@ class _Watch:
         printing.line(next(iter(closing(report))))
 
     def _checked(self, head: str) -> Result | None:
-        """What is found now; None if the settings make no sense, which is printed."""
+        """Run a check; None if the settings are invalid, which is printed."""
         try:
             with printing.show_progress():
                 self._last = self._state()
@@ -188,10 +179,10 @@ class _Watch:
         return self._last.result
 
     def _state(self) -> _State:
-        """Check, and leave out what is known.
+        """Check, and leave out known findings.
 
         Raises:
-            ConfigError: the settings make no sense.
+            ConfigError: the settings are invalid.
         """
         if self._checker is not None:
             (last,) = self._checker.check({}, in_parts=False)
@@ -207,7 +198,6 @@ class _Watch:
 
 
 def _files(changed: list[str]) -> str:
-    """Files that have changed, in words."""
     return some(_shown_paths(changed), _NAMED, "files")
 
 

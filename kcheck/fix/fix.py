@@ -1,4 +1,4 @@
-"""Mend what was found: rounds of edits, each read and checked again before it counts. Nothing is written here."""
+"""Apply fixes in rounds of edits, each proved by a new check. Nothing is written to disk here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_ROUNDS = 10
 
 
 class Refused(NamedTuple):
-    """A fix that was not written, and why. `bug` says that kcheck is to blame."""
+    """A fix that was not made, and why; `bug` means that kcheck is to blame."""
 
     finding: Finding
     reason: str
@@ -38,7 +38,7 @@ class Refused(NamedTuple):
 
 
 class Fixes(Struct):
-    """Files with fixes, and what is left: `held_back` are the fixes of classes that were not asked for."""
+    """Fixed files and remaining findings; `held_back` are fixes of classes that were not asked for."""
 
     result: Result
     files: list[File] = []
@@ -48,7 +48,7 @@ class Fixes(Struct):
 
     @property
     def remaining(self) -> list[Finding]:
-        """What is found after the fixes."""
+        """Findings after the fixes."""
         return self.result.findings
 
     def diff(self) -> str:
@@ -65,7 +65,7 @@ class Fixes(Struct):
 
 
 class State(NamedTuple):
-    """Files as they are after some fixes, and what is found in them."""
+    """Files after some fixes, and the result of their check."""
 
     overlay: Mapping[str, bytes]
     tree: Tree
@@ -73,7 +73,7 @@ class State(NamedTuple):
 
 
 class _Worse(NamedTuple):
-    """What some fixes bring along, whether kcheck is to blame, and the objects that have it."""
+    """A regression caused by fixes; `bug` means that kcheck is to blame."""
 
     reason: str
     bug: bool
@@ -108,7 +108,7 @@ class _Fixer:
         return State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
 
     def fixable(self, result: Result) -> list[Finding]:
-        """What is to be mended and was not tried in vain."""
+        """List findings whose fix is wanted and has not failed."""
         vain = {key for refused in self.refused for key in refused.finding.keys}
         return [
             finding
@@ -121,11 +121,9 @@ class _Fixer:
         ]
 
     def is_selected(self, finding: Finding) -> bool:
-        """Whether its rule is one of those that are asked for."""
         return not self.names or bool({finding.rule, self.groups[finding.rule]}.intersection(self.names))
 
     def is_allowed(self, finding: Finding) -> bool:
-        """Whether fixes of its class are asked for, and of its severity."""
         return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
 
     def run(self, start: State) -> Fixes:
@@ -150,7 +148,7 @@ class _Fixer:
         return outcome
 
     def choose(self, wanted: list[Finding]) -> list[Finding]:
-        """Findings whose changes can be made together; others wait for another round."""
+        """Select findings whose changes do not overlap; the others wait for the next round."""
         chosen: list[Finding] = []
         together = edit.Together()
         for finding in wanted:
@@ -165,7 +163,7 @@ class _Fixer:
         return chosen
 
     def attempt(self, state: State, chosen: list[Finding]) -> State:
-        """The state with as many of the fixes as check out; some are left out where not all do."""
+        """Apply the fixes that pass a new check, and return the state with them."""
         if not chosen:
             return state
         after = self.read({**state.overlay, **self.edited(state, chosen)})
@@ -205,7 +203,6 @@ class _Fixer:
         return self.attempt(state, suspects) if half is state else half
 
     def edited(self, state: State, chosen: list[Finding]) -> dict[str, bytes]:
-        """The new bytes of the files that some fixes touch, by their paths on disk."""
         changes: dict[Source, list[Change]] = {}
         for finding in chosen:
             for change in finding.changes:
@@ -218,7 +215,7 @@ class _Fixer:
         return result
 
     def ineffective(self, before: State, after: State, chosen: list[Finding]) -> list[Refused]:
-        """The fixes that do not do what they are for."""
+        """List fixes after which their finding is still there or undecided."""
         found = {key for finding in after.result.findings for key in finding.keys}
         found |= {(check.rule, check.object) for check in after.result.undecided}
         broken = next((f.span for f in before.result.findings if f.rule == _UNREADABLE), None)
@@ -232,7 +229,6 @@ class _Fixer:
         return vain
 
     def regression(self, before: State, after: State, chosen: list[Finding]) -> _Worse | None:
-        """What is worse after some fixes than before; None if nothing is."""
         for subject in {change.subject for f in chosen for change in f.changes} & SUBJECTS.keys():
             if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
                 return _Worse(f"a {subject} could not be read any more", bug=True)
@@ -249,14 +245,13 @@ class _Fixer:
 
 
 class _Standing:
-    """Findings of a run that stand for others on the same thing."""
+    """Findings of a run that silence others on the same object or file."""
 
     def __init__(self, unless: Mapping[str, Sequence[str]], result: Result) -> None:
         self.unless = unless
         self.found = {(other.rule, on) for other in result.findings for on in _things(other)}
 
     def covers(self, finding: Finding) -> bool:
-        """Whether one of them stands for a finding."""
         names = self.unless.get(finding.rule, ())
         return any((name, on) in self.found for name in names for on in _things(finding))
 
@@ -267,11 +262,10 @@ def fix(
     tell: Callable[[str], None] = linter.no_progress, start: State | None = None,
     only: Callable[[Finding], bool] | None = None, overlay: Mapping[str, bytes] | None = None,
 ) -> Fixes:  # fmt: skip
-    """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
+    """Compute all fixes of the allowed classes, for some rules or groups or for all; nothing is written.
 
-    Only findings of the `least` severity, or worse, are mended, and none that the comparison knows; where `only` is
-    given, those that it wants, and what their fixes bring along. `start` is what was found in the files as they are,
-    where somebody has looked already; else `overlay` stands in for some of them.
+    Not fixed are findings below severity `least`, known to `comparison`, or refused by `only`, unless other fixes cause
+    them. `start` is an earlier check of the files as they are; without it, `overlay` replaces some of them.
     """
     fixer = _Fixer(
         paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell, only=only
@@ -280,9 +274,9 @@ def fix(
 
 
 def fix_one(finding: Finding, start: State, config: Config, tell: Callable[[str], None]) -> Fixes:
-    """Work out the fix of one finding of a run; where it does not go alone, with those that go only together.
+    """Compute the fix of one finding of a run, with the fixes it needs if it fails alone.
 
-    What it brings along is fixed with it, if that is of no riskier class.
+    Findings that the fix causes are fixed too, if their class is no riskier.
     """
     safety = finding.fix.safety if finding.fix is not None else ""
     safeties = SAFETIES[: SAFETIES.index(safety) + 1] if safety else ()
@@ -304,7 +298,7 @@ _UNREADABLE = "unreadable-file"
 
 
 def _keys(finding: Finding) -> set[tuple[str, str]]:
-    """What tells a finding from others also after an edit, which moves what is broken below it."""
+    """Return identities that survive edits; an unreadable file's keys would change when lines move."""
     return {(finding.rule, f"{_path(finding)}: {finding.message}")} if finding.rule == _UNREADABLE else finding.keys
 
 
@@ -313,7 +307,7 @@ def _all_keys(result: Result) -> set[tuple[str, str]]:
 
 
 def _groups(findings: list[Finding]) -> list[list[Finding]]:
-    """Findings in groups that are mended together or not at all: pools of a root share the target between them."""
+    """Group findings that are fixed together or not at all: a root's pools share the target."""
     groups: dict[object, list[Finding]] = {}
     for i, finding in enumerate(findings):
         shared = any(change.subject == "pool" for change in finding.changes)
@@ -323,12 +317,11 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def _names(finding: Finding) -> set[str]:
-    """The objects of a finding, and those that its fix changes."""
+    """Return the objects of a finding and those that its fix changes."""
     return finding.objects | {change.owner for change in finding.changes}
 
 
 def _things(finding: Finding) -> set[object]:
-    """What a finding is about: its objects and its file."""
     return {*finding.objects, (_path(finding),)}
 
 

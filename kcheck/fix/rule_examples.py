@@ -1,4 +1,4 @@
-"""The examples of a rule, run: `bad` fires, `good` is silent, `fixed` is what `kcheck fix` makes of `bad`."""
+"""Run the examples of rules: `bad` fires, `good` is silent, `fixed` is the result of fixing `bad`."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 _MOST_THINGS = 5
-"""Of so many things it is said why a rule is silent about them."""
+"""Objects for which the rule's silence is explained."""
 
 _MOST_VALUES = 6
 
 
 class ExampleRun:
-    """An example of a rule, of which each tree is checked once; `folders` hold the rules beside kcheck's own."""
+    """Runs an example of a rule; `folders` hold rules besides the built-in ones."""
 
     def __init__(self, rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> None:
         self.rule, self.example, self._folders = rule, example, folders
 
     @cached_property
     def bad(self) -> Result:
-        """The result of `bad`."""
+        """Result of checking `bad`."""
         return self._checked(self.example.bad)
 
     @cached_property
     def good(self) -> Result:
-        """The result of `good`."""
+        """Result of checking `good`."""
         return self._checked(self.example.good)
 
     def findings(self) -> list[Finding]:
-        """List what the rule finds in `bad`."""
+        """List the rule's findings in `bad`."""
         return [one for one in self.bad.findings if one.rule == self.rule.name] if self.example.bad else []
 
     def failures(self) -> list[Mistake]:
-        """List what the example shows otherwise than it says."""
+        """List differences between the example and what kcheck does."""
         misnamed = [self._mistake(key, text) for key, text in _misnamed(self.example)]
         if misnamed:
             return misnamed
@@ -73,7 +73,7 @@ class ExampleRun:
         return [*silent, *self.good_failures(), *(self.fix_failures() if not silent else ())]
 
     def bad_failures(self) -> list[Mistake]:
-        """List how `bad` does not fire, or only where all is known."""
+        """List failures of `bad`: the rule is silent, or fires although a value is unknown."""
         if not self.example.bad:
             return []
         wrong = _bugs(self.rule, self.bad)
@@ -84,7 +84,7 @@ class ExampleRun:
         return [self._mistake("bad", f"`bad` must fire: {_silence(self.rule, self.bad, self.example)}")]
 
     def good_failures(self) -> list[Mistake]:
-        """List how `good` is not silent, or silent for want of anything to look at."""
+        """List failures of `good`: the rule fires, or there is nothing to judge."""
         if not self.example.good:
             return []
         wrong = [
@@ -101,7 +101,7 @@ class ExampleRun:
         return found or [self._mistake("good", text) for text in failures(self.rule, self.good.world)]
 
     def fix_failures(self) -> list[Mistake]:
-        """List how what `kcheck fix` makes of `bad` differs from `fixed`."""
+        """List differences between the fixed `bad` and `fixed`."""
         rule, example = self.rule, self.example
         if example.fixed is not None and not rule.fixable:
             return [self._mistake("fixed", "`fixed` belongs to a rule with a fix only: add `fix`, or delete `fixed`")]
@@ -132,7 +132,7 @@ class ExampleRun:
             return linter.run(Tree(["."]), self._config())
 
     def _config(self) -> Config:
-        """Read the settings of the example's folder, and set what stands for flags."""
+        """Read the settings in the example's folder, and add its nodes, price and rule folders."""
         nodes = {"": self.example.nodes} if self.example.nodes else {}
         own = settings.load(["."])
         return replace(own, nodes=nodes, price=parse_price(self.example.price), rules=(*own.rules, *self._folders))
@@ -142,7 +142,7 @@ class ExampleRun:
 
 
 def _misnamed(example: Example) -> Iterator[tuple[str, str]]:
-    """Find files that cannot be in the folder of an example, or that no fix can make."""
+    """Yield keys and messages of files outside the example's folder, or that no fix can make."""
     for key, files in (("bad", example.bad), ("good", example.good), ("fixed", example.fixed or {})):
         for name in files:
             if not _is_inside(name):
@@ -152,7 +152,7 @@ def _misnamed(example: Example) -> Iterator[tuple[str, str]]:
 
 
 def headline_failures(found: Iterable[Finding]) -> list[Mistake]:
-    """Headlines and details that are too long when they are filled in."""
+    """List headlines and details that are too long once filled in."""
     texts = [("message", one.message, LONGEST_HEADLINE) for one in found]
     texts += [("details", text, LONGEST_DETAIL) for one in found for text in one.details]
     return [
@@ -163,7 +163,6 @@ def headline_failures(found: Iterable[Finding]) -> list[Mistake]:
 
 
 def _silence(rule: Rule, result: Result, example: Example) -> str:
-    """Why a rule finds nothing."""
     others = ", ".join(sorted({finding.rule for finding in result.findings}))
     reasons = list(_reasons(rule, result)) or [f"there is no {rule.subject} in {', '.join(example.bad)}"]
     head = f"found {'are' if ',' in others else 'is'} {others}" if others else "nothing is found"
@@ -171,7 +170,6 @@ def _silence(rule: Rule, result: Result, example: Example) -> str:
 
 
 def _reasons(rule: Rule, result: Result) -> Iterator[str]:
-    """Which half of the condition is false for each thing, or what it waits for."""
     waiting = {check.object: check.missing for check in result.undecided if check.rule == rule.name}
     found = things(rule.subject, result.world)
     for thing in found[:_MOST_THINGS]:
@@ -190,7 +188,6 @@ def _reasons(rule: Rule, result: Result) -> Iterator[str]:
 
 
 def _values(text: str, evaluator: Evaluator) -> str:
-    """The values of the single words that an expression uses."""
     shown = []
     for path in sorted(cel.usage(cel.compile(text, evaluator.variables)).paths):
         value: object = {evaluator.view.subject: evaluator.view.data, "limits": evaluator.limits}
@@ -202,7 +199,6 @@ def _values(text: str, evaluator: Evaluator) -> str:
 
 
 def _left_out(rule: Rule, result: Result, thing: str) -> str:
-    """Why what holds is not found."""
     hiding = {finding.rule for finding in result.findings if thing in finding.objects}.intersection(rule.unless)
     if hiding:
         return f"`unless` leaves it to {', '.join(sorted(hiding))}"
@@ -210,7 +206,6 @@ def _left_out(rule: Rule, result: Result, thing: str) -> str:
 
 
 def _bugs(rule: Rule, result: Result) -> list[Mistake]:
-    """What failed, each at the expression that did."""
     return [
         Mistake(
             failed_at(rule, bug.message),
@@ -222,7 +217,6 @@ def _bugs(rule: Rule, result: Result) -> list[Mistake]:
 
 @contextlib.contextmanager
 def _written(files: Mapping[str, str]) -> Iterator[None]:
-    """Work in a temporary folder that has some files."""
     with tempfile.TemporaryDirectory(prefix="kcheck-") as folder, contextlib.chdir(folder):
         os.mkdir(".git")  # settings are looked for no further up
         for name, text in files.items():
@@ -236,7 +230,6 @@ def _written(files: Mapping[str, str]) -> Iterator[None]:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a name is that of a file below the folder of an example."""
     return bool(os.path.basename(name)) and not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
 
 
@@ -246,7 +239,7 @@ def _read(path: str) -> str:
 
 
 def failures(rule: Rule, world: World) -> Iterator[str]:
-    """How the verdict of a rule turns around where a value is taken away, or fails where it is null."""
+    """Yield paths whose missing value changes the rule's verdict, or whose null makes it fail."""
     if rule.subject in RAW:
         return  # what is absent there is absent
     variables = (rule.subject, "limits")
@@ -275,7 +268,7 @@ def _verdict(evaluator: Evaluator, condition: cel.Expression, data: dict[str, ob
 
 
 def without(data: dict[str, object], steps: list[str], replacement: list[None] | None = None) -> dict[str, object]:
-    """A copy with the field at a path gone, or replaced, in every record that the path leads to."""
+    """Copy data with the field at a path removed or replaced, in every record the path reaches."""
     result = copy.deepcopy(data)
 
     def walk(record: object, rest: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Which fix saves how much of a run: each alone, and all together, by the same draws of chance."""
+"""Savings of fixes for a simulated run, each alone and all together, with the same random draws."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.results import SimulationResult
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
-"""What a fix can be about that moves a run."""
+"""Subjects of rules whose fixes change a run."""
 
 _NOTHING = 30
-"""Seconds, of the run or of all its nodes together, that are none."""
+"""Seconds, of the run or of all its nodes together, below which a saving counts as none."""
 
 BY_HAND = "by hand"
 
 
 class FixSaving(NamedTuple):
-    """What fixes save of a run; of one that does not end without them, only how long it takes then, in seconds.
+    """Savings of fixes for a run; `after` is the run's length with them, in seconds.
 
-    `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them, or says that a
-    person has to make the change.
+    `rules` are names for `kcheck fix --select`; `safety` is their riskiest class, or `BY_HAND`. `saved` is None for a
+    run that does not end without the fixes.
     """
 
     rules: tuple[str, ...]
@@ -51,9 +51,9 @@ class FixSaving(NamedTuple):
 
 
 def savings(paths: list[str], config: Config, bases: list[SimulationResult]) -> list[list[FixSaving]]:
-    """What each applicable fix saves of each run, and all of them; the most first. Then what is left to a person.
+    """Estimate what each fix and all together save of each run, the largest first, then changes by hand.
 
-    Where a wall stops a run, it is the run without that which counts.
+    If a wall stops a run, savings are of the run without the wall.
     """
     able = {rule.name: rule for rule in rules.selected(config) if rule.subject in _SUBJECTS}
     tree = Tree(paths, None, config.exclude, config.boundary)
@@ -74,7 +74,6 @@ def savings(paths: list[str], config: Config, bases: list[SimulationResult]) -> 
 
 
 def _by_fixes(base: SimulationResult, names: list[str], fixed: Callable[[tuple[str, ...]], Fixes]) -> list[FixSaving]:
-    """What fixes of some rules save of a run: each that changes anything of it, and all of these."""
 
     def saving(names: tuple[str, ...]) -> FixSaving | None:
         outcome = fixed(names)
@@ -107,7 +106,6 @@ def _by_fixes(base: SimulationResult, names: list[str], fixed: Callable[[tuple[s
 
 
 def _by_hand(result: Result, able: dict[str, Rule], cluster: str) -> list[FixSaving]:
-    """What is saved of a cluster's run by what findings without a fix ask for."""
     found: dict[str, Saving] = {}
     for finding in result.findings:
         rule = able.get(finding.rule)
@@ -126,7 +124,6 @@ def _by_hand(result: Result, able: dict[str, Rule], cluster: str) -> list[FixSav
 
 
 def _rank(one: FixSaving) -> tuple[float, float, tuple[str, ...]]:
-    """The place of a fix in the list: what saves most comes first."""
     if one.saved is None:
         return (0, one.after or 0, one.rules)
     return (-one.saved.node_time.mean, -one.saved.time.mean, one.rules)

@@ -1,4 +1,4 @@
-"""The walls of clusters as text, Markdown and JSON."""
+"""Walls of clusters as text, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINE = 100
 
 
 def as_json(world: World) -> str:
-    """The walls for programs: version 1, additive changes only."""
+    """Format the walls as JSON: version 1, additive changes only."""
     clusters = [_cluster(cluster, world) for cluster in world.inventory.clusters]
     return json_text({"version": 1, "clusters": clusters}, indent=1)
 
@@ -70,7 +70,7 @@ def _wall(wall: Wall) -> dict[str, object]:
 
 
 def reachable_nodes(cluster: Cluster, world: World) -> int | None:
-    """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
+    """Return the nodes a cluster reaches: its target or its first wall; None if unknown."""
     first, target = walls.first(cluster, world), world.sizes.wanted_interval(cluster).exact
     if first is None or first.nodes is None or (target is not None and first.nodes.low >= target):
         return None if has_unknown_walls(cluster, world) else target
@@ -78,17 +78,17 @@ def reachable_nodes(cluster: Cluster, world: World) -> int | None:
 
 
 def has_unknown_walls(cluster: Cluster, world: World) -> bool:
-    """Whether walls are not known that may come before the target."""
+    """Whether some wall may or may not come before the target."""
     return any(map(_is_open, walls.find_walls(cluster, world)))
 
 
 def _is_open(wall: Wall) -> bool:
-    """Whether a wall is not known and may come before the target."""
+    """Whether it is unknown if a wall comes before the target; advice and account quotas do not count."""
     return wall.short is None and wall.kind != "recommended" and not is_account_quota(wall)
 
 
 def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
-    """The nodes at the first wall; None if it, or another one, may be met earlier."""
+    """Return the nodes at the first wall; None if this or another wall may come earlier."""
     nodes = first.nodes.exact if first.nodes else None
     nearest = earliest(cluster, world)
     low = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
@@ -96,7 +96,7 @@ def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | N
 
 
 def earliest(cluster: Cluster, world: World) -> Wall | None:
-    """The wall that may be met first; None where another one is not known at all."""
+    """Return the wall that may come first; None if the number of any wall is unknown."""
     found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
     if any(wall.nodes is None for wall in found):
         return None
@@ -104,7 +104,7 @@ def earliest(cluster: Cluster, world: World) -> Wall | None:
 
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
-    """How far the cluster gets: what is not known first."""
+    """Say how far the cluster gets, unknown walls first."""
     open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w) and (w.nodes is None or not w.nodes.low)]
     by_reason = grouped(open_, lambda wall: wall.why or wall.arithmetic)
     said = [f"{listed(list(dict.fromkeys(w.what for w in own)))} ({why})" for why, own in by_reason.items()]
@@ -114,7 +114,6 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
 
 
 def _reach(cluster: Cluster, world: World) -> str:
-    """How far the cluster gets by the walls that are known."""
     name, aim, first = cluster.display_name, world.sizes.wanted_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
@@ -144,18 +143,18 @@ def _reach(cluster: Cluster, world: World) -> str:
 
 
 def as_text(world: World) -> str:
-    """A table for each cluster, the lowest wall first, with a bar that shows it against the target."""
+    """Format a table per cluster, the lowest wall first, with bars that compare walls to the target."""
     return "\n".join(_text(cluster, world) for cluster in world.inventory.clusters)
 
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
-    """What tells clusters of one name and place apart, by their ids: where their code is applied, as text."""
+    """Map cluster ids to " in ROOT" where name and place alone are ambiguous, else to ""."""
     alike = grouped(clusters, lambda one: (one.display_name, one.place.location)).values()
     return {one.id: f" in {one.root or '.'}" if len(own) > 1 else "" for own in alike for one in own}
 
 
 def heading(cluster: Cluster, world: World) -> str:
-    """The cluster with its cloud, where it is declared, and its target."""
+    """Format a cluster's name, cloud, place, environment and target."""
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     environment = f", {cluster.environment}" if cluster.environment else ""
@@ -177,18 +176,17 @@ def _text(cluster: Cluster, world: World) -> str:
 
 
 def is_account_quota(wall: Wall) -> bool:
-    """Whether a wall is a quota of which only the account knows the number."""
+    """Whether a wall is a quota whose number only the account knows."""
     return wall.mechanism == "quota" and wall.number is None
 
 
 def quotas_title(cluster: Cluster, world: World) -> str:
-    """What the list of quotas is of."""
+    """Return the title of the list of quotas."""
     target = world.sizes.target_interval(cluster).exact
     return f"quotas that {'its nodes' if target is None else counted(target, 'node')} need"
 
 
 def _quotas(cluster: Cluster, world: World) -> list[str]:
-    """The quotas that the target needs, by the code that one types into the console."""
     found = quotas.at_target(cluster, world)
     if not found:
         return []
@@ -204,7 +202,7 @@ def _is_relevant(wall: Wall) -> bool:
 
 
 def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
-    """The walls, those that matter first, of these the unknown ones; those of one kind, place and number together."""
+    """Group walls of the same kind, place and number: relevant groups first, and unknown numbers before known ones."""
     result: dict[object, list[Wall]] = {}
     for wall in walls.find_walls(cluster, world):
         result.setdefault((wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id), []).append(wall)
@@ -218,19 +216,19 @@ def _line(group: list[Wall], target: int | None) -> str:
 
 
 def _ends(nodes: Interval) -> str:
-    """The nodes at a wall in short: both ends where they differ, the lower first."""
+    """Format the nodes at a wall: 120, 100-140, or 100+ if there is no upper bound."""
     if nodes.exact is not None:
         return f"{nodes.exact:,}"
     return f"{nodes.low:,}+" if nodes.high is None else f"{nodes.low:,}-{nodes.high:,}"
 
 
 def group_name(group: list[Wall]) -> str:
-    """What people call walls that are told together."""
+    """Return the name of a group of walls."""
     return f"{group[0].what} and {len(group) - 1} more" if len(group) > 1 else group[0].what
 
 
 def group_title(group: list[Wall]) -> str:
-    """Name them with their kind, unless nobody can move them."""
+    """Return a group's name, with its kind unless that is "hard"."""
     return group_name(group) + ("" if group[0].kind == "hard" else f" ({group[0].kind})")
 
 
@@ -244,7 +242,7 @@ def _details(group: list[Wall]) -> list[str]:
 
 
 def _wrapped(line: str, indent: str = "") -> list[str]:
-    """A line as the lines that fit a terminal; commands and addresses stay whole."""
+    """Wrap a line at the terminal's width; commands and addresses stay whole."""
     return textwrap.wrap(
         visible(line), _LINE, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
         break_on_hyphens=False,
@@ -252,7 +250,6 @@ def _wrapped(line: str, indent: str = "") -> list[str]:
 
 
 def _bar(wall: Wall, target: int | None) -> str:
-    """How far the wall lets the cluster get on its way to the target."""
     if wall.number is None or not target:
         return "." * _BAR
     full = min(_BAR, wall.number * _BAR // target)
@@ -263,7 +260,7 @@ def _bar(wall: Wall, target: int | None) -> str:
 
 
 def as_markdown(world: World) -> str:
-    """A section with a table for each cluster."""
+    """Format a section with a table per cluster."""
     return "\n".join(_section(cluster, world) for cluster in world.inventory.clusters)
 
 

@@ -1,6 +1,6 @@
-"""Text of strangers in other formats than text: one function a format.
+"""Escapes for untrusted text in each output format.
 
-What `visible` shows as escapes, JSON and XML need not lose: they have escapes of their own.
+JSON and XML keep the characters that `visible` would replace: they have escapes of their own.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def json_text(data: object, *, indent: int) -> str:
-    """A document of JSON with the same strings, in ASCII where a character acts or cannot be seen.
+    """Serialize data as JSON; control and invisible characters become escapes.
 
-    A half of a surrogate pair, which strict readers refuse, is text: the six characters of its escape.
+    Half a surrogate pair, which strict parsers refuse, becomes the six characters of its escape as text.
     """
     import json
 
@@ -32,7 +32,7 @@ def json_text(data: object, *, indent: int) -> str:
 
 
 _HASHES = regex(r"##(?=\w*\[)")
-"""What runners of CI jobs take for a command, wherever it stands in a line."""
+"""CI runners take this for a command anywhere in a line."""
 
 
 def _json_escape(match: Match[str]) -> str:
@@ -52,28 +52,28 @@ def _json_escape(match: Match[str]) -> str:
 
 _SPECIAL = regex(r"[\\`*_{}\[\]<>|#~$]|:(?=//)|(?<=[Ww]{3})\.|&(?=#?\w+;)")
 _CALL = regex(r"(?<!\w)@(?=\w)|@(?=[\w-]+\.\w)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)")
-"""What forges make links of when Markdown is done with a text: people, addresses, and issues, which then tell of it."""
+"""Mentions, e-mail addresses and issue numbers: forges link them after Markdown is rendered, and notify people."""
 _BREAK = "&#8203;"
-"""A space without a width: a backslash does not keep a forge from these."""
+"""A zero-width space, as a backslash does not stop forges from linking."""
 
 
 def markdown(text: str) -> str:
-    """Text as Markdown shows it as it is: no markup, no HTML, no link, and nobody is called."""
+    """Escape text for Markdown: no markup, HTML, links or mentions."""
     return _CALL.sub(rf"\g<0>{_BREAK}", _SPECIAL.sub(r"\\\g<0>", visible(text)))
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    """A row of a table of Markdown."""
+    """Format a row of a Markdown table."""
     return "| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |"
 
 
 def markdown_code(text: str) -> str:
-    """Text as code; as plain text where it holds a bar, which would end the cell of a table."""
+    """Format text as inline code, or as plain text if it has a pipe, which would end the table cell."""
     return markdown(visible(text)) if "|" in visible(text) else as_code(text)
 
 
 def as_code(text: str) -> str:
-    """Text as code within a line."""
+    """Format text as Markdown inline code."""
     text = visible(text)
     if not text.strip():
         return markdown(text)
@@ -84,12 +84,12 @@ def as_code(text: str) -> str:
 
 
 def markdown_link(text: str, address: str) -> str:
-    """Text that leads to a page of the web; text alone where the address is none."""
+    """Link text to a web address; text alone if the address is not one."""
     return f"[{markdown(text)}]({address})" if is_address(address) else markdown(text)
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a page of the web, and nothing else."""
+    """Whether the whole text is an https address."""
     return _ADDRESS.fullmatch(text) is not None
 
 
@@ -99,19 +99,19 @@ _ADDRESS = regex(r"https://[\w./#?=&%~+:,@-]+", re.ASCII)
 
 
 def sarif_text(text: str) -> str:
-    """Text of a message of SARIF, in which `[text](address)` would be a link."""
+    """Escape `[text](address)`, which a SARIF message would show as a link."""
     return text.replace("](", "]\\(")
 
 
 def xml_text(text: str) -> str:
-    """Text for an element or an attribute of SVG or HTML."""
+    """Escape text for an element or attribute of SVG or HTML."""
     from html import escape as html_escape
 
     return html_escape(visible(text))
 
 
 def workflow_command(name: str, properties: dict[str, str], lines: Iterable[str]) -> str:
-    """A command to the runner of GitHub Actions, with its message in some lines."""
+    """Format a GitHub Actions workflow command with a multi-line message."""
     given = (visible(f"{key}={value}") for key, value in properties.items())
     listed = ",".join(_percent(pair).replace(":", "%3A").replace(",", "%2C") for pair in given)
     return f"::{name} {listed}::{'%0A'.join(_percent(visible(line)) for line in lines)}"
@@ -125,11 +125,11 @@ def _percent(text: str) -> str:
 
 
 _FORMULA = ("=", "+", "-", "@")
-"""How cells begin that a spreadsheet computes: https://owasp.org/www-community/attacks/CSV_Injection."""
+"""First characters of spreadsheet formulas: https://owasp.org/www-community/attacks/CSV_Injection."""
 
 
 def defused(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
+    """Quote text that a spreadsheet would take for a formula."""
     text = visible(text)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
@@ -138,6 +138,6 @@ def defused(text: str) -> str:
 
 
 def short(name: str, most: int) -> str:
-    """A name on one line: a long one without its middle, as names differ at the end."""
+    """Shorten a name to `most` characters by cutting its middle, as names differ at the end."""
     name = visible(name)
     return name if len(name) <= most else f"{name[: most // 3]}...{name[len(name) - most + most // 3 + 3 :]}"

@@ -1,4 +1,4 @@
-"""The formats of a report. Each is a module of its name, imported when it is asked for; of HTML the page of a check."""
+"""Report formats, each rendered by the module of its name, which is imported on demand."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown", "ht
 
 
 class Report(NamedTuple):
-    """Result of a check: with `info` also findings of that severity, with `show_undecided` each undecided check.
+    """Result of a check, with options of its report.
 
-    A `quiet` one has no closing lines. `next_step` is the last of them, `links` makes names of rules hyperlinks: both
-    are of text for a terminal only. `command_line` is how the report can be made again, for a page.
+    With `info`, findings of that severity are included; with `show_undecided`, each undecided check. `quiet` drops the
+    closing lines. `next_step` (the last of these) and `links` (rule names as hyperlinks) are for terminal text only.
+    `command_line` tells readers of a page how to make the report again.
     """
 
     result: Result
@@ -31,12 +32,12 @@ class Report(NamedTuple):
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings that are shown, by path, place and rule."""
+        """Findings to show, by path, place and rule."""
         return [finding for finding in self.result.findings if self.info or finding.severity > Severity.INFO]
 
     @property
     def undecided(self) -> list[Undecided]:
-        """The checks that could not be decided, each with the inputs it needs."""
+        """Undecided checks, each with the inputs it needs."""
         return self.result.undecided
 
     def render(self, format: str = "text") -> str:  # noqa: A002
@@ -51,6 +52,6 @@ class Report(NamedTuple):
 
 
 def render(name: str, report: Report) -> str:
-    """A report in a format."""
+    """Render a report in the format `name`."""
     text: str = import_module(f"kcheck.report.{'html.check' if name == 'html' else name}").render(report)
     return text

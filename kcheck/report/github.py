@@ -1,7 +1,7 @@
-"""The log of a step of GitHub Actions, with annotations.
+"""Log of a GitHub Actions step, with annotations.
 
 GitHub shows ten annotations of a kind and step, https://docs.github.com/en/actions/reference/limits; the job's summary
-has all findings. How commands are written: https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
+has all findings. Syntax: https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 MOST = 10
-"""How many annotations of a step are shown."""
+"""Annotations shown per step."""
 MOST_BYTES = 1_000_000
-"""The summary of a step may have 1 MiB."""
+"""Bytes of a step's summary; GitHub allows 1 MiB."""
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def render(report: Report) -> str:
-    """The report as text, then the worst findings as annotations."""
+    """Render the report as text, followed by the worst findings as annotations."""
     repository = Repository()
     worst = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
     lines = [_annotation(finding, repository) for finding in worst[:MOST]]
@@ -35,7 +35,7 @@ def render(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """What the summary of the job says."""
+    """Render the job summary."""
     return markdown.summary(report, MOST_BYTES)
 
 

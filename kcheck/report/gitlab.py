@@ -15,7 +15,7 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.I
 
 
 def render(report: Report) -> str:
-    """A list of findings, also where it is empty: the next report is compared with it."""
+    """Render a list of findings; an empty list too, as GitLab compares the next report with it."""
     repository = Repository()
     data = [
         {

@@ -1,4 +1,4 @@
-"""Findings for programs. The contract is docs/report.schema.json; changes that add keep version 1."""
+"""Findings as JSON. The contract is docs/report.schema.json; additive changes keep version 1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = 1
 
 
 def render(report: Report) -> str:
-    """The report as JSON: lines and columns from 1, columns in code points, sorted by path, place and rule."""
+    """Render the report as JSON: lines and columns from 1, columns in code points, sorted by path, place and rule."""
     result = report.result
     counts = {severity.word: sum(f.severity == severity for f in result.findings) for severity in Severity}
     data = {
@@ -50,7 +50,7 @@ def render(report: Report) -> str:
 
 
 def undecided_data(result: Result) -> dict[str, object]:
-    """The inputs that are not known, and what was judged."""
+    """Return the unknown inputs, and what was judged."""
     return {
         "inputs": [_input(missing) for missing in result.judged.inputs],
         "judged": _judged(result.judged),

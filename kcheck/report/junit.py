@@ -1,4 +1,4 @@
-"""JUnit's XML, as Jenkins, GitLab, Azure Pipelines and others read it."""
+"""JUnit XML, as read by Jenkins, GitLab, Azure Pipelines and others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def render(report: Report) -> str:
-    """One suite: a failed case for each finding, an error for each bug, a skipped case for all that was not checked.
+    """Render one suite: a failed case per finding, an error per bug, a skipped case per thing not checked.
 
-    One case passes where there is no finding.
+    Findings of severity info do not fail; without any findings one case passes.
     """
     failed = [finding for finding in report.findings if finding.severity > Severity.INFO]
     infos = [finding for finding in report.findings if finding.severity == Severity.INFO]
@@ -50,7 +50,6 @@ def render(report: Report) -> str:
 
 
 def _skipped(report: Report) -> Iterator[tuple[str, str, str]]:
-    """What was not checked: its file, its name, and why."""
     result = report.result
     for one in result.judged.not_judged:
         yield one.cluster.place.source.path, f"cluster {one.cluster.id}", f"not checked: {input_text(one.input)}"

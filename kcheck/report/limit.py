@@ -32,7 +32,7 @@ _KINDS = {
 
 
 def page_path(name: str) -> str:
-    """Return the page of a number in the site, such as that of limits.eks.pool.quota."""
+    """Return the site's page of a number, such as that of limits.eks.pool.quota."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
     if table == "flags":
@@ -47,17 +47,17 @@ def page_path(name: str) -> str:
 
 
 def link(name: str, place: Callable[[str], str] = page_path) -> Name:
-    """Return the name of a number as people write it, eks.pool.quota, with its page or another `place`."""
+    """Return a number's short name, such as eks.pool.quota, linked to its page or another `place`."""
     return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], place(name))
 
 
 def names() -> dict[str, ProfileValue]:
-    """All limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
+    """Map full names such as limits.eks.pool.quota to all limits, quotas, settings and retirements."""
     return {one.name: one.entry for one in dates.entries()}
 
 
 def meant(text: str) -> dict[str, ProfileValue]:
-    """The numbers that a person means by a name, by full name: pool.quota, eks.pool.quota, limits.eks.pool.quota."""
+    """Find numbers by a full or short name: pool.quota, eks.pool.quota or limits.eks.pool.quota."""
     whole = profiles.entries(text) or retirements.entries(text)
     return whole or {
         **profiles.entries(f"limits.{text}"),
@@ -67,13 +67,13 @@ def meant(text: str) -> dict[str, ProfileValue]:
 
 
 def point(name: str, entry: ProfileValue) -> Point:
-    """A number in the list of those that a rule rests on."""
+    """Format a number as a list item with its sources, for the page of a rule."""
     told = f" = {value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
     return Point((link(name), told), (*entry.sources, *([entry.note] if entry.note else [])))
 
 
 def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]:
-    """The page of a number; of a `level` of more than 1 as a chapter of one."""
+    """Yield the page of a number; with `level` above 1, a chapter of a page."""
     text = link(name).text
     yield Title(text) if level == 1 else Part(text if level < 2 else entry.key, level)
     own = quota(name)
@@ -93,7 +93,7 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
 
 
 def as_text(name: str, entry: ProfileValue) -> str:
-    """The page for a terminal."""
+    """Format the page for a terminal."""
     return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{INDEX}#{link(name).text}")])
 
 
@@ -104,7 +104,7 @@ def quota(name: str) -> profiles.Quota | None:
 
 
 def _walls(name: str) -> Iterator[Point]:
-    """The walls of `kcheck capacity` that a limit makes."""
+    """Yield the walls of `kcheck capacity` that a limit causes."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
     if table != "limits":
@@ -139,11 +139,10 @@ def users() -> Mapping[str, list[Rule]]:
 
 
 _WIDEST = 40
-"""Characters of a value; a longer one ends with three dots."""
 
 
 def value(entry: ProfileValue) -> str:
-    """A value with its unit, in words."""
+    """Format a value with its unit."""
     if entry.value is None:
         return "differs by account"
     if isinstance(entry.value, bool) or not isinstance(entry.value, int):
@@ -152,7 +151,7 @@ def value(entry: ProfileValue) -> str:
 
 
 def table(found: Sequence[Dated]) -> str:
-    """One line a number: name, value, kind, the day it was checked, its first source."""
+    """Format one line per number: name, value, kind, day checked, first source."""
     rows = [(one.name, _short(one.entry), one.entry.kind, one.entry.checked, _source(one.entry)) for one in found]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     padded = [[cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)] for row in rows]
@@ -170,7 +169,7 @@ def _source(entry: ProfileValue) -> str:
 
 
 def table_as_json(found: Sequence[Dated]) -> str:
-    """The same with all sources; a table, and a quota that differs by account, has no value."""
+    """Format numbers as JSON with all sources; null for quotas that differ by account."""
     entries = [
         {
             "name": one.name, "cloud": one.cloud, "value": one.entry.value, "unit": one.entry.unit,

@@ -1,4 +1,4 @@
-"""Findings as Markdown, for comments on pull requests and the summaries of jobs."""
+"""Findings as Markdown, for pull request comments and job summaries."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 MOST_BYTES = 60_000
-"""A comment on GitHub may have 65,536 characters."""
+"""Fits a GitHub comment of at most 65,536 characters."""
 
 
 def render(report: Report) -> str:
-    """The report as a comment that fits."""
+    """Render the report as a comment within GitHub's limit."""
     return summary(report, MOST_BYTES)
 
 
 def summary(report: Report, most: int) -> str:
-    """A table of the findings, the worst first, and the closing lines, in at most some bytes."""
+    """Render the closing lines and a table of findings, the worst first, in at most `most` bytes."""
     every = by_name(report.result.world)
     repository = Repository()
     ordered = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))

@@ -1,4 +1,4 @@
-"""Everything that kcheck read, value by value, and the inputs that are not known: as text or JSON."""
+"""Everything kcheck read, value by value, and the unknown inputs, as text or JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kcheck.text.files.tree import Tree
 
 Json: TypeAlias = dict[str, Any]
-"""What is printed."""
 
 _SUBJECTS = (
     "cluster",
@@ -43,12 +42,12 @@ _SUBJECTS = (
 
 
 def collect(tree: Tree, config: Config) -> Json:
-    """Every subject with every field: its value or the reason why there is none, and where it comes from."""
+    """Read a tree and list every subject with its fields: value or reason why it is unknown, and origin."""
     return of_reading(reader.read(tree, config), config)
 
 
 def of_reading(reading: Reading, config: Config) -> Json:
-    """The same of what was read already."""
+    """List what `collect` lists, of a tree already read."""
     world = World(reading.inventory, config)
     result: Json = {"version": 1}
     for subject in _SUBJECTS:
@@ -75,7 +74,7 @@ def _field(field: Field, thing: Thing, world: World) -> Json:
 
 
 def _named(field: Field, item: object, world: World) -> object:
-    """A record of a field: the id of a thing, the fields of a part of a fact that are set."""
+    """Replace a record by its id, or, if it is no thing, by its known fields."""
     if isinstance(item, Thing):
         return item.id
     found = ((own, own.read(item, world)) for own in SUBJECTS[field.type])
@@ -87,7 +86,7 @@ def _named(field: Field, item: object, world: World) -> object:
 
 
 def _origin(value: Known[object] | Unset, thing: Thing) -> Json:
-    """Where the value is written, or that it is a default; nothing for what is computed."""
+    """Return where a value is written, or that it is a default; empty if computed."""
     origin = value.origin
     if origin.missing is not None:
         return {"default": True, "from": [origin.written.exact_location]} if isinstance(value, Known) else {}
@@ -97,12 +96,12 @@ def _origin(value: Known[object] | Unset, thing: Thing) -> Json:
 
 
 def as_json(data: Json) -> str:
-    """The model for programs and golden files."""
+    """Format the model as JSON, also for golden files."""
     return json_text(data, indent=1)
 
 
 def as_text(data: Json) -> str:
-    """The model for people."""
+    """Format the model as text."""
     lines: list[str] = []
     for subject in _SUBJECTS:
         for item in data[f"{subject}s"]:
@@ -132,12 +131,12 @@ _MOST_RULES = 8
 
 
 def undecided_text(result: Result) -> str:
-    """What was judged, then each input with the rules that wait for it, then what was not read."""
+    """List what was judged, each missing input with the rules that need it, and what was not read."""
     return "".join(f"{visible(line)}\n" for line in _undecided_lines(result))
 
 
 def undecided_json(result: Result) -> str:
-    """The same as JSON: `inputs` and `judged` of the report of `check`."""
+    """Format missing inputs and what was judged as JSON: `inputs` and `judged` of the report of `check`."""
     return json_text(undecided_data(result), indent=2)
 
 

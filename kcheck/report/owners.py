@@ -1,4 +1,4 @@
-"""The clusters that findings are about."""
+"""Clusters that findings belong to."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 _OWNERS = ("cluster", "workload", "template", "autoscaler", "pool", "pools", "workloads", "jobs")
-"""The words that lead from a thing to its cluster, the surest first."""
+"""Fields that lead from a thing to its cluster, the most reliable first."""
 
 
 def owners(findings: Sequence[Finding], world: World) -> list[list[int]]:
-    """The clusters that each finding is about, by their numbers from 1; none where that is not known."""
+    """List the clusters of each finding, numbered from 1; empty if unknown."""
     rules = by_name(world)
     number_of = {cluster.id: number for number, cluster in enumerate(world.inventory.clusters, 1)}
     subjects: dict[str, set[str]] = {}
@@ -39,7 +39,6 @@ def owners(findings: Sequence[Finding], world: World) -> list[list[int]]:
 
 
 def _owners(subject: str, thing: Thing, world: World) -> list[Cluster]:
-    """The clusters of a thing, found by its words."""
     if isinstance(thing, Cluster):
         return [thing]
     fields = {field.name: field for field in SUBJECTS[subject] if field.kind in ("record", "records")}

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
 
 HOME = "https://github.com/kcheck/kcheck/blob/main"
-"""Where the files of the project can be read."""
+"""Base address of the project's files."""
 
 RULES = "docs/rules"
-"""The folder of the site with a page for each rule."""
+"""Folder of the rule pages in the site."""
 
 _WIDTH = 118
 
 
 class Name(NamedTuple):
-    """A name as the code has it, with the page of the project where it is explained, if there is one."""
+    """A name, as code unless `code` is False, linked to its page in the project if it has one."""
 
     text: str
     target: str = ""
@@ -34,39 +34,39 @@ Line: TypeAlias = "tuple[str | Name, ...]"
 
 
 class Title(NamedTuple):
-    """The head of a page."""
+    """A page title."""
 
     text: str
 
 
 class Part(NamedTuple):
-    """The head of a part of it; `level` is 2 for its chapters."""
+    """A section heading; `level` 2 is a chapter."""
 
     text: str
     level: int = 2
 
 
 class Prose(NamedTuple):
-    """Paragraphs as people wrote them."""
+    """Paragraphs, already wrapped."""
 
     text: str
 
 
 class Facts(NamedTuple):
-    """A table of two columns without a head."""
+    """A table of two columns without a header."""
 
     rows: tuple[tuple[str, Line], ...]
 
 
 class Point(NamedTuple):
-    """An item of a list, with what belongs to it."""
+    """A list item with sub-items."""
 
     line: Line
     below: tuple[str, ...] = ()
 
 
 class Code(NamedTuple):
-    """A piece of code: `suffix` is that of a file with it."""
+    """A code block; `suffix` is a file suffix that gives the language."""
 
     text: str
     suffix: str
@@ -76,7 +76,7 @@ Block: TypeAlias = Title | Part | Prose | Facts | Point | Code
 
 
 def rule_file(rule: Rule) -> str:
-    """Return the file of one of kcheck's rules, from the root of the project."""
+    """Return the file of a built-in rule, relative to the project's root."""
     return f"rules/{rule.group}/{rule.name}.yaml"
 
 
@@ -84,7 +84,7 @@ def rule_file(rule: Rule) -> str:
 
 
 def as_text(blocks: Iterable[Block]) -> str:
-    """The page for a terminal."""
+    """Format a page for a terminal."""
     lines: list[str] = []
     before: Block | None = None
     for block in blocks:
@@ -126,5 +126,5 @@ def _plain(line: Line) -> str:
 
 
 def anchor(heading: str) -> str:
-    """What a link to a heading ends in, as GitHub makes it; the second one of a name has -1 behind it."""
+    """Return GitHub's anchor of a heading; GitHub appends -1 to the second heading of the same text."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

@@ -1,4 +1,4 @@
-"""Places, rules and fingerprints of findings, as the programs of a forge want them."""
+"""Paths, rules and fingerprints of findings, as code forges expect them."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 
 class Repository:
-    """The repository that the working directory is in; that directory itself where there is none."""
+    """The repository around the working directory, or that directory if there is none."""
 
     @cached_property
     def top(self) -> str:
-        """Its folder."""
+        """Top folder of the repository."""
         return repository(".") or os.getcwd()
 
     def path(self, shown: str) -> str:
-        """A path as findings show it, from the top of the repository; one outside of it as it is."""
+        """Convert a shown path to one relative to the repository; paths outside stay."""
         if not contains_path(self.top, shown):
             return shown
         return os.path.relpath(system.real_path(shown), self.top).replace(os.sep, "/")
 
 
 def by_name(world: World) -> dict[str, Rule]:
-    """The rules of a run by their names."""
+    """Map names to the rules of a run."""
     return {rule.name: rule for rule in rules.all_rules(world.config.rules)}
 
 
 def fingerprints(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
-    """Each finding with its own 32 hexadecimal digits, which survive moved lines and changed numbers."""
+    """Yield each finding with a unique 32-digit hex fingerprint that survives moved lines and changed numbers."""
     seen: Counter[str] = Counter()
     for finding in findings:
         key = hashlib.sha256("\0".join(min(finding.identities)).encode("utf-8", "surrogatepass")).hexdigest()[:32]

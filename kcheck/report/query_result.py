@@ -1,4 +1,4 @@
-"""The answer to a query as text, CSV, JSON or Markdown: columns with names, rows of values."""
+"""Query results as text, CSV, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 Value = str | int | float | bool | datetime.datetime | list[str] | None
 
 _WIDEST = 60
-"""Characters of a cell that a person reads in a row."""
+"""Characters of a cell in a text table."""
 _NARROWEST = 12
-"""Characters that the name of a column may take in each of its lines."""
+"""Minimum width at which a column title wraps."""
 _NOTHING = "Nothing.\n"
 
 
 class Answer(NamedTuple):
-    """What a query gives; a value that is None is not known."""
+    """Result of a query; None is an unknown value."""
 
     columns: list[str]
     rows: list[tuple[Value, ...]]
 
 
 def text(answer: Answer) -> str:
-    """An aligned table: numbers to the right, long names without their middle, long sentences without their end."""
+    """Format an aligned table; long names lose their middle, long sentences their end."""
     if not answer.rows:
         return _NOTHING
     body = [[_short(_shown(value)) for value in row] for row in answer.rows]
@@ -45,7 +45,7 @@ def text(answer: Answer) -> str:
 
 
 def table(answer: Answer) -> str:
-    """CSV (RFC 4180): what is not known is empty, and no spreadsheet takes text for a formula."""
+    """Format CSV (RFC 4180): unknown values are empty, and text never is a spreadsheet formula."""
     made = io.StringIO()
     writer = csv.writer(made)
     writer.writerow(map(defused, answer.columns))
@@ -54,13 +54,13 @@ def table(answer: Answer) -> str:
 
 
 def json(answer: Answer) -> str:
-    """JSON: a list of objects; what is not known is null."""
+    """Format a JSON list of objects; unknown values are null."""
     rows = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
     return json_text(rows, indent=1)
 
 
 def page(answer: Answer) -> str:
-    """A table of Markdown."""
+    """Format a Markdown table."""
     if not answer.rows:
         return _NOTHING
     head = [markdown(name.replace("_", " ")) for name in answer.columns]
@@ -73,13 +73,11 @@ FORMATS = {"text": text, "csv": table, "json": json, "markdown": page}
 
 
 def _numeric(answer: Answer) -> list[bool]:
-    """Which columns are numbers."""
     columns = zip(*answer.rows, strict=True)
     return [any(isinstance(value, int | float) and not isinstance(value, bool) for value in own) for own in columns]
 
 
 def _aligned(name: str, cells: tuple[str, ...], number: bool) -> Iterator[str]:
-    """The cells of a column, as wide as each other, below its name, which may take several lines."""
     least = max(_NARROWEST, *map(len, cells))
     title = wrap(visible(name).replace("_", " "), least, break_long_words=False)
     width = max(map(len, (*title, *cells)))
@@ -95,7 +93,6 @@ def _short(cell: str) -> str:
 
 
 def _shown(value: Value) -> str:
-    """A value for a person."""
     if value is None:
         return "unknown"
     if isinstance(value, bool):
@@ -108,7 +105,7 @@ def _shown(value: Value) -> str:
 
 
 def _plain(value: Value) -> str | int | float | bool | list[str] | None:
-    """A value for a program; times are of UTC."""
+    """Convert a value for JSON or CSV; times are UTC."""
     return f"{value.isoformat(timespec='seconds')}Z" if isinstance(value, datetime.datetime) else value
 
 

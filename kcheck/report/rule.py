@@ -1,4 +1,4 @@
-"""A rule as a page, and the lists of rules."""
+"""Pages of rules, and the list of rules."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ CLASSES = {
     "costs": "costs: the bill or the behaviour changes",
     "unsafe": "unsafe: Terraform would replace something, or pods that run today may not; only with --unsafe-fixes",
 }
-"""What the classes of fixes mean."""
+"""Descriptions of the safety classes of fixes."""
 
 
 def page_path(name: str) -> str:
-    """Return the page of a rule in the site."""
+    """Return the site's page of a rule."""
     return f"{page.RULES}/{name}.md"
 
 
 def url(rule: Rule) -> str:
-    """Return the address of a rule's file, which explains it; empty for one of the user's own."""
+    """Return the address of a built-in rule's file; empty for a user's own rule."""
     return f"{page.HOME}/{page.rule_file(rule)}" if rule.path.startswith(RULES) else ""
 
 
 def severity(rule: Rule) -> str:
-    """How bad, in words: one severity, or the ones that the size decides between."""
+    """Return the severity, or the severities a graded rule chooses from."""
     if rule.grade is None:
         return rule.severity
     return "error or warning" if rule.grade.wall else "warning"
 
 
 def severity_text(rule: Rule) -> str:
-    """How bad, in words, and whether it is waste."""
+    """Return the severity, and whether findings are waste."""
     return severity(rule) + (" (waste)" if rule.waste else "")
 
 
 def link(rule: Rule) -> Name:
-    """The name of a rule; those of kcheck have a page."""
+    """Return a rule's name, linked to its page if the rule is built in."""
     return Name(rule.name, page_path(rule.name) if url(rule) else "")
 
 
 def as_text(rule: Rule, every: Sequence[Rule]) -> str:
-    """The page of `kcheck explain`: with the first example only, and the address of the whole page."""
+    """Format the page of `kcheck explain`, with the first example only and the address of the whole page."""
     first = [example for example in rule.documentation.examples if example.bad][:1]
     whole = [*blocks(rule, every), *examples(first), *silence(rule)]
     return page.as_text([*whole, Prose(f"More: {url(rule)}")] if url(rule) else whole)
@@ -91,7 +91,7 @@ def blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
 
 
 def _conditions(rule: Rule) -> Iterator[str]:
-    """The expressions of a rule, each below a comment that says what for."""
+    """Yield the rule's expressions, each below a comment that says what it decides."""
     parts = [("where", rule.when), ("it is a problem that", rule.problem)]
     if rule.grade:
         of = f"by {rule.grade.of}"
@@ -113,7 +113,7 @@ _CAPPED = {"warning": "at most a warning where", "info": "an info where"}
 
 
 def _by_hand(rule: Rule) -> Iterator[Block]:
-    """What a person has to do: the help, and where no fix is made."""
+    """Yield what a person has to do: the help, and the cases without a fix."""
     found = [
         Point(("where ", Name(one.where), f": {_readable(one.say)}") if one.where else (_readable(one.say),))
         for one in rule.help
@@ -129,7 +129,7 @@ _CHOICE = regex(r'"((?:[^"\\]|\\.)+)"')
 
 
 def _readable(text: str) -> str:
-    """A text with holes for a reader: the words that a hole chooses from, else the expression itself."""
+    """Replace the holes of a text by the words they choose from, else by their expressions."""
     parts = []
     for part in cel.holes(text):
         if isinstance(part, str):
@@ -142,7 +142,6 @@ def _readable(text: str) -> str:
 
 
 def _related_rules(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
-    """One cause, one finding: the rules that make it silent, and those that it makes silent."""
     above = [one for one in every if one.name in rule.unless]
     below = [one for one in every if rule.name in one.unless]
     if above or below:
@@ -179,7 +178,6 @@ def _files(files: dict[str, str]) -> Iterator[Block]:
 
 
 def _changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
-    """The difference that a fix makes, a file each."""
     for name, text in new.items():
         lines = difflib.unified_diff(old.get(name, "").splitlines(), text.splitlines(), name, name, lineterm="")
         if found := "\n".join(lines):
@@ -200,7 +198,7 @@ def silence(rule: Rule) -> Iterator[Block]:
 
 
 def listing(rules: Iterable[Rule]) -> str:
-    """One line a rule, by group."""
+    """Format the list of rules by group."""
     lines: list[str] = []
     group = ""
     for rule in rules:

@@ -1,6 +1,6 @@
-"""SARIF 2.1.0, as GitHub's code scanning and others read it.
+"""SARIF 2.1.0, as read by GitHub code scanning and others.
 
-The format is https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html, what GitHub makes of it is
+Format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. GitHub's support for it:
 https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning.
 """
 
@@ -31,12 +31,12 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _MOST_RELATED = 50
 _MOST = 25_000
-"""GitHub refuses more in a run."""
+"""GitHub refuses more results in a run."""
 _ROOT = "%SRCROOT%"
 
 
 def render(report: Report) -> str:
-    """The log: one run, with the rules that found something, each with its help."""
+    """Render a log of one run, with the help of each rule that found something."""
     every = by_name(report.result.world)
     worst = sorted(report.findings, key=lambda finding: -finding.severity)[:_MOST]
     findings = sorted(worst, key=lambda finding: finding.key)
@@ -90,7 +90,6 @@ class _Log:
         self.repository = repository
 
     def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, object]:
-        """One finding."""
         details = "\n".join(map(sentence, finding.details))
         parts = [sentence(finding.message), details, *(sentence(f"Help: {line}") for line in finding.help.splitlines())]
         fixes = self.fixes(finding)
@@ -117,7 +116,7 @@ class _Log:
         }
 
     def notifications(self, report: Report) -> Iterator[dict[str, object]]:
-        """What failed in kcheck, and what it could not judge, read or decide."""
+        """Yield bugs in kcheck, and what it could not judge, read or decide."""
         result = report.result
         for bug in result.bugs:
             text = f"bug in {bug.rule or 'the model'}: {bug.message}"
@@ -134,15 +133,13 @@ class _Log:
             yield {"level": "note", "message": {"text": sarif_text(text)}, **({"locations": places} if places else {})}
 
     def location(self, span: Span) -> dict[str, object]:
-        """A place: file and region."""
         return {"physicalLocation": {"artifactLocation": self.file(span.source), "region": _region(span)}}
 
     def file(self, source: Source) -> dict[str, object]:
-        """A file, from the top of the repository."""
         return {"uri": quote(os.fsencode(self.repository.path(source.path))), "uriBaseId": _ROOT}
 
     def fixes(self, finding: Finding) -> list[dict[str, object]]:
-        """The fix as replacements of text; none where it cannot be written."""
+        """Return the fix as text replacements; empty if the fix can only be described."""
         if finding.fix is None:
             return []
         try:

@@ -25,13 +25,13 @@ NAMES = {
     "boot": "booting", "wait": "waiting for its pod", "work": "work", "idle": "idle until it may go",
     "queue": "waiting for its deletion", "delete": "being deleted",
 }  # fmt: skip
-"""What the phases of the paid time are called."""
+"""Names of the phases of paid time."""
 
 PART_NAMES = {"start": "starting and waiting", "work": "working", "idle": "idle"}
-"""What the parts of the paid time are called."""
+"""Names of the parts of paid time."""
 
 CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has its pod", "#"))
-"""What is drawn, the widest first: name, words, and mark."""
+"""Curves of the chart, the highest first: field, legend, and mark."""
 
 RANGES = (
     "A range reaches from the shortest run to the longest, or from the cheapest to the most expensive: "
@@ -41,7 +41,7 @@ NOT_MODELLED = (
     "Not modelled: pods that do not fill a node, eviction from nodes in use, other load on the API server, "
     "borrowing in a cohort."
 )
-"""What a page says that has no guide beside it, in the words of docs/simulate.md."""
+"""For pages without the guide, in the words of docs/simulate.md."""
 
 _WIDTH, _HEIGHT = 66, 12
 _BAR = 20
@@ -49,7 +49,7 @@ _MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says
 
 
 def as_text(outcome: SimulationResult) -> str:
-    """The run in words and numbers, and the nodes over time at 80 columns."""
+    """Format a run as text, with a chart of 80 columns."""
     if outcome.without_wall is not None:
         lines = [*run_summary(outcome), *(f"  {line}" for line in stop_reasons(outcome)), "  without that:"]
         return "\n".join([*map(visible, lines), "", as_text(outcome.without_wall)])
@@ -66,7 +66,7 @@ def as_text(outcome: SimulationResult) -> str:
 
 
 def run_summary(outcome: SimulationResult) -> Iterator[str]:
-    """How long the run takes and what it costs."""
+    """Yield how long the run takes and what it costs."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     job, pods = scenario.case.job, scenario.case.pods
     name = scenario.job.kind if scenario.job else "pods"
@@ -91,7 +91,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
 
 
 def end_text(outcome: SimulationResult) -> str:
-    """When and how the run ends."""
+    """Say when and how the run ends."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     if summary.finished:
         return f"about {minutes_text(*outcome.total)} until the last node is gone"
@@ -105,7 +105,6 @@ def end_text(outcome: SimulationResult) -> str:
 
 
 def _unfinished(outcome: SimulationResult) -> Iterator[str]:
-    """What keeps a run from its end: pods that have no place or no image, or nodes that stay."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     held, pods = summary.held, scenario.case.pods
     cause = max(held, key=lambda name: held[name], default="nodes that do not come")
@@ -120,53 +119,52 @@ def _unfinished(outcome: SimulationResult) -> Iterator[str]:
 
 
 def _paid(outcome: SimulationResult) -> str:
-    """The paid time of a run, and its price."""
     return f"{hours_text(outcome.node_hours)} paid{_cost(outcome)}"
 
 
 def part_text(outcome: SimulationResult, name: str) -> str:
-    """What a part of the paid time takes and costs."""
+    """Format the time and cost of a part."""
     spent = part_cost(outcome, name)
     return f"{PART_NAMES[name]}: {hours_text(outcome.part(PARTS[name]).node_hours)}{f', {spent}' if spent else ''}"
 
 
 def part_cost(outcome: SimulationResult, name: str) -> str:
-    """What a part of the paid time costs; empty without any price."""
+    """Format the cost of a part; empty without prices."""
     found = outcome.part(PARTS[name]).dollars
     return "" if found is None else money_text(found)
 
 
 def hours_text(bounds: Range) -> str:
-    """Node-hours of which the bounds are known."""
+    """Format a range of node-hours."""
     return between(*(node_hours(rough(bound * 3600)) for bound in bounds))
 
 
 def money_text(bounds: Range) -> str:
-    """Dollars of which the bounds are known."""
+    """Format a range of dollars."""
     return between(*(money(rough(bound * 1000)) for bound in bounds))
 
 
 def minutes_text(least: float, most: float) -> str:
-    """Seconds of which the bounds are known, in minutes."""
+    """Format a range of seconds in minutes."""
     return between(f"{round(least / 60)} min", f"{round(most / 60)} min")
 
 
 def _cost(outcome: SimulationResult) -> str:
-    """What a run costs, and its nodes."""
+    """Format the cost of a run and the node prices; empty without prices."""
     if outcome.dollars is None:
         return ""
     return f", {money_text(outcome.dollars)} {price_text(outcome)}"
 
 
 def price_text(outcome: SimulationResult) -> str:
-    """The prices of the nodes of a run, and whether some have none."""
+    """Format the node prices of a run, and whether some nodes have none."""
     prices = range_of(pool.price.mills for pool in outcome.scenario.case.pools if pool.price)
     unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
     return f"at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
 
 
 def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
-    """What keeps the nodes of a run from coming, and their pods from starting."""
+    """Yield what keeps nodes from coming, or pods from starting."""
     scenario = outcome.scenario
     if scenario.wall is not None:
         yield f"no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
@@ -177,7 +175,7 @@ def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
 
 
 def model_notes(scenario: Scenario) -> list[str]:
-    """How far the model is to be trusted: which delays were measured, and what the others are worth."""
+    """List which delays were measured, and where the model's accuracy is documented."""
     delays = scenario.measured
     if delays is None or not delays.notes:
         return [] if scenario.case.settings.karpenter else [_MODEL]
@@ -188,13 +186,13 @@ def model_notes(scenario: Scenario) -> list[str]:
 
 
 def share(outcome: SimulationResult, phase: str) -> float:
-    """Minutes of a phase, of a node on average."""
+    """Return the average minutes that a node spends in a phase."""
     summary = outcome.middle.summary
     return summary.phases[phase] / 60 / max(1, summary.launched)
 
 
 def chart(timeline: list[Point], total: float) -> Iterator[str]:
-    """Nodes over time in characters: with their pod, ready, and paid for."""
+    """Yield a text chart of nodes over time: with their pod, ready, and paid for."""
     columns = list(_columns(timeline, total))
     top = max((point.launched for point in timeline), default=0) or 1
     for row in range(_HEIGHT, 0, -1):
@@ -212,7 +210,7 @@ def _mark(point: Point | None, level: float) -> str:
 
 
 def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
-    """The point that holds at the middle of each column."""
+    """Yield for each column the point at its middle."""
     at = -1
     for column in range(_WIDTH):
         time = total * (column + 0.5) / _WIDTH
@@ -228,7 +226,7 @@ ALL = "all of these"
 
 
 class SavingsTable(NamedTuple):
-    """What fixes save of a run as a table, without one a sentence for each; and the command that shows the fixes."""
+    """Savings of fixes as a table, or as one sentence each; `command` shows the fixes."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -237,7 +235,7 @@ class SavingsTable(NamedTuple):
 
 
 def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> SavingsTable:
-    """What each fix saves, and all of them, and how to make them."""
+    """Return the savings of each fix and of all together, and the command that shows them."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
         lines = [f"with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
                  for one in savings if one.after is not None]  # fmt: skip
@@ -257,11 +255,11 @@ def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> Saving
 
 
 _COLUMNS = {4: "  {:30} {:>12} {:>16}  {}", 5: "  {:30} {:>12} {:>16} {:>17}  {}"}
-"""The table of savings with and without money."""
+"""Row formats without and with money, by number of columns."""
 
 
 def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
-    """The table of savings as text."""
+    """Format the savings as text."""
     found = savings_table(outcome, savings)
     rows = [_COLUMNS[len(row)].format(*row) for row in (found.head, *found.rows) if row]
     command = ["", f"  {found.command}"] if found.command else []
@@ -269,7 +267,6 @@ def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
 
 
 def _saved(saved: Saving, *, priced: bool) -> list[str]:
-    """The columns of the table: minutes, node-hours, and dollars where nodes have a price."""
     columns = [
         minutes_text(saved.time.least, saved.time.most).removesuffix(" min"),
         _bounds(saved.node_time, node_hours),
@@ -278,12 +275,11 @@ def _saved(saved: Saving, *, priced: bool) -> list[str]:
 
 
 def _bounds(estimate: Estimate, show: Callable[[int], str]) -> str:
-    """An estimate as `check` prints it, without its unit."""
+    """Format an estimate as `check` does, without its unit."""
     return between(show(estimate.least), show(estimate.most)).removesuffix(" node-hours")
 
 
 def _command(savings: list[FixSaving]) -> str:
-    """How all of the fixes are shown."""
     select = " ".join(f"--select {name}" for name in max((one.rules for one in savings), key=len))
     unsafe = " --unsafe-fixes" if any(one.safety == "unsafe" for one in savings) else ""
     return f"kcheck fix {select}{unsafe} --diff"
@@ -293,7 +289,7 @@ def _command(savings: list[FixSaving]) -> str:
 
 
 def as_json(outcomes: Iterable[tuple[SimulationResult, list[FixSaving] | None]]) -> str:
-    """The runs for programs: version 1, additive changes only; times in seconds."""
+    """Format runs as JSON: version 1, additive changes only, times in seconds."""
     runs = [_data(outcome, savings) for outcome, savings in outcomes]
     return json_text({"version": 1, "runs": runs}, indent=1)
 
@@ -361,7 +357,7 @@ def _saving(one: FixSaving) -> dict[str, object]:
 
 
 def _ends(name: str, estimate: Estimate | None, unit: int) -> dict[str, object]:
-    """The mean, the least and the most of an estimate in larger units; null where there is none."""
+    """Return mean, least and most of an estimate divided by `unit`; None without an estimate."""
     found = (None,) * 3 if estimate is None else tuple(round(number / unit, 2) for number in estimate)
     least, most, mean = found
     return {name: mean, f"{name}_least": least, f"{name}_most": most}

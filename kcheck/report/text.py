@@ -1,4 +1,4 @@
-"""Findings for a terminal: each with its place and fix, or counted by rule, and the closing lines."""
+"""Findings for a terminal, one by one or counted by rule, and the closing lines."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _MOST_OTHERS = 3
 _MOST_LINES = 5
 _WIDEST = 100
 ALSO = "also "
-"""What notes on other objects with the same place begin with."""
+"""Prefix of notes about other objects with the same place."""
 
 
 def render(report: Report) -> str:
-    """The report: findings, undecided checks if asked for, the closing lines, and what to do next."""
+    """Render findings, undecided checks if asked for, the closing lines, and the next step."""
     pages = _pages(report) if report.links else {}
     parts = [finding_text(finding, pages.get(finding.rule, "")) for finding in report.findings]
     if report.show_undecided and report.result.undecided:
@@ -44,7 +44,6 @@ def render(report: Report) -> str:
 
 
 def _pages(report: Report) -> dict[str, str]:
-    """Where the rules are explained, by name."""
     from kcheck.report.places import by_name
     from kcheck.report.rule import url
 
@@ -52,7 +51,10 @@ def _pages(report: Report) -> dict[str, str]:
 
 
 def finding_text(finding: Finding, address: str = "") -> str:
-    """One finding: place, headline, source line, details, other places, fix and help; its rule links to an address."""
+    """Format one finding: place, headline, source line, details, other places, fix and help.
+
+    Its rule links to `address`, if given.
+    """
     import click  # not where there are none: it takes a seventh of checking one manifest
 
     place = finding.span.begin
@@ -68,7 +70,6 @@ def finding_text(finding: Finding, address: str = "") -> str:
 
 
 def _notes(finding: Finding) -> Iterator[str]:
-    """What stands below the source line."""
     source = finding.span.source
     if source.private:  # a plan has no lines to look at
         yield finding.object.rpartition(f"{source.path}:")[2]
@@ -84,7 +85,7 @@ def _notes(finding: Finding) -> Iterator[str]:
 
 
 def other_objects(finding: Finding) -> list[str]:
-    """Name the other objects of a merged finding: by address, and by root or environment where these differ."""
+    """Name the other objects of a merged finding: address, plus root or environment where it differs."""
     own = finding.object.partition(":")[0]
     found = []
     for message in (one.message for one in finding.related if one.message.startswith(ALSO)):
@@ -96,7 +97,7 @@ def other_objects(finding: Finding) -> list[str]:
 
 
 def _places(places: list[Related]) -> Iterator[str]:
-    """Other places with their code; of those with the same note the first ones."""
+    """Yield other places with their code; only the first ones of those with the same note."""
     listed: Counter[str] = Counter()
     for related in places:
         listed[related.message] += 1
@@ -109,13 +110,13 @@ def _places(places: list[Related]) -> Iterator[str]:
 
 
 def related_text(related: Related) -> str:
-    """The code of another place, and in brackets what it is there for unless the code says it."""
+    """Format the code of another place, with its note in brackets unless the code says the same."""
     code, note = related_code(related)
     return f"{code} ({note})" if code and note else code or note
 
 
 def related_code(related: Related) -> tuple[str, str]:
-    """The code of another place, and what it is there for unless the code says it."""
+    """Return the code of another place, and its note unless the code says the same."""
     span = related.span
     code = attribute_text(span) if span.source.private else line_text(span)
     note = "" if _plain(related.message) in _plain(code) else related.message
@@ -123,12 +124,12 @@ def related_code(related: Related) -> tuple[str, str]:
 
 
 def _plain(name: str) -> str:
-    """A name however it is spelt: maxPods, max_pods and max-pods are one."""
+    """Normalize a name, so that maxPods, max_pods and max-pods are equal."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 def excerpt(span: Span) -> list[str]:
-    """The source line with carets below the span; of a long line the part around it."""
+    """Return the source line with carets below the span; cut a long line around it."""
     if span.source.private:
         text = attribute_text(span)
         return [visible(f"   | {text}")] if text else []
@@ -154,18 +155,17 @@ def excerpt(span: Span) -> list[str]:
 
 
 def attribute_text(span: Span) -> str:
-    """What a plan says of one attribute; nothing of a text that holds many values."""
+    """Return an attribute's text in a plan; empty if it holds many values."""
     text = span.text
     return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else clipped(text, _WIDEST)
 
 
 def _spaced(text: str) -> str:
-    """A part of a line of code; a tab is a space."""
     return escaped(text.replace("\t", " "))
 
 
 def line_text(span: Span) -> str:
-    """The code of the line where something begins, without its indent and the spaces that align it."""
+    """Return the line where a span begins, without indent and alignment."""
     return " ".join(_spaced(span.source.line(span.begin.line)).split())
 
 
@@ -176,12 +176,12 @@ def _undecided(result: Result) -> Iterator[str]:
 
 
 def sorted_checks(result: Result) -> list[Undecided]:
-    """The undecided checks by path, place and rule."""
+    """Sort undecided checks by path, place and rule."""
     return sorted(result.undecided, key=lambda check: (check.span.source.path, check.span.start, check.rule))
 
 
 def closing(report: Report) -> Iterator[str]:
-    """How many findings there are, what was checked, and what was not."""
+    """Yield the number of findings, what was checked, and what was not."""
     result, info = report.result, report.info
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
     words = [counted(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
@@ -204,7 +204,7 @@ def closing(report: Report) -> Iterator[str]:
 
 
 def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
-    """What was checked and what was not; if `listed`, also what was not read and the most wanted inputs."""
+    """Yield what was checked and what was not; `listed` adds what was not read and the most needed inputs."""
     judged = result.judged
     sizes = ((judged.clusters, "cluster"), (judged.pools, "pool"), (judged.workloads, "workload"))
     if any(number for number, _ in sizes):
@@ -218,7 +218,6 @@ def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
 
 
 def _environments(found: list[Environment]) -> Iterator[str]:
-    """The variable files that made environments of root modules, one line a root."""
     for root, own in grouped(found, lambda one: one.root).items():
         files = [one.var_files[-1] if one.var_files else "its own files" for one in own]
         of = "" if root == "." else f" of {root}"
@@ -226,7 +225,7 @@ def _environments(found: list[Environment]) -> Iterator[str]:
 
 
 def _usage(found: Coverage) -> Iterator[str]:
-    """How many workloads were measured, and what nobody measured."""
+    """Yield how many workloads were measured, and which measurements are missing."""
     words = [f"{found.measured:,} of {counted(found.measured + found.briefly + found.unseen, 'workload')} measured"]
     if found.briefly:
         words.append(f"{found.briefly:,} too briefly")
@@ -258,7 +257,7 @@ def _gaps(result: Result) -> Iterator[str]:
 
 
 def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
-    """One line for the clusters that need the same."""
+    """Yield one line per group of clusters that need the same input."""
     groups = grouped(clusters, lambda one: one.input.name or one.input.reason.replace(one.cluster.address, ""))
     for group in groups.values():
         first, places = group[0], list(dict.fromkeys(one.cluster.place.location for one in group))
@@ -271,19 +270,19 @@ def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
 
 
 def sentence(text: str) -> str:
-    """A text with its period."""
+    """End a text with a full stop, unless it has other end punctuation."""
     return text if text.endswith((".", "!", "?", ":")) else f"{text}."
 
 
 def input_text(missing: MissingInput) -> str:
-    """An unknown input: why, how many checks need it, where it is, and how to set it."""
+    """Describe an unknown input: reason, checks that need it, place, and remedy."""
     place = f", {missing.place.location}" if missing.place is not None else ""
     remedy = f"; {missing.remedy}" if missing.remedy else ""
     return f"{missing.reason} ({counted(missing.checks, 'check')}{place}){remedy}"
 
 
 def skipped_text(skipped: Skipped, more: int = 0) -> str:
-    """Something that was not read, and how many `more` like it: where, why, and how to have it read."""
+    """Describe something not read, and `more` like it: place, reason, and remedy."""
     line = f":{skipped.line}" if skipped.line else ""
     like = f", and {more:,} more like it" if more else ""
     remedy = f"; {skipped.remedy}" if skipped.remedy else ""
@@ -293,9 +292,9 @@ def skipped_text(skipped: Skipped, more: int = 0) -> str:
 _PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})
 _TERMS = frozenset({"alacritty", "alacritty-direct", "foot", "foot-extra", "xterm-ghostty", "xterm-kitty"})
 _MARKS = ("DOMTERM", "KONSOLE_VERSION", "WT_SESSION")
-"""Variables that only terminals with links set."""
+"""Variables that only terminals with hyperlinks set."""
 _FIRST_VTE = 5000
-"""VTE 0.50 and later have links: GNOME Terminal, Tilix, Xfce's."""
+"""VTE 0.50, the first with hyperlinks: GNOME Terminal, Tilix, Xfce's."""
 
 
 def shows_links() -> bool:
@@ -316,12 +315,12 @@ def shows_links() -> bool:
 
 
 def _linked(text: str, address: str) -> str:
-    """Text as a hyperlink (OSC 8)."""
+    """Format text as a hyperlink (OSC 8)."""
     return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 def statistics(report: Report) -> str:
-    """A line for each rule, the most frequent first: findings, rule, worst severity, those with a fix."""
+    """Count findings per rule, the most frequent first, with worst severity and fixes."""
     by_rule = grouped(report.findings, lambda finding: finding.rule)
     ordered = sorted(by_rule.items(), key=lambda item: (-len(item[1]), item[0]))
     wide = max(map(len, by_rule), default=0)

@@ -1,4 +1,4 @@
-"""How far a cluster gets, and what a run wastes on it: what every report of clusters says first."""
+"""Reach of a cluster and waste of its run: the top of every report of clusters."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 STATES = {"stops": "\u2715 stops before its target", "unknown": "? not known", "reaches": "\u2713 reaches its target"}
-"""What a verdict says, in words and not by its colour alone, the worst first."""
+"""Verdicts in words, not by colour alone, the worst first."""
 
 
 class Waste(NamedTuple):
-    """What a run wastes: an amount, or that it is not known; and what that rests on.
+    """Waste of a run: an amount or that it is unknown, and a note on its basis.
 
-    `saving` has the numbers; None where there are none, be it that nothing was found (`is_none`) or is not known.
+    `saving` is None if nothing was found (then `is_none`) or the amount is unknown.
     """
 
     amount: str
@@ -39,7 +39,7 @@ class Waste(NamedTuple):
 
 
 def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
-    """Whether a cluster reaches its target, as a key of `STATES`, and how far it gets."""
+    """Return a cluster's state, a key of `STATES`, and how far it gets."""
     target, nodes = world.sizes.wanted_interval(cluster).exact, capacity.reachable_nodes(cluster, world)
     first, nearest = walls.first(cluster, world), capacity.earliest(cluster, world)
     high = first.nodes.high if first is not None and first.nodes is not None else None
@@ -58,7 +58,7 @@ def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
 
 
 def states_text(reaches: int, stops: int, unknown: int) -> str:
-    """How many clusters are in each state, as a sentence without its full stop; first what is true of most."""
+    """Summarize the states of clusters in a sentence without full stop, an unknown majority first."""
     total = reaches + stops + unknown
     whose = "reaches its" if 1 in (reaches, total) else "reach their"
     parts = [f"{stops:,} {'stops' if stops == 1 else 'stop'} before it"] * bool(stops)
@@ -73,7 +73,7 @@ def states_text(reaches: int, stops: int, unknown: int) -> str:
 
 
 class Savings:
-    """What a run of a cluster loses to settings that findings are about."""
+    """Waste of a cluster's run by the settings that findings are about."""
 
     def __init__(self, result: Result) -> None:
         self.world = result.world
@@ -86,7 +86,7 @@ class Savings:
                 self.words[name], self.subjects[name] = words, rule.subject
 
     def waste(self, cluster: Cluster, findings: Iterable[Finding]) -> Waste:
-        """What the changes that findings ask for save of a run, all together."""
+        """Estimate what the fixes of all findings together save of a run."""
         objects = {(finding.rule, name) for finding in findings for name in finding.objects}
         changes = [(word, thing) for name, thing in self._things(cluster, objects) for word in self.words[name]]
         found = savings.together(cluster, self.world, dict.fromkeys(changes))
@@ -100,7 +100,7 @@ class Savings:
         return Waste("nothing found", "by the settings that were judged", is_none=True)
 
     def _things(self, cluster: Cluster, wanted: Collection[tuple[str, str]]) -> Iterator[tuple[str, Thing]]:
-        """The things of a cluster among some, each given by a rule and an id."""
+        """Yield those things of a cluster that are in `wanted`, pairs of rule and id."""
         for name in sorted({rule for rule, _ in wanted} & self.words.keys()):
             for thing in things(self.subjects[name], self.world):
                 if (name, thing.id) in wanted and known(cluster_of(thing, self.world)) == cluster:

@@ -1,4 +1,4 @@
-"""A word that rules may use, or a subject with its words, as a page for a terminal."""
+"""Terminal pages of subjects and the words that rules may use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NONE = (Point(("no rule",)),)
 
 
 class _Use(NamedTuple):
-    """A rule that uses a word: the keys of its file that do, and as what they know the word."""
+    """A rule that uses a word: the keys of its file that do, and the path they use."""
 
     rule: Rule
     path: str
@@ -33,20 +33,20 @@ class _Use(NamedTuple):
 
 
 def names() -> list[str]:
-    """All subjects, and all words as `subject.word`."""
+    """List all subjects, and all words as `subject.word`."""
     words = [f"{subject}.{field.name}" for subject, fields in SUBJECTS.items() for field in fields]
     raw = [f"{subject}.{name}" for subject, own in RAW.items() for name in own if name]
     return [*SUBJECTS, *RAW, *words, *raw]
 
 
 def type_name(field: Field) -> str:
-    """The type of a word for people: int, list of string, one cluster."""
+    """Format the type of a word for people: int, list of string, one cluster."""
     prefix = {"record": "one ", "records": "list of ", "list": "list of ", "map": "map of "}.get(field.kind, "")
     return f"{prefix}{field.type}"
 
 
 def as_text(name: str, rules: Sequence[Rule]) -> str | None:
-    """The page of a subject, or of a word such as subnet.cidr or subnet.pools.spot; None if there is none."""
+    """Format the page of a subject or a word such as subnet.cidr or subnet.pools.spot; None if unknown."""
     subject, _, rest = name.partition(".")
     if subject in RAW and (not rest or rest in RAW[subject] or name.startswith(tuple(f"{path}." for path in OPEN))):
         blocks = _raw(subject, rest, rules)
@@ -67,7 +67,7 @@ def as_text(name: str, rules: Sequence[Rule]) -> str | None:
 
 
 def _found(path: str) -> tuple[str, Field] | None:
-    """The subject that has a word, and the word: of subnet.pools.spot, pool and spot."""
+    """Resolve a path to subject and word: pool and spot for subnet.pools.spot."""
     subject, *steps = path.replace("[]", "").split(".")
     found = None
     for step in steps:
@@ -92,7 +92,7 @@ def _word(subject: str, field: Field, rules: Sequence[Rule]) -> Iterator[Block]:
 
 
 def _sentence(meaning: str) -> str:
-    """A meaning as a sentence: it begins with a capital letter unless with a name."""
+    """Make a meaning a sentence, with a capital letter unless it begins with a name."""
     begin = meaning[0] if "_" in meaning.partition(" ")[0] else meaning[0].upper()
     return f"{begin}{meaning[1:]}."
 
@@ -117,7 +117,6 @@ def _raw(subject: str, rest: str, rules: Sequence[Rule]) -> Iterator[Block]:
 
 
 def _subject(subject: str, words: Iterable[tuple[str, str, str]], rules: Sequence[Rule]) -> Iterator[Block]:
-    """The words of a subject, each with its type and meaning, and the rules that judge it."""
     yield Title(subject)
     yield Part("Words")
     for name, type_, meaning in words:

@@ -1,1 +1,1 @@
-"""Rules about one object as policies that the API server runs, from one table of what each word is of the object."""
+"""Export rules about single objects as policies for the API server, by a table of words as CEL."""

@@ -1,4 +1,4 @@
-"""What kinds spell differently, as one expression: their pods, their deadlines, their retries."""
+"""Expressions over fields that kinds spell differently: pods, deadlines, retries."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import PodPlace
 
 OBJECT = "dyn(object)"
-"""The object without a type: a policy is about several kinds, each of which lacks fields of the others."""
+"""The object without a type: a policy covers several kinds, each without some fields of the others."""
 
 GROUPS = "pod_groups"
 GROUP_KIND = "group_kind"
-"""Variables: the pods of an object by role, and its kind with the API group."""
+"""Variables: the pods of an object by role (`GROUPS`), and its kind with the API group."""
 
 
 def literal(value: object) -> str:
-    """A value as CEL."""
+    """Format a value as CEL."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def by_kind(expressions: Mapping[str, str]) -> str:
-    """One expression for several kinds, each with its own."""
+    """Combine one expression per kind into a single one that chooses by kind."""
     kinds = grouped(expressions, expressions.__getitem__)
     *first, (rest, _) = sorted(kinds.items(), key=lambda item: len(item[1]))
     names = [kind.rpartition("/")[2] for kind in expressions]
@@ -38,7 +38,7 @@ def by_kind(expressions: Mapping[str, str]) -> str:
 
 
 def _is_one(kinds: list[str], *, whole: bool) -> str:
-    """Whether the object is of one of some kinds; by the API group too where names alone are not enough."""
+    """Test for one of some kinds, with the API group (`whole`) if names alone are ambiguous."""
     names = [kind if "/" in kind else f"v1/{kind}" for kind in kinds] if whole else [
         kind.rpartition("/")[2] for kind in kinds
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def _is_one(kinds: list[str], *, whole: bool) -> str:
 
 
 def field(name: str, kinds: tuple[str, ...], unset: object = None) -> str | None:
-    """What a field of jobs is, by the table of manifests, `unset` without a default; None if no kind has it."""
+    """Return the expression of a job's field, `unset` without a default; None if no kind has it."""
     tables = profiles.table("any")
     own = {kind: tables[kind][name] for kind in kinds if name in tables.get(kind, {})}
     if not own:
@@ -65,7 +65,7 @@ def field(name: str, kinds: tuple[str, ...], unset: object = None) -> str | None
 
 
 def written_field(name: str, kinds: tuple[str, ...]) -> str:
-    """Whether a field of jobs is written."""
+    """Return an expression for whether a job's field is written."""
     tables = profiles.table("any")
     expressions = {}
     for kind in kinds:
@@ -76,12 +76,12 @@ def written_field(name: str, kinds: tuple[str, ...]) -> str:
 
 
 def optional(owner: str, path: str) -> str:
-    """A path that may lead nowhere."""
+    """Format a path of optional fields."""
     return owner + "".join(f".?{step}" for step in path.split("."))
 
 
 def first_of(owner: str, paths: list[str], default: str) -> str:
-    """The value of the first path that leads somewhere."""
+    """Return the value of the first path that is present."""
     if not paths:
         return default
     first, *others = (optional(owner, path) for path in paths)
@@ -92,12 +92,12 @@ def first_of(owner: str, paths: list[str], default: str) -> str:
 
 
 def pod_groups(kinds: tuple[str, ...]) -> str:
-    """The pods of an object by role: role, count, metadata and spec of each."""
+    """Return an object's pods by role, each with role, count, metadata and spec."""
     return by_kind({kind: " + ".join(map(_places, profiles.workloads()[kind]["pods"])) for kind in kinds})
 
 
 def is_elastic(kinds: tuple[str, ...]) -> str:
-    """Whether the number of pods of a job may become another one than is written."""
+    """Whether the number of a job's pods may change from the written one."""
     found = {}
     for kind in kinds:
         entry = profiles.workloads()[kind]
@@ -112,7 +112,7 @@ def _switches(place: PodPlace) -> list[str]:
 
 
 def _places(place: PodPlace) -> str:
-    """The list of the pods that a line of the table leads to."""
+    """Return the list of pods that an entry of the table leads to."""
     if "each" in place:
         roles = f"{optional(OBJECT, place['each'])}.orValue({{}})"
         own = f"{roles}[role]"
@@ -144,7 +144,7 @@ def _group(owner: str, place: PodPlace, role: str, pods: str, restart: str = "")
 
 
 def _count(owner: str, place: PodPlace) -> str:
-    """How many pods there are at once; one where nothing is written."""
+    """Return the number of pods at once; 1 if not written."""
     count = first_of(owner, place["count"].split(" | "), "1") if "count" in place else "1"
     count = _grown(count, owner, place)
     if "beside" in place:
@@ -158,7 +158,6 @@ def _count(owner: str, place: PodPlace) -> str:
 
 
 def _grown(count: str, owner: str, place: PodPlace) -> str:
-    """The number of pods that an elastic role grows to."""
     growth = place.get("grows")
     if growth is None:
         return count
@@ -170,7 +169,7 @@ def _grown(count: str, owner: str, place: PodPlace) -> str:
 
 
 def members(found: Mapping[str, str]) -> str:
-    """A map of expressions, in one line where it is short."""
+    """Format a map of expressions, on one line if short."""
     parts = [f"{literal(name)}: {text}" for name, text in found.items()]
     line = f"{{{', '.join(parts)}}}"
     if len(line) <= _SHORT and "\n" not in line:
@@ -186,5 +185,5 @@ _SHORT = 80
 
 
 def fact(name: str, kinds: tuple[str, ...]) -> str:
-    """A word of a workload that its kind alone decides."""
+    """Return a word of a workload that depends only on its kind."""
     return by_kind({kind: literal(table.facts(kind)[name]) for kind in kinds})

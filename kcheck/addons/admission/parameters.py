@@ -1,4 +1,4 @@
-"""What the code says that no object does, as the values of a ConfigMap."""
+"""Values that objects do not contain, read from the code for the policies' ConfigMap."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Parameters(NamedTuple):
-    """The values that are known, by name, and why the others are not."""
+    """Known values by name, and the reasons why others are unknown."""
 
     values: dict[str, str]
     unknown: dict[str, str]
 
 
 def of_world(world: World) -> Parameters:
-    """The values of one cluster, and of all that is applied to it."""
+    """Collect the values of the only cluster and of the manifests."""
     values = {name: read(world) for name, read in _OF_MANIFESTS.items()}
     clusters = world.inventory.clusters
     if len(clusters) != 1:
@@ -80,7 +80,7 @@ def _default_classes(world: World) -> str:
 
 
 def _limit_ranges(world: World) -> str:
-    """The namespaces with a LimitRange; * where one names none."""
+    """List namespaces with a LimitRange; * for one without a namespace."""
     return _listed(known(one.namespace) or "*" for one in world.inventory.limits if one.kind == "LimitRange")
 
 
@@ -90,7 +90,7 @@ def _strategy(world: World) -> str:
 
 
 def _scheduler(world: World, read: Callable[[Scheduler], Value[tuple[str, ...]]]) -> tuple[str, ...]:
-    """What the configuration of Volcano's scheduler says; nothing where none is in the code."""
+    """Read from the configuration of Volcano's scheduler; empty if the code has none."""
     return next((known(read(one)) or () for one in world.inventory.schedulers), ())
 
 
@@ -114,7 +114,6 @@ _OF_MANIFESTS: dict[str, Callable[[World], str]] = {
 
 
 def _pools(world: World, cluster: Cluster) -> str | Unknown:
-    """The pools of a cluster, a line each."""
     found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
@@ -158,7 +157,7 @@ _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
 
 
 def _taints(pool: NodePool) -> list[str]:
-    """The taints that keep pods away, spelt as Kubernetes has them."""
+    """List the taints that keep pods away, in the spelling of Kubernetes."""
     result = []
     for taint in filter(placement.keeps_away, placement.taints(pool)):
         rest, _, effect = taint.rpartition(":")

@@ -1,4 +1,4 @@
-"""Rules as policies: which can be one, their condition and headline, and what the API server takes."""
+"""Conversion of rules to policies: eligibility, condition and message."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 class Policy(NamedTuple):
-    """A rule as the API server can run it: about which kinds, by which variables, and what it says.
-
-    `parameters` are the names of the values that it takes of the code.
-    """
+    """A rule in the form the API server runs; `parameters` are the values it takes from the code."""
 
     rule: Rule
     kinds: tuple[str, ...]
@@ -36,7 +33,7 @@ class Policy(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a rule is no policy: the words that an object does not tell, or the values that the code has not told yet."""
+    """A rule that cannot be a policy: words an object does not contain, or parameters not known."""
 
     rule: Rule
     words: tuple[str, ...] = ()
@@ -45,7 +42,7 @@ class Refusal(NamedTuple):
 
 @cache
 def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = False) -> Policy | Refusal:
-    """A rule as a policy with the parameters that are known; with `info` also about what is worth knowing only."""
+    """Convert a rule with the known parameters to a policy; `info` includes findings of that severity."""
     own_kinds = tuple(kind for kind in table.kinds(rule.subject) if _can_be_about(rule, kind))
     if not own_kinds:
         return Refusal(rule, (rule.subject,))
@@ -67,7 +64,6 @@ def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = Fal
 
 
 def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:
-    """What must hold for a finding that is not hidden."""
     conditions = [rule.when, rule.problem]
     grade = rule.grade
     if grade is not None:
@@ -85,7 +81,7 @@ def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:
 
 
 def _taken_in(words: Words, text: str, subject: str) -> list[str]:
-    """Have an expression's words, and give the limits that it uses."""
+    """Add an expression's words, and return the limits it uses."""
     paths = sorted(cel.usage(cel.compile(text, (subject, "limits"))).paths)
     for path in paths:
         if not path.startswith("limits."):
@@ -94,13 +90,12 @@ def _taken_in(words: Words, text: str, subject: str) -> list[str]:
 
 
 def _limit(path: str) -> int | float | str | bool | None:
-    """The value of a limit that holds on every cloud; None if there is none."""
+    """Return a limit that holds on every cloud; None if there is none."""
     entry = profiles.limits("any").get(path.removeprefix("limits."))
     return entry.value if entry is not None else None
 
 
 def _limits(paths: list[str]) -> str:
-    """The limits that a policy uses, as a map of maps."""
     groups: dict[str, dict[str, str]] = {}
     for path in dict.fromkeys(paths):
         _, group, name = path.split(".")
@@ -109,7 +104,7 @@ def _limits(paths: list[str]) -> str:
 
 
 def _can_be_about(rule: Rule, kind: str) -> bool:
-    """Whether the condition can hold for an object of a kind, as far as the kind alone says."""
+    """Whether the condition can hold for an object of this kind, judging by the kind alone."""
     own = table.object_subject(rule.subject)
     names = (rule.subject, "limits")
     data: dict[str, object] = dict(table.facts(kind)) if own == "workload" else {"kind": kind.rpartition("/")[2]}
@@ -122,7 +117,7 @@ def _can_be_about(rule: Rule, kind: str) -> bool:
 
 
 _WAYS = {"template": ("workload",), "container": ("workload", "template"), "image": ("workload",)}
-"""Subject -> the words by which it has the object, the last one first."""
+"""Words that lead from a subject to the object, the last one first."""
 
 
 _REWRITTEN = {
@@ -135,11 +130,10 @@ _REWRITTEN = {
         "image": "container.image",
     },
 }
-"""Subject -> what stands in a policy for the ways that its rules go: the object is behind the variables."""
+"""Replacements for paths of rules, by subject; the object's words are in `variables`."""
 
 
 def _rewritten(text: str, subject: str) -> str:
-    """An expression of a rule over the variables of a policy."""
     names = (subject, "limits")
     changes = dict(_REWRITTEN.get(subject, {subject: "variables"}))
     ways = [old for old, new in changes.items() if new == "variables"]
@@ -156,7 +150,7 @@ def _rewritten(text: str, subject: str) -> str:
 
 
 def _roots(node: Node, bound: frozenset[str]) -> Iterator[Node]:
-    """The names at the beginning of what an expression reads, those of its own loops aside."""
+    """Yield the free names at the start of paths, without loop variables."""
     if node.kind == "ident":
         if node.name not in bound:
             yield node
@@ -168,13 +162,12 @@ def _roots(node: Node, bound: frozenset[str]) -> Iterator[Node]:
 
 
 def _joined(conditions: list[str]) -> str:
-    """Conditions that must all hold, a line each."""
     parts = [part for text in conditions for part in _split(text)]
     return " &&\n".join(parts) if len(parts) > 1 else parts[0]
 
 
 def _split(text: str) -> list[str]:
-    """The parts of a conjunction, each in brackets where it needs them."""
+    """Split a conjunction; an expression with || or ? stays whole, in brackets."""
     masked = cel.masked(text)
     if "||" in masked or "?" in masked:
         return [f"({text})"]
@@ -189,7 +182,7 @@ def _split(text: str) -> list[str]:
 
 
 def _message(text: str, subject: str) -> str:
-    """A text with holes as an expression that gives it, filled in as kcheck fills it in."""
+    """Convert a message with holes to an expression that formats it as kcheck does."""
     parts: list[str] = []
     number = ""
     for part in cel.holes(text):
@@ -209,7 +202,7 @@ def _message(text: str, subject: str) -> str:
 
 
 def _shown(value: str, kind: Type, number: str) -> str:
-    """A value as a text; of a noun behind the number 1 the singular."""
+    """Format a value as text; a noun after the number 1 becomes singular."""
     if kind.kind == "int" and "seconds" in kind.unit:
         text = _time(value)
     elif kind.kind == "int":
@@ -225,7 +218,6 @@ def _shown(value: str, kind: Type, number: str) -> str:
 
 
 def _time(value: str) -> str:
-    """Seconds as people say them."""
     return (
         f'({value} >= 7200 && {value} % 3600 == 0 ? string({value} / 3600) + " h" : '
         f'{value} % 60 == 0 && {value} > 0 ? string({value} / 60) + " min" : string({value}) + " s")'

@@ -1,4 +1,4 @@
-"""The table of words inside the API server, and the kinds that policies are about."""
+"""Table of words as expressions in the API server, and the kinds that policies cover."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Part = TypedDict(
         "gives": NotRequired[str],
     },
 )
-"""Where the parts of an object come from, as the table explains."""
+"""Source of an object's parts; the table explains the keys."""
 
 
 class Better(TypedDict):
-    """What a word is where some parameters are known."""
+    """Expression to use if some parameters are known."""
 
     needs: list[str]
     of: str
 
 
 class Table(TypedDict):
-    """profiles/any/admission.yaml."""
+    """Contents of profiles/any/admission.yaml."""
 
     kinds: dict[str, dict[str, str]]
     written: dict[str, int]
@@ -51,37 +51,37 @@ class Table(TypedDict):
 
 @cache
 def table() -> Table:
-    """What each word is of an object."""
+    """Load the table."""
     data: Table = bundled.load(os.path.join(PROFILES, "any", "admission.yaml"))
     return data
 
 
 PARTS = {"template": "workload", "container": "workload", "image": "workload"}
-"""Subjects that are parts of another one: the subject of the object that they are in."""
+"""Subjects that are parts, with the subject of the whole object."""
 
 
 def object_subject(subject: str) -> str:
-    """The subject that the whole object is."""
+    """Return the subject of the whole object."""
     return PARTS.get(subject, subject)
 
 
 def is_about_objects(subject: str) -> bool:
-    """Whether a subject is written as an object of Kubernetes, or as a part of one."""
+    """Whether a subject is a Kubernetes object or a part of one."""
     return object_subject(subject) in table()["kinds"] or subject in table()["cannot"]
 
 
 def kinds(subject: str) -> tuple[str, ...]:
-    """The kinds that policies about a subject can be about, by `group/Kind`."""
+    """List the kinds, as `group/Kind`, that policies about a subject can cover."""
     return tuple(table()["kinds"].get(object_subject(subject), ()))
 
 
 def resource(subject: str, kind: str) -> str:
-    """The name of a kind in the API."""
+    """Return the plural resource name of a kind."""
     return table()["kinds"][object_subject(subject)][kind]
 
 
 def facts(kind: str) -> Mapping[str, object]:
-    """The words of a workload that its kind alone decides."""
+    """Return the words of a workload that depend only on its kind."""
     entry = profiles.workloads().get(kind, {"pods": []})
     fields = profiles.table("any").get(kind, {})
     settings = [name for name in ("ttl", "deadline") if name in fields]

@@ -1,4 +1,4 @@
-"""The words that a rule wants, and those that they need in turn, as variables and constants of a policy."""
+"""Collect the words a rule uses, with their dependencies, as variables of a policy."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 
 _FROM = {"template": ("templates",), "container": ("templates", "containers")}
-"""How the parts of an object are reached from it."""
+"""Path from the object to its parts."""
 
 _ROOTS = {**_FROM, "pool": ("pool_list",)}
-"""The same, with what parameters list."""
+"""Like `_FROM`, plus lists in parameters."""
 
 _NAMES = (*cel_kubernetes.VARIABLES, "pod", "item", "template", "container", "pool", "line")
 RESERVED = {"namespace": "object_namespace"}
-"""Words that no variable may be called, as CEL reserves them."""
+"""New names for words that CEL reserves."""
 
 _VARIABLE = regex(r"\bvariables\.(\w+)")
 _CONSTANT = regex(r"\bconstants\.(\w+)")
 PARAMETER = regex(r"\bparams\.data\.(\w+)")
-"""A value of the code, as expressions name it."""
+"""Matches a parameter in an expression."""
 
 
 class Variable(NamedTuple):
-    """A variable of a policy."""
+    """A named expression of a policy."""
 
     name: str
     expression: str
 
 
 class Words:
-    """The words of an object of some kinds that a policy needs, as far as the table has them.
+    """Words of an object that a policy needs, resolved by the table.
 
-    `missing` are those that it has not; `parameters` are the names of the values that others need.
+    `missing` are words not in the table; `parameters` are names of values that words need.
     """
 
     def __init__(self, subject: str, own_kinds: tuple[str, ...], known: frozenset[str]) -> None:
@@ -65,13 +65,13 @@ class Words:
         self._outer: set[Path] = set()
 
     def fresh(self) -> Words:
-        """The same without any words."""
+        """Return a copy without words."""
         return Words(self.subject, self.kinds, self.known)
 
     def want(self, path: Path, within: Path | None = None) -> None:
-        """Take in a word of the object, by the way that leads to it, with all that it needs.
+        """Add a word of the object, by its path, with everything it needs.
 
-        `within` is the part of which another word wants it.
+        `within` is the part whose word needs it, if any.
         """
         place: Path = ()
         subject = self.subject
@@ -114,7 +114,7 @@ class Words:
                 self.want((*_ROOTS[root], *rest), _ROOTS[root] if root == subject else None)
 
     def _text(self, subject: str, name: str) -> str | None:
-        """What a word is, by the table; of a list, what it is made of."""
+        """Return the expression of a word by the table; of a list, its source. None if unknown."""
         part = table()["parts"].get(f"{subject}.{name}")
         if part is not None:
             return self._filled(part["of"])
@@ -130,11 +130,10 @@ class Words:
 
     @staticmethod
     def _filled(text: str) -> str:
-        """A text of the table with its constants."""
         return _CONSTANT.sub(lambda match: literal(_constant(match[1])), " ".join(text.split()))
 
     def _computed(self, subject: str, name: str) -> str | None:
-        """What the tables of kinds say of a word; None if they say nothing."""
+        """Return a word's expression by the tables of kinds; None if they have none."""
         if name == kinds.GROUP_KIND:
             return 'object.apiVersion.split("/")[0] + "/" + object.kind'
         if subject != "workload":
@@ -155,7 +154,7 @@ class Words:
     # --- variables
 
     def variables(self) -> list[Variable]:
-        """The variables, each after those that it needs."""
+        """List the variables, each after those it needs."""
         nullable = {field.name for field in SUBJECTS[self.subject] if field.nullable}
         found = {}
         for place in (place for place in self._wanted if len(place) == 1):
@@ -189,7 +188,7 @@ class Words:
         return self._list(_of(subject, place[-1]), place, part)
 
     def _list(self, subject: str, place: Path, part: Part) -> str:
-        """The parts of an object, each a map of its words; words that need others come in a later step."""
+        """Build the list of an object's parts, each a map of its words; dependent words come in later steps."""
         names = [one[-1] for one in self._wanted if one[:-1] == place]
         text = self._filled(part["of"])
         if "as" not in part:
@@ -213,7 +212,6 @@ class Words:
         return text
 
     def _steps(self, subject: str, names: list[str]) -> list[list[str]]:
-        """Words of a part in the steps in which they can be computed: each needs those of steps before it only."""
         needs = {name: self._needs(subject, name) & set(names) for name in names}
         steps: list[list[str]] = []
         done: set[str] = set()
@@ -226,7 +224,7 @@ class Words:
         return steps or [[]]
 
     def _needs(self, subject: str, name: str) -> set[str]:
-        """The words of the same part that one needs, or that those of a record in it do."""
+        """Return the words of the same part that a word, or a record in it, needs."""
         place = (*_ROOTS.get(subject, ()), name)
         inner = [(_of(subject, name), word[-1]) for word in self._wanted if word[:-1] == place]
         texts = (self._text(*word) or "" for word in [(subject, name), *inner])
@@ -236,7 +234,6 @@ class Words:
 
 @cache
 def _uses(name: str) -> re.Pattern[str]:
-    """What finds the members of a variable that an expression uses."""
     return re.compile(rf"(?<![.\w\"]){name}\.")
 
 
@@ -245,7 +242,7 @@ def _map(found: Mapping[str, str]) -> str:
 
 
 def _of(subject: str, name: str) -> str:
-    """The subject of the things that a word gives; empty if it gives none."""
+    """Return the subject of a word's objects; empty if it has none."""
     part = table()["parts"].get(f"{subject}.{name}")
     if part is not None and "gives" in part:
         return part["gives"]
@@ -255,13 +252,12 @@ def _of(subject: str, name: str) -> str:
 
 @cache
 def _paths(text: str) -> tuple[Path, ...]:
-    """The variables, words and parameters that a text of the table uses."""
     usage = cel.usage(cel_kubernetes.compile(text, _NAMES))
     return tuple(tuple(path.split(".")) for path in sorted(usage.paths))
 
 
 def route(subject: str, path: str) -> Path:
-    """The way from the object to a word that a rule names."""
+    """Return the path from the object to a word that a rule names."""
     path = path.replace("[]", "")
     if path in table()["same"]:
         return (table()["same"][path],)
@@ -308,5 +304,4 @@ def _constants() -> dict[str, object]:
 
 
 def _constant(name: str) -> object:
-    """A list, a pattern or a table."""
     return _constants()[name]

@@ -1,1 +1,1 @@
-"""A recorded run in, its delays as settings out: events, metrics or a table of nodes."""
+"""Convert a recorded run (events, metrics or a table of nodes) to delays in settings."""

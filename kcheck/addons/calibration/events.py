@@ -1,8 +1,8 @@
-"""Events of a cluster, as `kubectl get events -A -o json` prints them, old and new API.
+"""Events of a cluster, as printed by `kubectl get events -A -o json`, in the old and new API.
 
-The autoscaler says TriggeredScaleUp of pods, ScaledUpGroup of its status, and ScaleDown of nodes when it has tainted
-them and again when the cloud has taken the call. The node controller says RegisteredNode and RemovingNode, the cloud's
-DeletingNode, the kubelet NodeReady, Pulled and Started, the scheduler Scheduled.
+Sources: the autoscaler (TriggeredScaleUp on pods, ScaledUpGroup on its status, ScaleDown on nodes when tainted and
+again when the cloud has accepted the deletion), the node controller (RegisteredNode, RemovingNode), the cloud's
+controller (DeletingNode), the kubelet (NodeReady, Pulled, Started) and the scheduler (Scheduled).
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ _GREW = regex(r"\{(?P<pool>\S+) (?P<old>\d{1,7})->(?P<new>\d{1,7})[ }]")
 _SET = regex(r"setting group (?P<pool>\S+) size to (?P<new>\d{1,7}) instead of (?P<old>\d{1,7})\b")
 _PULLED = regex(r"^Successfully pulled image \S+ in (?P<alone>[\d.a-zµ]+)(?: \((?P<all>[\d.a-zµ]+) including)?")
 _SAME = 120
-"""Seconds within which the same growth of a pool is the same request, told of another pod."""
+"""Seconds within which equal growth of a pool is the same request, reported on another pod."""
 
 _LONGEST = 1024
-"""As long as the API server lets messages be."""
+"""Maximum message length that the API server allows."""
 
 _MOST_NODES = 100_000
-"""More nodes than any cluster has."""
 
 
 class Event(NamedTuple):
-    """What happened to an object, and when."""
+    """An event of an object; `time` in seconds."""
 
     time: float
     reason: str
@@ -46,7 +45,7 @@ class Event(NamedTuple):
 
 
 def shrunk(data: dict[str, object]) -> object:
-    """An Event for one that matters, None for any other; what is no event stays as it is."""
+    """Convert JSON of a relevant event to an Event, of other events to None; other JSON stays."""
     about = data.get("involvedObject", data.get("regarding"))
     reason = data.get("reason")
     if not isinstance(about, dict) or not isinstance(reason, str):
@@ -60,7 +59,7 @@ def shrunk(data: dict[str, object]) -> object:
 
 
 def _time(data: dict[str, object]) -> float | None:
-    """When an event was first seen."""
+    """Return when an event was first seen, in seconds; None if unknown."""
     for key in ("eventTime", "firstTimestamp", "deprecatedFirstTimestamp"):
         text = data.get(key)
         if isinstance(text, str) and text:
@@ -73,7 +72,7 @@ def _time(data: dict[str, object]) -> float | None:
 
 
 def read_events(events: Iterable[Event]) -> Recording:
-    """The nodes and pods of a run out of its events."""
+    """Convert events to the nodes and pods of a run."""
     ordered = sorted(set(events))  # --watch prints one that changes again
     by_kind = grouped(ordered, lambda event: event.kind)
     growths = list(_growths(ordered))
@@ -99,7 +98,6 @@ def read_events(events: Iterable[Event]) -> Recording:
 
 
 def _growths(events: list[Event]) -> Iterator[tuple[float, str, int]]:
-    """The requests of an autoscaler: time, pool, nodes."""
     seen: dict[tuple[str, int, int], float] = {}
     left = _MOST_NODES
     for event in events:
@@ -113,7 +111,7 @@ def _growths(events: list[Event]) -> Iterator[tuple[float, str, int]]:
 
 
 def _nodes(events: list[Event]) -> list[NodeTimes]:
-    """The times of each node: the first of a kind, of deletions the last."""
+    """Collect the times of each node: first registration and readiness, last deletion."""
     nodes: dict[str, NodeTimes] = {}
     removed: dict[str, float] = {}
     for event in events:
@@ -139,7 +137,7 @@ def _nodes(events: list[Event]) -> list[NodeTimes]:
 
 
 def _pods(events: list[Event]) -> tuple[list[Pod], list[float]]:
-    """The pods that had to wait for a node, and how long each pulled its images."""
+    """Return the pods that waited for a node, and the total pull time of each."""
     waited = {event.name for event in events if event.reason in ("FailedScheduling", "TriggeredScaleUp")}
     bound: dict[str, float] = {}
     started: dict[str, float] = {}
@@ -159,7 +157,7 @@ def _pods(events: list[Event]) -> tuple[list[Pod], list[float]]:
 
 
 def _seconds(text: str) -> float | None:
-    """A duration of the kubelet; None if it is none, or less than a millisecond."""
+    """Parse a kubelet duration; None if invalid or below a millisecond."""
     try:
         return float(exact_seconds(text))
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""The delays of a recording, each with how it was found or why it was not, and their section of kcheck.yaml."""
+"""Delays of a recording, each with its derivation or the reason why it is missing, as a section of kcheck.yaml."""
 
 from __future__ import annotations
 
@@ -17,29 +17,27 @@ if TYPE_CHECKING:
     from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording
 
 _FEWEST = 10
-"""Fewer moments than that make no rate."""
 
 _MANY = 100
-"""Among fewer nodes, something rare may be missing by chance."""
+"""Minimum nodes from which the absence of something rare is no chance."""
 
 _ENOUGH = 3
-"""As many loops make a median."""
 
 _PAUSE = 60
-"""Seconds without a new node after which the next one belongs to another scale-up."""
+"""Seconds without a new node that separate scale-ups."""
 
 _GIVEN_UP = 1800
-"""Seconds after which a machine that was asked for is not expected any more."""
+"""Seconds after which a requested machine is no longer expected."""
 
 _SLOW = 2
-"""By how much the median is exceeded by what counts as slow."""
+"""Multiple of the median above which something counts as slow."""
 
 _LONGEST = 999_999
-"""The longest delay that the settings take, in seconds."""
+"""Longest delay that the settings accept, in seconds."""
 
 
 class Measure(NamedTuple):
-    """A delay as kcheck.yaml has it: seconds, a rate or a share. Without a value, `note` says why."""
+    """A setting of kcheck.yaml: seconds, a rate or a share; `note` says why if `value` is None."""
 
     name: str
     value: float | None
@@ -47,7 +45,7 @@ class Measure(NamedTuple):
 
 
 def measures(recording: Recording) -> list[Measure]:
-    """All delays that kcheck.yaml can have, in its order."""
+    """Derive all delays that kcheck.yaml supports, in its order."""
     found = {
         one.name: one
         for one in (
@@ -59,7 +57,7 @@ def measures(recording: Recording) -> list[Measure]:
 
 
 def merged(parts: Iterable[list[Measure]]) -> list[Measure]:
-    """Each delay from the first recording that tells it; the two of a loop from the same one."""
+    """Take each delay from the first recording that has it; both loop settings come from the same recording."""
     found: dict[str, Measure] = {}
     for part in parts:
         there = {one.name for one in found.values() if one.value is not None}
@@ -71,14 +69,13 @@ def merged(parts: Iterable[list[Measure]]) -> list[Measure]:
 
 
 def _plausible(one: Measure) -> Measure:
-    """The same, unless it can be no delay."""
     if one.value is None or 0 <= one.value <= _LONGEST:
         return one
     return Measure(one.name, None, f"{one.value:.3g} is no plausible value ({one.note})")
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which that share of them is; of sorted ones."""
+    """Return the value at that share of sorted values."""
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
@@ -92,14 +89,14 @@ def _why(recording: Recording, name: str, otherwise: str = "not in this file") -
 
 
 def _coarse(recording: Recording, name: str, value: float) -> Measure | None:
-    """What replaces a delay that the times of a recording are too coarse for."""
+    """Return a replacement for a delay below the recording's time resolution, else None."""
     if recording.step < 1 or value >= 3 * recording.step:
         return None
     return Measure(name, None, f"about {shown_seconds(value)}, but times are only exact to {recording.step:g} s")
 
 
 def _share(name: str, some: int, every: int, note: str) -> Measure:
-    """A share; none of a few does not tell one."""
+    """Return a share; without a value if nothing was seen among few nodes."""
     if not some and every < _MANY:
         return Measure(name, None, f"{note}: a share of 0 takes {_MANY} nodes")
     return Measure(name, some / every, note)
@@ -142,7 +139,7 @@ def _boot(recording: Recording) -> list[Measure]:
 
 
 def _boots_in_order(recording: Recording) -> list[float]:
-    """Boot times, where only requests are known: machines start one after the other, and the first is ready first."""
+    """Estimate boot times from requests: machines launch one after the other, and the first is ready first."""
     rate = _pace(_joined(recording))
     start, launches = float("-inf"), []
     for request in sorted(recording.requests):
@@ -159,13 +156,13 @@ def _boots_in_order(recording: Recording) -> list[float]:
 
 
 def _joined(recording: Recording) -> list[float]:
-    """When machines started or, where that is not recorded, joined."""
+    """Return when machines launched or, if not recorded, when they registered or became ready."""
     columns = ([getattr(node, name) for node in recording.nodes] for name in ("launched", "registered", "ready"))
     return next((times for column in columns if (times := [time for time in column if time is not None])), [])
 
 
 class Rate(NamedTuple):
-    """How fast moments followed each other: `number` of `total`, in so many seconds."""
+    """Pace of moments: `number` of `total` within `seconds`."""
 
     number: int
     total: int
@@ -173,15 +170,15 @@ class Rate(NamedTuple):
 
     @property
     def per_second(self) -> float:
-        """As many in a second."""
+        """Moments per second."""
         return self.number / self.seconds
 
 
 def _pace(times: Iterable[float]) -> Rate | None:
-    """The pace of the longest sequence without a pause; None if it is short.
+    """Measure the pace of the longest run without a pause; None if there are too few moments.
 
-    Of all its parts with a quarter of the moments, the one that a quarter of them are faster than: pauses do not slow
-    it down, and chance does not speed it up.
+    Of all windows with a quarter of the moments, take the one at the fastest quartile: neither pauses nor chance
+    distort it.
     """
     parts: list[list[float]] = [[]]
     for time in sorted(times):
@@ -225,7 +222,7 @@ def _pods(recording: Recording) -> list[Measure]:
 
 
 def _queued(pods: list[Pod]) -> bool:
-    """Whether pods waited for others on their way from their node to their start."""
+    """Whether pods queued between binding and start: they start clearly slower than they are bound."""
     bound, started = _pace(pod.bound for pod in pods), _pace(pod.started for pod in pods)
     return bool(bound and started and started.per_second < 0.8 * bound.per_second)
 
@@ -315,7 +312,7 @@ def _total(loops: list[Loops]) -> float:
 
 
 def _median(loops: list[Loops]) -> float:
-    """The median work, each sample as often as it has loops."""
+    """Return the median work, weighted by the loops of each sample."""
     half, seen = _total(loops) / 2, 0.0
     ordered = sorted(loops, key=lambda one: one.work)
     for one, following in pairwise([*ordered, ordered[-1]]):
@@ -339,7 +336,7 @@ _FEWEST_DELETIONS = 5
 
 
 class Calls(NamedTuple):
-    """The durations of calls, what they are, and whether they are exact: else only their mean tells anything."""
+    """Durations of calls and their description; if not `exact`, only the mean is meaningful."""
 
     seconds: list[float]
     how: str
@@ -347,15 +344,15 @@ class Calls(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The median or, of whole seconds, the mean."""
+        """Median, or the mean of whole seconds."""
         return median(self.seconds) if self.exact else fmean(self.seconds)
 
 
 def _delete_calls(recording: Recording) -> Calls | None:
-    """The duration of a call; None where the recording does not tell it.
+    """Measure delete calls; None if the recording does not show them.
 
-    A call that was asked for before the last one was answered had to wait for that: the time between the answers is its
-    own. Calls for a batch are answered together.
+    A call requested before the previous answer waited for it, so the time between answers is its duration. Batched
+    calls are answered together.
     """
     pairs = sorted((n.answered, n.asked) for n in recording.nodes if n.answered is not None and n.asked is not None)
     if recording.ordered or not pairs:
@@ -371,7 +368,7 @@ def _delete_calls(recording: Recording) -> Calls | None:
 
 
 def _together(nodes: list[NodeTimes], moment: float) -> bool:
-    """Whether those that are asked for in a moment are also answered in one."""
+    """Whether nodes requested at the same moment are also answered at the same moment."""
     batches: dict[int, list[float]] = {}
     for node in nodes:
         if node.asked is not None and node.answered is not None:
@@ -385,10 +382,10 @@ _SHARES = ("stragglers", "never_ready", "slow_deletes")
 
 
 def as_section(recordings: list[Recording], found: list[Measure]) -> str:
-    """The section `simulation` with a comment for each delay, missing ones included.
+    """Format the section `simulation`, with a comment per delay, also for missing ones.
 
     Raises:
-        RecordingError: there is none.
+        RecordingError: no delay was found.
     """
     what = " and ".join(recording.what for recording in recordings)
     if all(one.value is None for one in found):
@@ -406,7 +403,6 @@ def as_section(recordings: list[Recording], found: list[Measure]) -> str:
 
 
 def _as_setting(name: str, value: float) -> str:
-    """A delay as the settings have it."""
     if name in _RATES:
         return _three_digits(max(0.001, min(value, 1e6)))
     if name in _SHARES:
@@ -415,7 +411,7 @@ def _as_setting(name: str, value: float) -> str:
 
 
 def _three_digits(value: float) -> str:
-    """A number with three digits that count, and without an exponent."""
+    """Format a number with three significant digits, without exponent."""
     digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
     text = f"{value:.{digits}f}"
     return (text.rstrip("0").rstrip(".") if digits else text) or "0"

@@ -1,4 +1,4 @@
-"""The autoscaler's metrics: an answer of Prometheus, or the text of /metrics.
+"""Cluster autoscaler metrics, from a Prometheus response or the text of /metrics.
 
 https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/proposals/metrics.md
 """
@@ -28,7 +28,7 @@ _LARGEST = 1e15
 
 
 class Sample(NamedTuple):
-    """A value of a metric of the autoscaler, its name without the common prefix."""
+    """A sample of an autoscaler metric, named without the common prefix."""
 
     name: str
     labels: dict[str, str]
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
 
 class Metrics:
-    """Values by name and time, added up over instances; of buckets also by their bound, of nodes by state."""
+    """Values by name and time, summed over instances; histogram buckets by bound, ready nodes apart."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self.values: dict[str, dict[float, float]] = defaultdict(lambda: defaultdict(float))
@@ -62,31 +62,31 @@ class Metrics:
             self.values[name] = defaultdict(float, {time: self.values[name].get(time, 0) for time in self.times})
 
     def increases(self, name: str) -> list[tuple[float, float, int]]:
-        """How much a value grew between its samples: begin, end, by how much."""
+        """List the increases between samples: begin, end, amount."""
         values = sorted(self.values[name].items())
         return [(begin, end, round(more - less)) for (begin, less), (end, more) in pairwise(values)]
 
     def grown(self, name: str, begin: float, end: float) -> float | None:
-        """How much a value grew between two times; None where it has no sample."""
+        """Return the increase between two times; None if a sample is missing."""
         first, last = self.values[name].get(begin), self.values[name].get(end)
         return None if first is None or last is None else last - first
 
 
 def is_text(text: str) -> bool:
-    """Whether a text is what the autoscaler's /metrics has."""
+    """Whether a text is the autoscaler's /metrics output."""
     return f"\n{_PREFIX}" in f"\n{text}"
 
 
 def read_text(text: str) -> Recording:
-    """The loops of an autoscaler since its start."""
+    """Read the loops since the autoscaler's start."""
     return _read(Metrics(_lines(text)))
 
 
 def read_answer(data: dict[str, object]) -> Recording:
-    """What an answer of Prometheus has of an autoscaler.
+    """Read a Prometheus response with autoscaler metrics.
 
     Raises:
-        RecordingError: it is an error, or of another form.
+        RecordingError: it is an error, or has another form.
     """
     inner = data.get("data")
     series = inner.get("result") if isinstance(inner, dict) else None
@@ -159,7 +159,7 @@ def _read(metrics: Metrics) -> Recording:
 
 
 def _moments(metrics: Metrics, name: str, sign: int) -> list[float]:
-    """When each node came or went, spread over the time between two samples."""
+    """List when nodes came (`sign` 1) or went (-1), spread evenly between samples."""
     result: list[float] = []
     for begin, end, change in metrics.increases(name):
         number = change * sign
@@ -169,7 +169,7 @@ def _moments(metrics: Metrics, name: str, sign: int) -> list[float]:
 
 
 def _idle(metrics: Metrics, times: list[float]) -> Iterator[Loops]:
-    """The mean loop between samples, where nothing was added or deleted."""
+    """Yield the mean loop between samples without a scale-up or scale-down."""
     for begin, end in pairwise(times):
         number = metrics.grown(f"{_LOOP}_count", begin, end)
         work = metrics.grown(f"{_LOOP}_sum", begin, end)
@@ -180,7 +180,7 @@ def _idle(metrics: Metrics, times: list[float]) -> Iterator[Loops]:
 
 
 def _snapshot(metrics: Metrics) -> Iterator[Loops]:
-    """The median of all loops, out of the buckets of the histogram; their mean without buckets."""
+    """Yield the median of all loops from histogram buckets, or their mean without buckets."""
     latest = sorted((bound, max(values.items())[1]) for bound, values in metrics.buckets.items())
     nodes = round(next(iter(metrics.values[_NODES].values()), 0))
     every = latest[-1][1] if latest else 0

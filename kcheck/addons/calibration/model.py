@@ -1,4 +1,4 @@
-"""What a recording says of a run, whatever its format. Times are in seconds from any moment."""
+"""Format-independent recording of a run. Times are seconds from an arbitrary moment."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from msgspec import Struct
 
 
 class RecordingError(Exception):
-    """A file that is no recording: what was expected, in one line."""
+    """A file that is no recording; the message says in one line what was expected."""
 
 
 class NodeTimes(Struct):
-    """When things happened to a node; None where that was not recorded.
+    """Times of a node's lifecycle; None if not recorded.
 
     `asked` is the start of its deletion, `answered` the end of the call that deletes it.
     """
@@ -26,9 +26,9 @@ class NodeTimes(Struct):
 
 
 class Loops(NamedTuple):
-    """Loops of an autoscaler that neither added nor deleted nodes: their mean work, with so many nodes in the cluster.
+    """Autoscaler loops that added or deleted no nodes: their mean `work` in seconds, at `nodes` in the cluster.
 
-    `empty` of these have no pods: the autoscaler marks them in its loops, which takes time that is none of their work.
+    `empty` nodes have no pods: marking these in each loop takes time that is not part of the work.
     """
 
     nodes: int
@@ -45,11 +45,11 @@ class Pod(NamedTuple):
 
 
 class Recording(Struct):
-    """The nodes of a run, what was asked for, its pods, pulls and loops.
+    """Recorded nodes, requests, pods, image pulls and autoscaler loops of a run.
 
-    `requests` are nodes that an autoscaler asked for, each with its time, `pools` those that grew. `step` is how exact
-    times are. `calls` says that `asked` is the start of the call itself. `ordered` says that nodes have no names: their
-    times are each in order. `why` says for a setting why it is not here, `how` how the loops were found.
+    `requests` are the times of nodes that an autoscaler requested, `pools` the number of pools that grew. `step` is the
+    time resolution in seconds. `calls` means that `asked` is the start of the call itself. `ordered` means that nodes
+    are anonymous: each time is only sorted. `why` explains missing settings, `how` the source of the loops.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""Read a recording: find out its format, and refuse what is none."""
+"""Read a recording, detecting its format."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_BYTES = 5 * MAX_BYTES
-"""The events of a run on 1,000 nodes have half of that."""
+"""About twice the events of a run on 1,000 nodes."""
 
 _MOST_PARTS = 3_000_000
-"""Objects, lists and members of a JSON file: what takes memory."""
+"""Objects and lists in a JSON file, to limit memory."""
 
 _MOST_LINES = 500_000
-"""Lines of a table or of metrics."""
 
 EXPECTED = "expected `kubectl get events -A -o json`, metrics of the cluster autoscaler, or a CSV table of nodes"
 
 
 def read_file(path: str) -> Recording:
-    """The recording in a file, `-` for standard input.
+    """Read a recording from a file, `-` for standard input.
 
     Raises:
-        RecordingError: it cannot be read, or it is none.
+        RecordingError: it cannot be read, or is no recording.
     """
     name = "standard input" if path == "-" else path
     try:
@@ -42,10 +41,10 @@ def read_file(path: str) -> Recording:
 
 
 def read_text(text: str, loops: str | None = None) -> Recording:
-    """The recording in a text; `loops` is the table of loops beside a table of nodes.
+    """Read a recording from text; `loops` is the table of loops beside a table of nodes.
 
     Raises:
-        RecordingError: it is none.
+        RecordingError: it is no recording.
     """
     if text.lstrip()[:1] in ("{", "["):
         return _read_json(text)
@@ -72,14 +71,13 @@ def _text(path: str) -> str:
 
 
 def _loops_beside(path: str) -> str | None:
-    """The text of NAME.loops.csv beside NAME.csv."""
+    """Read NAME.loops.csv beside NAME.csv, if there is one."""
     stem, suffix = os.path.splitext(path)
     beside = f"{stem}.loops.csv"
     return _text(beside) if suffix == ".csv" and not stem.endswith(".loops") and os.path.isfile(beside) else None
 
 
 def _read_json(text: str) -> Recording:
-    """Events, or an answer of Prometheus."""
     if text.count("{") + text.count("[") > _MOST_PARTS or text.count(",") > 3 * _MOST_PARTS:
         raise RecordingError("too many parts; record fewer namespaces or less time")
     found: list[events.Event] = []
@@ -100,7 +98,7 @@ def _read_json(text: str) -> Recording:
 
 
 def _documents(text: str) -> Iterator[object]:
-    """The JSON documents of a text, one after the other, as kubectl --watch prints them."""
+    """Yield concatenated JSON documents, as kubectl --watch prints them."""
     decoder = json.JSONDecoder(object_hook=events.shrunk)
     at = 0
     while at < len(text):

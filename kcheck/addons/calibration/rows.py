@@ -1,4 +1,4 @@
-"""A table of nodes as CSV, one row a node, and the table of an autoscaler's loops beside it."""
+"""CSV table of nodes, one row each, and an optional table of autoscaler loops beside it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ _COLUMNS = {
     "launched": "launched", "registered": "registered", "ready": "ready", "delete_asked": "asked",
     "delete_answered": "answered", "gone": "gone",
 }  # fmt: skip
-"""Column of the table -> the time of a node."""
 
 _SCAN = regex(r"--scan-interval=([0-9.a-z]+)")
 _LARGEST = 1e12
 _TAINTED = 6
-"""Seconds after its loop in which the call for a tainted node begins: --node-delete-delay-after-taint, and a little."""
+"""Seconds until the call for a tainted node begins: --node-delete-delay-after-taint, and a little."""
 
 
 def is_table(text: str) -> bool:
@@ -32,7 +31,7 @@ def is_table(text: str) -> bool:
 
 
 def read_table(text: str, loops: str | None) -> Recording:
-    """The nodes of a table, and the idle loops of the one beside it.
+    """Read the table of nodes, and idle loops from the one beside it.
 
     Raises:
         RecordingError: a row has other columns than the first, or a time is not a number.
@@ -57,7 +56,6 @@ def read_table(text: str, loops: str | None) -> Recording:
 
 
 def _starts(text: str) -> list[float]:
-    """The starts of loops, in order."""
     header, rows = _parsed(text)
     if "start" not in header:
         raise RecordingError("the table of loops needs a column start")
@@ -72,7 +70,6 @@ def _parsed(text: str) -> tuple[list[str], list[list[float | None]]]:
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a table with their line numbers, comments aside."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             yield number, [cell.strip().strip('"') for cell in line.split(",")]
@@ -95,7 +92,7 @@ def _number(line: int, cell: str) -> float:
 
 
 def _scan_interval(text: str) -> float:
-    """The scan interval that a comment of the table has as a flag; the default without one."""
+    """Read --scan-interval from a comment; 10 s by default."""
     comments = " ".join(line for line in text.splitlines() if line.startswith("#"))
     flag = _SCAN.search(comments)
     try:
@@ -105,7 +102,7 @@ def _scan_interval(text: str) -> float:
 
 
 def _idle(found: Recording, ends: list[float], starts: list[float], scan: float) -> Iterator[Loops]:
-    """The loops after which the autoscaler waited, and around which nothing was launched or deleted."""
+    """Yield loops after which the autoscaler waited, without a launch or deletion around them."""
     nodes, bound = found.nodes, sorted(pod.bound for pod in found.pods)
     launched, asked = _sorted(node.launched for node in nodes), _sorted(node.asked for node in nodes)
     came, went = _sorted(node.registered for node in nodes), _sorted(node.gone for node in nodes)
@@ -124,5 +121,5 @@ def _sorted(times: Iterable[float | None]) -> list[float]:
 
 
 def _count(times: list[float], begin: float, end: float) -> int:
-    """How many times are between two others."""
+    """Count the times in the half-open interval."""
     return bisect_left(times, end) - bisect_left(times, begin)

@@ -1,1 +1,1 @@
-"""The language server: what kcheck knows, shown where the code is written."""
+"""Language server: findings, fixes and values shown in the code."""

@@ -1,4 +1,4 @@
-"""What an editor offers to change: fixes, comments that silence, and what each of them edits."""
+"""Code actions: fixes, ignore comments and suppressions, and the edits of each."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     Tell = Callable[[str], None]
 
 REASON = "KCHECK-REASON-OF-THE-USER"
-"""Stands in planned files where the user is to write a reason."""
+"""Placeholder in planned files for the reason that the user writes."""
 FILE = "source.fixAll.kcheck"
-"""Fixes that may be made on save: safe ones, of one file."""
+"""Safe fixes of one file, which may be applied on save."""
 WORKSPACE = "source.kcheck.fixAll.workspace"
 COSTS = "source.kcheck.fixAll.costs"
-"""Not below `source.fixAll`: what is asked for by that name is written on every save."""
+"""Not below `source.fixAll`, as editors apply that on every save."""
 MOST = 20
-"""Findings of a place with actions of their own: nobody reads a longer menu, and all at once have an action, too."""
+"""Findings of a place with actions of their own, as nobody reads a longer menu; others have actions in bulk."""
 QUICK_FIX = types.CodeActionKind.QuickFix.value
 _COSTS = "the bill or the behaviour changes"
 _LONGEST = 160
 
 
 class Request(Struct, frozen=True):
-    """An action that was offered, as it goes to the editor and comes back."""
+    """An offered action, as sent to the editor and back."""
 
     what: str
     uri: str
@@ -56,7 +56,7 @@ class Request(Struct, frozen=True):
 
 
 class Offer(NamedTuple):
-    """An action, not worked out yet, with the finding that it is about."""
+    """An action, not yet computed, with its finding."""
 
     title: str
     kind: str
@@ -66,9 +66,9 @@ class Offer(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The files that an action changes; or why it changes none.
+    """Files that an action changes, or the reason why it changes none.
 
-    One of `safety` costs or unsafe is to be confirmed.
+    If `safety` is costs or unsafe, the user must confirm.
     """
 
     files: tuple[File, ...] = ()
@@ -81,7 +81,7 @@ class Plan(NamedTuple):
 
 
 def findings_at(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Finding]:
-    """The findings that are shown at some bytes of a file, and those whose fix is written there; the closest first."""
+    """List findings shown at a range of bytes, and those whose fix is written there, the closest first."""
     found = []
     for finding in snapshot.result.findings:
         first, last = finding.span.start, min(finding.span.end, finding.span.source.line_end(finding.span.start))
@@ -94,7 +94,7 @@ def findings_at(snapshot: Snapshot, source: Source, start: int, end: int) -> lis
 
 
 def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]) -> Iterator[Offer]:
-    """The actions about some findings at a place: first the fixes, then what silences, then what explains."""
+    """Yield actions for findings at a place: fixes, then ignores, then explanations."""
     safe = [one for one in findings if one.fix is not None and one.fix.safety == "safe"]
     for finding in findings:
         if finding.fix is not None:
@@ -114,7 +114,7 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
 
 
 def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Offer]:
-    """The actions that fix all findings of a class at once."""
+    """Yield actions that fix all findings of a class."""
     fixable = [finding for finding in snapshot.result.findings if finding.fix is not None and _is_due(finding)]
     safe = [finding for finding in fixable if finding.fix is not None and finding.fix.safety == "safe"]
     for title, kind, what, found in (
@@ -132,7 +132,7 @@ def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Off
 
 
 def fix_title(finding: Finding) -> str:
-    """A fix as an instruction, with its class and what that means here."""
+    """Format a fix as an instruction, with its class and the consequences."""
     if finding.fix is None:
         return ""
     safety, instruction = finding.fix.safety, finding.fix.title
@@ -143,7 +143,6 @@ def fix_title(finding: Finding) -> str:
 
 
 def _replaced(finding: Finding) -> str:
-    """What an unsafe fix may stop or replace."""
     owners = [
         _address(change.owner)
         for change in finding.changes
@@ -154,7 +153,7 @@ def _replaced(finding: Finding) -> str:
 
 
 def _address(owner: str) -> str:
-    """The resource of an object of the model: `cluster/address`, and after it a part of the resource."""
+    """Return the resource's address from an object id, `cluster/address/part`."""
     address = owner.partition("/")[2]
     end = address.find("/", address.rfind("]") + 1)
     return address if end < 0 else address[:end]
@@ -166,24 +165,23 @@ def _request(what: str, uri: str, finding: Finding) -> Request:
 
 
 def _is_in(source: Source, other: Source) -> bool:
-    """Whether two sources are the same file with the same text, also of different runs."""
+    """Whether two sources are the same file with the same text, also across runs."""
     return source is other or (source.path == other.path and source.data == other.data)
 
 
 def _is_written_at(change: Change, source: Source, start: int, end: int) -> bool:
-    """Whether some bytes of a file are on the line where a change goes, or where the block begins that it goes into."""
+    """Whether the range touches the line of a change, or the first line of the block it goes into."""
     missing = change.origin.missing
     span = missing.container if missing is not None else change.origin.written
     return _is_in(source, span.source) and span.start <= end and start <= source.line_end(span.start)
 
 
 def _is_due(finding: Finding) -> bool:
-    """Whether `kcheck fix` mends it, which leaves infos alone unless they are asked for."""
+    """Whether `kcheck fix` fixes it by default: infos are left alone."""
     return finding.severity >= Severity.WARNING
 
 
 def _is_within(finding: Finding, path: str) -> bool:
-    """Whether a finding is shown in a file, and its fix changes no other."""
     return {finding.span.source.path, *(edit.source_of(change).path for change in finding.changes)} == {path}
 
 
@@ -191,7 +189,7 @@ def _is_within(finding: Finding, path: str) -> bool:
 
 
 def work_out(snapshot: Snapshot, request: Request, tell: Tell) -> Plan:
-    """The edits of an action, each proved by another run; `tell` is told what goes on, and may end it."""
+    """Compute the edits of an action, proved by another run; `tell` takes progress, and may cancel."""
     state = _state(snapshot, tell)
     if request.what in _FOR_ALL:
         return _all_fixes(snapshot, request, state, tell)
@@ -206,11 +204,11 @@ def work_out(snapshot: Snapshot, request: Request, tell: Tell) -> Plan:
 
 
 _FOR_ALL = {"file": ("safe",), "file-costs": ("safe", "costs"), "workspace": ("safe",)}
-"""Actions that fix whatever is of some classes."""
+"""Bulk actions, with the classes they fix."""
 
 
 def _state(snapshot: Snapshot, tell: Tell) -> fix.State:
-    """What is found in the texts of a snapshot; checked again where it has findings of an earlier run."""
+    """Return the state of a snapshot; check again if some findings are of an earlier run."""
     tree, config = snapshot.tree, snapshot.config
     overlay = {real: data for real, data in tree.disk.overlay.items() if data is not None}
     if not snapshot.partial:
@@ -220,7 +218,6 @@ def _state(snapshot: Snapshot, tell: Tell) -> fix.State:
 
 
 def _find(findings: Iterable[Finding], request: Request) -> Finding | None:
-    """The finding that an action was offered for: the text may have moved since."""
     same = [
         finding
         for finding in findings
@@ -248,12 +245,10 @@ def _one_fix(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell)
 
 
 def _fixed(outcome: fix.Fixes) -> str:
-    """What is changed, for whoever is asked to confirm it."""
     return visible("; ".join(one.fix.title for one in outcome.fixed if one.fix is not None))
 
 
 def _refusals(outcome: fix.Fixes) -> str:
-    """Why nothing is changed."""
     reasons = dict.fromkeys(refused.reason.rstrip(".") for refused in outcome.refused)
     return visible("; ".join(reasons)) or "nothing is left to fix"
 

@@ -1,4 +1,4 @@
-"""Checks a folder again and again, while somebody types in it."""
+"""Check a folder repeatedly during editing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Settings: TypeAlias = Callable[[Overlay], Config]
 
 _SHORT = 0.3
-"""Seconds: a run that takes no longer shows all at once."""
+"""Seconds up to which a run shows all results at once."""
 
 
 class Checker:
-    """Checks one folder, by its real path, with the settings that hold there; `named` is what others call it."""
+    """Checks a folder, given by real path, with its settings; `named` is the path the editor uses."""
 
     def __init__(self, folder: str, settings: Settings, named: str = "") -> None:
         self.folder = folder
@@ -40,14 +40,14 @@ class Checker:
         self._seconds = 0.0
 
     def check(self, texts: Mapping[str, bytes], *, in_parts: bool = True) -> Iterator[Snapshot]:
-        """Check the folder with some unsaved texts, by real paths.
+        """Check the folder with unsaved texts, keyed by real path.
 
-        Where a run takes long, the first state has what the changes are about decided anew, and the next one all else;
-        unless it is wanted whole, not `in_parts`.
+        If runs are slow and `in_parts`, the first snapshot decides anew only what the changes affect, the next one
+        everything.
 
         Raises:
-            ConfigError: the settings make no sense.
-            deadline.CancelledError: nobody wants to know any more.
+            ConfigError: the settings are invalid.
+            deadline.CancelledError: the check was cancelled.
         """
         begin = time.perf_counter()
         stand_ins = self._buffers.stand_ins(texts)

@@ -1,4 +1,4 @@
-"""What can stand where somebody types: names of rules in comments, and keys and values of kcheck.yaml."""
+"""Completion of rule names in ignore comments, and of keys and values in kcheck.yaml."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _NAMES = (
     regex(r"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)$"),
     regex(r"[\"']?" + IGNORE.replace(".", "\\.") + r"[\"']?[ \t]*:[ \t]+[\"']?([^:\n\"']*)$"),
 )
-"""A comment or an annotation up to the cursor."""
+"""An ignore comment or annotation up to the cursor."""
 _PARTIAL = regex(r"[\w-]*$")
 _WORD = regex(r"[\w-]*")
 _NEAR = 2
-"""Lines between a comment and what it is about, at most."""
+"""Lines between a comment and its code."""
 _LISTS = frozenset({"select", "ignore", "not_ignorable"})
 _MOST_PATHS = 1_000
 
 
 class Completion(NamedTuple):
-    """A text that can stand at a place, and what it means. Those of a lower `rank` come first."""
+    """A completion item with its meaning; lower ranks come first."""
 
     text: str
     label: str
@@ -52,12 +52,12 @@ class Completion(NamedTuple):
 
     @property
     def filter(self) -> str:
-        """What is compared with what stands there."""
+        """Text to match against the typed one."""
         return f"{self.quote}{self.label}"
 
 
 class Completions(NamedTuple):
-    """What can stand instead of the characters from `start` to `end` of a text; what is typed there is filtered."""
+    """Completions that replace the text from `start` to `end`; the editor filters by what is typed there."""
 
     start: int
     end: int
@@ -65,7 +65,7 @@ class Completions(NamedTuple):
 
 
 def completions(text: str, path: str, cursor: int, snapshot: Snapshot | None) -> Completions | None:
-    """What can stand at a cursor in a file; `snapshot` is the last state of its folder."""
+    """Complete at a cursor of a file; `snapshot` is the last state of its folder."""
     begin = text.rfind("\n", 0, cursor) + 1
     before = text[begin:cursor]
     listed = next((found for pattern in _NAMES if (found := pattern.search(before)) is not None), None)
@@ -78,7 +78,7 @@ def completions(text: str, path: str, cursor: int, snapshot: Snapshot | None) ->
 
 
 def _names_in_list(text: str, path: str, cursor: int, listed: str, snapshot: Snapshot | None) -> Completions:
-    """The rules and groups that a comment can name, less those that it names."""
+    """Complete rules and groups in a comment, without those already listed."""
     partial, rest = _PARTIAL.search(listed), _WORD.match(text, cursor)
     start = cursor - len(partial[0] if partial is not None else "")
     end = rest.end() if rest is not None else cursor
@@ -95,7 +95,6 @@ def _names_in_list(text: str, path: str, cursor: int, listed: str, snapshot: Sna
 
 
 def _rules(snapshot: Snapshot | None, ranks: dict[str, int] | None = None) -> Iterator[Completion]:
-    """All rules and groups; those that are found here first."""
     every = _known_rules(snapshot)
     groups: dict[str, int] = {}
     ranks = ranks or {}
@@ -119,7 +118,6 @@ def _known_rules(snapshot: Snapshot | None) -> Iterable[Rule]:
 
 
 def _settings(text: str, path: str, cursor: int, snapshot: Snapshot | None) -> Completions | None:
-    """The keys and values that can stand in kcheck.yaml."""
     place = slot(text, cursor)
     if place is None:
         return None
@@ -141,7 +139,6 @@ def _settings(text: str, path: str, cursor: int, snapshot: Snapshot | None) -> C
 
 
 def _items(place: Slot, item: dict[str, Any], path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
-    """What an item of a list can begin with, where its dash is not there yet."""
     steps = (*place.steps, 0)
     if item.get("type") == "object":
         yield from (one._replace(text=f"{one.label}: ") for one in _keys(steps, item, path, snapshot))
@@ -154,7 +151,6 @@ def _in_list(one: Completion) -> Completion:
 
 
 def _key(one: Completion, place: Slot) -> Completion:
-    """A key as it is written: with its colon, unless there is one."""
     name = yaml.literal(one.label, "plain")
     below = schemas.below("settings", (*place.steps, one.label)) or {}
     colon = "" if place.coloned else ": " if place.inline or below.get("type") not in ("object", "array") else ":"
@@ -162,14 +158,13 @@ def _key(one: Completion, place: Slot) -> Completion:
 
 
 def _value(one: Completion, place: Slot, lead: str) -> Completion:
-    """A value as it is written: in the quotes that were begun."""
+    """Format a value, in the quotes already typed."""
     quote = place.partial[:1] if place.partial[:1] in ("'", '"') else ""
     plain = one.text if one.kind in ("word", "number") else yaml.literal(one.text, "plain")
     return one._replace(text=f"{lead}{quote}{one.text}{quote}" if quote else f"{lead}{plain}", quote=quote)
 
 
 def _keys(steps: Steps, wanted: dict[str, Any], path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
-    """The keys that a map can have."""
     required = wanted.get("required", ())
     for name, part in wanted.get("properties", {}).items():
         known = schemas.below("settings", (*steps, name)) or part
@@ -189,14 +184,13 @@ def _keys(steps: Steps, wanted: dict[str, Any], path: str, snapshot: Snapshot | 
 
 
 def _kind(part: dict[str, Any]) -> str:
-    """The type of a value, in a word."""
     names = {"array": "list", "object": "map", "integer": "whole number", "string": "text"}
     kind = str(part.get("type", ""))
     return " | ".join(part["enum"]) if "enum" in part else names.get(kind, kind)
 
 
 def _limits() -> Iterator[Completion]:
-    """The limits that are not hard, so that settings can have another number."""
+    """Yield the limits that settings can change: all but hard ones."""
     for cloud in owners():
         for key, entry in profiles.limits(cloud).items():
             if entry.kind != "hard" and isinstance(entry.value, int | None):
@@ -205,7 +199,6 @@ def _limits() -> Iterator[Completion]:
 
 
 def _values(steps: Steps, wanted: dict[str, Any], path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
-    """The values that can stand at some keys."""
     for one in wanted.get("enum", ()):
         yield Completion(one, one, kind="word")
     if wanted.get("type") == "boolean":
@@ -227,11 +220,11 @@ _OF_FILES = {
     "var_files": "variables", "exclude": "folders", "module_dirs": "folders", "suppressions.path": "found",
     "helm_values": "values", "": "found",
 }  # fmt: skip
-"""The settings that name files or folders, and which of them; empty: the keys of per_path_ignores."""
+"""Settings that name files or folders, with their sort; '' for the keys of per_path_ignores."""
 
 
 def _paths(setting: str, path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
-    """The files and folders that a setting can name, as it names them: from the folder of the settings."""
+    """Yield files and folders that a setting can name, relative to the settings' folder."""
     wanted = _OF_FILES.get(setting)
     if snapshot is None or wanted is None:
         return
@@ -243,7 +236,6 @@ def _paths(setting: str, path: str, snapshot: Snapshot | None) -> Iterator[Compl
 
 
 def _files(wanted: str, snapshot: Snapshot) -> Iterator[str]:
-    """The files or folders of some kind that are there."""
     tree = snapshot.tree
     terraform = [folder.path for folder in tree.folders]
     manifests = [source.path for source in tree.manifests]
@@ -263,5 +255,4 @@ def _files(wanted: str, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _is_values(path: str) -> bool:
-    """Whether a file may have values of a chart."""
     return path.endswith(MANIFESTS) and "values" in os.path.basename(path)

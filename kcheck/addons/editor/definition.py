@@ -1,4 +1,4 @@
-"""Where a name is declared, and what sets it: the places that an editor jumps to."""
+"""Go to definition: declarations of a name, and the places that set it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FILES = frozenset({
 
 
 def definition(snapshot: Snapshot, source: Source, offset: int) -> list[Span]:
-    """The places that declare or set what is at a byte, the one that sets the value first; at most `MOST`."""
+    """List at most `MOST` places that declare or set the code at an offset, the value's own place first."""
     code = code_of(snapshot)
     place = code.place(source, offset)
     found = _of_terraform(code, source, place) if place is not None else of_yaml(snapshot, source, offset)
@@ -52,7 +52,7 @@ def _of_terraform(code: Code, source: Source, place: Place) -> Iterator[Span]:
 
 
 def _names(expression: nodes.Expression) -> tuple[str, ...]:
-    """The names of a reference without its indexes: var and x; none of another expression."""
+    """Return a reference's names without indexes, such as var and x; empty for other expressions."""
     if isinstance(expression, nodes.Variable):
         return (expression.name,)
     if isinstance(expression, nodes.GetAttr):
@@ -65,7 +65,7 @@ def _names(expression: nodes.Expression) -> tuple[str, ...]:
 
 
 def _of_name(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
-    """What an argument of a module, an entry of a tfvars file, or the header of a variable belongs to."""
+    """Yield the declaration of a module argument or tfvars entry, or what sets a declared variable."""
     top, attribute = place.top, place.attribute
     if attribute is None:
         if top is not None and top.type == "variable" and top.labels:
@@ -90,7 +90,7 @@ def _variable(configuration: Configuration, name: str) -> Iterator[Span]:
 
 
 def _setters(module: Module, name: str) -> Iterator[Span]:
-    """What sets a variable: where its value is written, then the argument of the call."""
+    """Yield what sets a variable: the place of its value, then the argument of the call."""
     value = module.variable(name)
     origin = value.origin if value is not None else None
     block = module.configuration.variables.get(name)
@@ -147,7 +147,6 @@ def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Itera
 
 
 def _loop(names: tuple[str, ...], place: Place) -> Span | None:
-    """What the innermost loop with a variable of that name goes over."""
     for expression in reversed(place.path):
         if isinstance(expression, nodes.For | nodes.TemplateFor) and names[:1] in (
             (expression.key,),
@@ -158,7 +157,7 @@ def _loop(names: tuple[str, ...], place: Place) -> Span | None:
 
 
 def _of_block(block: nodes.Block | None, rest: list[str]) -> Iterator[Span]:
-    """The attribute of a resource that is asked for, if the code sets it, and the resource."""
+    """Yield the referenced attribute, if the code sets it, and the block."""
     if block is None:
         return
     entry = block.body.attributes.get(rest[0]) if rest else None
@@ -171,7 +170,7 @@ def _of_block(block: nodes.Block | None, rest: list[str]) -> Iterator[Span]:
 
 
 def _of_text(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
-    """The folder that the source of a module names, or the file that a function reads."""
+    """Yield the folder of a module's source, or the file that a function reads."""
     top, attribute, text = place.top, place.attribute, place.path[-1]
     if top is not None and top.type == "module" and attribute is not None and attribute.name == "source":
         yield from _folder(code, modules, top)
@@ -181,7 +180,6 @@ def _of_text(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
 
 
 def _folder(code: Code, modules: list[Module], call: nodes.Block) -> Iterator[Span]:
-    """The begin of a module's code: of its main.tf, else of its first file."""
     for module in modules[:MOST]:
         for child in module.children(call.labels[0]):
             folder = None if child.configuration.published else code.snapshot.tree.folder(child.configuration.folder)

@@ -1,4 +1,4 @@
-"""What is said of a value: what the reader needs first comes first."""
+"""Hover text of a value, most important facts first."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _MOST_WALLS = 5
 _MOST_FINDINGS = 6
 _MOST_PLACES = 6
 _WIDEST = 240
-"""Characters of a sentence."""
+"""Characters of a limit's arithmetic."""
 
 
 class Subject(NamedTuple):
-    """What is asked about: its name, its place, its values, and the places that count as it."""
+    """Subject of a hover: name, place, values, and the places that count as it."""
 
     title: str
     span: Span
@@ -49,7 +49,7 @@ class Subject(NamedTuple):
 
 
 def described(subject: Subject, snapshot: Snapshot) -> str:
-    """All that is to be said of something, what the reader needs first coming first; empty if that is nothing."""
+    """Format everything known about a subject, most important first; empty if nothing."""
     facts = facts_of(snapshot)
     fields = [fact for span in subject.spans for fact in facts.fields(span)]
     secret = any(isinstance(one.value, Secret) for one in subject.values)
@@ -74,7 +74,6 @@ def knows(subject: Subject, snapshot: Snapshot) -> bool:
 
 
 def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Iterator[str]:
-    """The value, or the values of several copies, or why there is none."""
     title = as_code(subject.title)
     groups = list(grouped(subject.values, lambda one: _key(one.value)).values())
     if not groups:
@@ -117,14 +116,13 @@ def _one(value: Value[object], fields: Sequence[Fact], snapshot: Snapshot) -> st
 
 
 def _reason(value: Unknown, snapshot: Snapshot) -> str:
-    """Why a value is not known, and what would tell."""
     missing = missing_input(value, snapshot.reading)
     remedy = f"; {missing.remedy}" if missing.remedy and missing.remedy not in value.reason else ""
     return markdown(value.reason + remedy)
 
 
 def _in_unit(value: object, fields: Sequence[Fact]) -> str:
-    """What follows a value: the unit of a number, or the value as people say it in this unit."""
+    """Return the unit of a number, or the number formatted in its unit, to append to a value."""
     found = {(read, one.field.unit) for one in fields if type(read := known(one.value)) is int and one.field.unit}
     if len(found) != 1:
         return ""
@@ -136,7 +134,7 @@ def _in_unit(value: object, fields: Sequence[Fact]) -> str:
 
 
 def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
-    """What the value is in kcheck's model, but for what only follows from its being there."""
+    """Yield the fields of kcheck's model that have the value, unless they depend only on its presence."""
     plain_values = [known(one.value) for one in subject.values if isinstance(one.value, Known)]
     is_choice = not plain_values or any(isinstance(value, bool) or value in ("true", "false") for value in plain_values)
     groups: dict[tuple[str, str], list[Fact]] = {}
@@ -155,7 +153,6 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
 
 
 def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
-    """What a block makes, with the nodes that it may have."""
     sizes = snapshot.world.sizes
     wholes = (one.value.origin for one in subject.values if is_whole(one.value))
     spans = dict.fromkeys((subject.span, *(origin.written for origin in wholes if origin is not None and origin.spans)))
@@ -173,7 +170,6 @@ def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _full(wall: Wall, snapshot: Snapshot) -> str:
-    """The nodes at which a subnet or a range is full."""
     of = f" of {facts_of(snapshot).aim(wall)}" if wall.short else ""
     return markdown(wall.arithmetic) if wall.nodes is None else f"full at {wall.nodes}{of} nodes"
 
@@ -183,14 +179,14 @@ def _nodes(value: Value[int]) -> str:
 
 
 def thing_name(thing: Thing) -> str:
-    """What people call a thing of the model."""
+    """Return the display name of an object of the model."""
     name = getattr(thing, "name", None)
     found = known(name) if isinstance(name, Known) else None
     return str(found) if found else str(getattr(thing, "address", "") or thing.id.rpartition(":")[2])
 
 
 def _limits(walls: Sequence[Wall], snapshot: Snapshot) -> Iterator[str]:
-    """The limits that the value enters, with the nodes at which they are met; those that are alike in one line."""
+    """Yield the limits that depend on the value, with similar ones on one line."""
     alike: dict[tuple[object, ...], list[Wall]] = {}
     for wall in walls:
         key = (wall.cluster, wall.mechanism, wall.nodes) if wall.nodes is not None else (wall,)
@@ -204,7 +200,7 @@ def _limits(walls: Sequence[Wall], snapshot: Snapshot) -> Iterator[str]:
 
 
 def wall_line(wall: Wall, snapshot: Snapshot) -> str:
-    """A limit in one line: the nodes at which it is met, the target, and the arithmetic."""
+    """Format a limit on one line: nodes, target, and arithmetic."""
     aim = facts_of(snapshot).aim(wall)
     what = wall.what.removesuffix(" of the cluster") if wall.scope == "the cluster" else wall.what
     what += f" of cluster {thing_name(wall.cluster)}" if wall.scope == "the cluster" else ""
@@ -217,7 +213,6 @@ def wall_line(wall: Wall, snapshot: Snapshot) -> str:
 
 
 def _findings(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
-    """The findings in one line each."""
     facts, spans = facts_of(snapshot), dict.fromkeys((*subject.spans, subject.span))
     found = list({id(one): one for span in spans for one in facts.findings(span)}.values())
     pages = {name: url(rule) for name, rule in by_name(snapshot.world).items()} if found else {}
@@ -230,7 +225,7 @@ def _findings(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _places(subject: Subject, snapshot: Snapshot, *, secret: bool) -> Iterator[str]:
-    """Where the value comes from, unless it is written where the question is."""
+    """Yield the places the value comes from, if there are others than the subject."""
     origins = (one.value.origin for one in subject.values)
     spans = dict.fromkeys(span for origin in origins if origin is not None for span in origin.spans)
     here = (subject.span.source, subject.span.begin.line)

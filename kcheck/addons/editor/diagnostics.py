@@ -1,4 +1,4 @@
-"""Findings as an editor shows them."""
+"""Findings as editor diagnostics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEVERITIES = {
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.INFO: types.DiagnosticSeverity.Hint,
 }
-"""What `check` hides without --info is a hint: editors show it in the code and leave it out of their lists."""
+"""Infos become hints: editors show these in the code but not in lists, like `check` without --info."""
 _MOST_RELATED = 20
 
 
@@ -37,16 +37,16 @@ _UNDECIDED = "undecided"
 
 
 Known: TypeAlias = "dict[int, tuple[Finding, types.Diagnostic]]"
-"""Diagnostics of findings, which a later run may have, too."""
+"""Diagnostics by id of the finding, reused while a run has the same finding."""
 
 
 def by_file(snapshot: Snapshot, positions: Positions, known: Known) -> dict[str, list[types.Diagnostic]]:
-    """All diagnostics of a folder, by the path of the file as findings print it.
+    """Build all diagnostics of a folder, by the file's path as findings print it.
 
-    Those of findings that are `known` are taken from there, where this one's are put for the next time.
+    Diagnostics of findings in `known` are reused, and `known` is updated for the next run.
 
     Raises:
-        deadline.CancelledError: nobody wants to know any more.
+        deadline.CancelledError: the request was cancelled.
     """
     made = _Diagnostics(snapshot, positions)
     found: dict[str, list[types.Diagnostic]] = {}
@@ -70,7 +70,6 @@ class _Diagnostics:
         self.rules = by_name(snapshot.world)
 
     def of_finding(self, finding: Finding) -> types.Diagnostic:
-        """A finding, with its details and other places."""
         span = self.snapshot.shown(finding.span)
         lines = [finding.message, *(f"help: {line}" for line in finding.help.splitlines())]
         diagnostic = self.diagnostic(span, "\n".join(lines), SEVERITIES[finding.severity], finding.rule)
@@ -78,14 +77,13 @@ class _Diagnostics:
         return diagnostic
 
     def half_typed(self) -> Iterator[tuple[Span, types.Diagnostic]]:
-        """What cannot be read of texts for which others stand in."""
+        """Yield syntax errors of texts checked in their last readable version."""
         for stand_in in self.snapshot.stand_ins.values():
             message = f"Cannot read this: {stand_in.problem.message}\nUntil then the last readable text is checked"
             span = stand_in.problem.span
             yield span, self.diagnostic(span, message, types.DiagnosticSeverity.Error, _UNREADABLE)
 
     def not_judged(self) -> Iterator[tuple[Span, types.Diagnostic]]:
-        """The clusters that were not judged, and the inputs that checks wait for."""
         judged = self.snapshot.result.judged
         for one in judged.not_judged:
             text = f"Cluster {one.cluster.address} was not checked: {input_text(one.input)}"
@@ -97,7 +95,7 @@ class _Diagnostics:
                 yield span, self.diagnostic(span, input_text(missing), types.DiagnosticSeverity.Hint, _UNDECIDED)
 
     def diagnostic(self, span: Span, text: str, severity: types.DiagnosticSeverity, code: str) -> types.Diagnostic:
-        """One diagnostic; the name of a rule leads to its file."""
+        """Build a diagnostic; its code links to the rule's file."""
         rule = self.rules.get(code)
         page = url(rule) if rule is not None else ""
         tag = _TAGS.get(rule.tag) if rule is not None else None
@@ -112,7 +110,7 @@ class _Diagnostics:
         )
 
     def related(self, finding: Finding) -> Iterator[types.DiagnosticRelatedInformation]:
-        """The details, which are about the place itself, and the other places."""
+        """Yield the details, placed at the finding, and the related places."""
         for detail in finding.details:
             yield self.information(finding.span, detail)
         for related in finding.related[:_MOST_RELATED]:
@@ -120,7 +118,6 @@ class _Diagnostics:
             yield self.information(related.span, related.message if is_object else related_text(related))
 
     def information(self, span: Span, text: str) -> types.DiagnosticRelatedInformation:
-        """A place with a text."""
         span = self.snapshot.shown(span)
         location = types.Location(self.snapshot.address(span.source.path), self.positions.first_line(span))
         return types.DiagnosticRelatedInformation(location, visible(text))

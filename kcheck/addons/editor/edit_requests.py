@@ -1,4 +1,4 @@
-"""Requests of an editor that change the code: actions at a place, and what can stand where somebody types."""
+"""LSP requests that change code: code actions and completion."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ APPLY = "kcheck.applyAction"
 GO_TO = "kcheck.goToReason"
 EXPLAIN = "kcheck.explainRule"
 _FEW = 5
-"""So many fixes are tried while the menu opens."""
+"""Fixes tried while the menu opens."""
 _BRIEF = 0.15
-"""Seconds that a menu waits to learn that a fix is refused."""
+"""Seconds that a menu waits for fixes to be tried."""
 
 
 def register(server: Server) -> None:
-    """Answer these requests."""
+    """Register the handlers of these requests."""
     edits = EditRequests(server)
 
     @server.feature(
@@ -79,7 +79,7 @@ def register(server: Server) -> None:
 
 
 class EditRequests:
-    """Answers requests about what an editor can change."""
+    """Answers requests for code actions and completion."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -88,7 +88,7 @@ class EditRequests:
     # --- the menu
 
     async def code_actions(self, params: types.CodeActionParams) -> Sequence[types.CodeAction | types.Command] | None:
-        """The actions at a place; none while the text is another one than was checked."""
+        """List the actions at a place; None if the text has changed since it was checked."""
         found = await self._current(params.text_document.uri)
         if found is None:
             return None
@@ -104,7 +104,6 @@ class EditRequests:
     def _offers(
         self, snapshot: Snapshot, source: Source, params: types.CodeActionParams
     ) -> tuple[list[Offer], list[Finding]]:
-        """What is offered at a place, of the kinds that are asked for, and the findings there."""
         positions = self._server.positions
         start, end = (positions.offset(source, at) for at in (params.range.start, params.range.end))
         findings = actions.findings_at(snapshot, source, start, end)
@@ -126,7 +125,7 @@ class EditRequests:
         return [offer for offer in offered if only is None or _is_of_kind(offer.kind, only)], findings
 
     async def _try(self, snapshot: Snapshot, offers: list[Offer]) -> None:
-        """Work out the first fixes, as many as a menu waits for: one that would be refused is not offered."""
+        """Compute the first fixes while the menu waits, as refused ones are not offered."""
         futures = [self._prover.ask(snapshot, offer.request, self._is_current()) for offer in offers]
         if futures:
             await asyncio.to_thread(wait, futures, _BRIEF)
@@ -134,7 +133,6 @@ class EditRequests:
     def _diagnostics(
         self, findings: list[Finding], shown: Sequence[types.Diagnostic]
     ) -> dict[int, list[types.Diagnostic]]:
-        """The diagnostics that an editor shows, by the findings that they are of."""
         return {
             id(finding): [
                 one
@@ -147,7 +145,7 @@ class EditRequests:
     def _action(
         self, offer: Offer, snapshot: Snapshot, able: Client, shown: dict[int, list[types.Diagnostic]]
     ) -> types.CodeAction | types.Command | None:
-        """An offer as an editor takes it; None if it would be refused, and the editor cannot show that."""
+        """Convert an offer for the editor; None if it is refused and the editor cannot show disabled actions."""
         argument = msgspec.json.encode(offer.request).decode()
         if offer.request.what == "explain":
             command = types.Command(offer.title, EXPLAIN, arguments=[argument])
@@ -176,7 +174,7 @@ class EditRequests:
     # --- what was chosen
 
     async def resolve(self, action: types.CodeAction) -> types.CodeAction:
-        """The action with its edit; without one, and with a message, if it is refused."""
+        """Add the edit to the action; if refused, show a message instead."""
         request = msgspec.convert(action.data, Request)
         edited = await self._edited(request)
         if edited is not None:
@@ -189,7 +187,7 @@ class EditRequests:
         return action
 
     async def apply(self, request: Request) -> None:
-        """Make an edit on behalf of an editor that does not resolve actions."""
+        """Apply an edit for an editor that does not resolve actions."""
         edited = await self._edited(request)
         if edited is None:
             return
@@ -199,14 +197,14 @@ class EditRequests:
             await self.go_to(edited.cursor)
 
     async def go_to(self, cursor: Cursor) -> None:
-        """Put the cursor where the user goes on to write, where the editor can."""
+        """Move the cursor to where the user continues, if the editor supports it."""
         if client(self._server.client_capabilities).shows:
             selection = types.Range(cursor.position, cursor.position)
             params = types.ShowDocumentParams(cursor.uri, external=False, take_focus=True, selection=selection)
             await self._server.window_show_document_async(params)
 
     async def explain(self, request: Request) -> None:
-        """Open the published file of a rule, or the file of one of the user's own."""
+        """Open the published page of a rule, or the file of a user's own rule."""
         found = await self._server.snapshot_of(request.uri)
         rule = by_name(found[0].world).get(request.rule) if found is not None else None
         if rule is None:
@@ -224,7 +222,7 @@ class EditRequests:
     # --- what can be typed
 
     async def complete(self, params: types.CompletionParams) -> types.CompletionList | None:
-        """What can stand at a place of the text as it is, whatever the last check was of."""
+        """Complete at a place of the current text, which may be newer than the last check."""
         address = params.text_document.uri
         document = self._server.workspace.text_documents.get(address)
         if document is None:
@@ -243,7 +241,7 @@ class EditRequests:
     # --- what both need
 
     async def _edited(self, request: Request) -> Edited | None:
-        """The edit of an action; None if it is refused, which the user is told."""
+        """Compute the edit of an action; if refused, show why and return None."""
         found = await self._current(request.uri)
         if found is None:
             self._say("The text has changed since it was checked; ask again.")
@@ -265,7 +263,7 @@ class EditRequests:
         return None
 
     async def _current(self, document: str) -> tuple[Snapshot, Source] | None:
-        """The newest state of the folder of a file, if it is that of the text in the editor."""
+        """Return the newest state of the file's folder; None if the editor's text differs from it."""
         found = await self._server.snapshot_of(document)
         if found is None:
             return None
@@ -276,7 +274,7 @@ class EditRequests:
         return found if is_same else None
 
     def _is_current(self) -> Callable[[], bool]:
-        """Whether all open texts are still those of now."""
+        """Return a function that tells whether all open texts are unchanged since this call."""
         documents = self._server.workspace.text_documents
         versions = {address: document.version for address, document in list(documents.items())}
         return lambda: versions == {address: document.version for address, document in list(documents.items())}
@@ -295,7 +293,6 @@ _KINDS = {
 
 
 def _item(one: Completion, place: types.Range) -> types.CompletionItem:
-    """A text that can stand at a place as an editor takes it."""
     return types.CompletionItem(
         one.label,
         kind=_KINDS.get(one.kind, types.CompletionItemKind.Value),
@@ -309,7 +306,6 @@ def _item(one: Completion, place: types.Range) -> types.CompletionItem:
 
 
 def _is_of_kind(kind: str, wanted: Sequence[types.CodeActionKind | str]) -> bool:
-    """Whether a kind of actions is among those that are asked for, which stand for all below them."""
     names = [str(getattr(one, "value", one)) for one in wanted]
     return any(not name or kind == name or kind.startswith(f"{name}.") for name in names)
 
@@ -319,11 +315,11 @@ def _sentence(plan: Plan) -> str:
 
 
 class OutdatedError(Exception):
-    """The text has changed before its edits were worked out."""
+    """The text has changed before its edits were computed."""
 
 
 class _Task(NamedTuple):
-    """What is to be worked out, as long as it `is_current`; what has the lowest rank is next."""
+    """An action to compute while `is_current`; the lowest rank is next."""
 
     rank: tuple[bool, int]
     snapshot: Snapshot
@@ -333,7 +329,7 @@ class _Task(NamedTuple):
 
 
 class Prover:
-    """Works out edits, one after the other; what was worked out for a state of a folder is kept until the next one."""
+    """Computes edits one after the other, and keeps them until the folder's next snapshot."""
 
     def __init__(self) -> None:
         self._queue: PriorityQueue[_Task] = PriorityQueue()
@@ -342,14 +338,14 @@ class Prover:
         self._thread: Thread | None = None
 
     def known(self, snapshot: Snapshot, request: Request) -> Plan | None:
-        """What an action does, if that was worked out already."""
+        """Return the plan of an action if it is already computed."""
         future = self._of(snapshot).get(request)
         return future.result() if future is not None and future.done() and future.exception() is None else None
 
     def ask(
         self, snapshot: Snapshot, request: Request, is_current: Callable[[], bool], *, chosen: bool = False
     ) -> Future[Plan]:
-        """Work out what an action does, as long as the text `is_current`; what somebody has `chosen` is next."""
+        """Request the plan of an action while the text `is_current`; one the user has `chosen` is next."""
         plans = self._of(snapshot)
         future = plans.get(request)
         is_new = future is None or (future.done() and future.exception() is not None)
@@ -382,10 +378,10 @@ class Prover:
 
 
 def _go_on(task: _Task, _doing: str) -> None:
-    """End the run for a task that nobody waits for any more.
+    """Cancel a task that is outdated.
 
     Raises:
-        deadline.CancelledError: the text is another one.
+        deadline.CancelledError: the text has changed.
     """
     if not task.is_current():
         raise deadline.CancelledError

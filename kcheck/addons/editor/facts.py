@@ -1,4 +1,4 @@
-"""What kcheck knows of a place: fields of the model that are written there, limits that they enter, findings."""
+"""Facts about places in code: fields of the model written there, limits they affect, findings."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from kcheck.text.values import Origin, Value
 
 _MEASURED = frozenset({"request", "gpu_usage", "fragment", "wall", "object", "resource", "input"})
-"""Subjects that no code writes, or that kcheck has no words of its own for."""
+"""Subjects that no code declares, or whose words are raw code."""
 _DECLARED = ("cluster", "pool", "karpenter_pool", "subnet", "pod_range")
 _CALLED = ("name", "namespace")
-"""Words that repeat what stands in the code."""
+"""Words that repeat the code."""
 _MOST_STEPS = 200
-"""Expressions behind one limit that are followed to the values they are made of."""
+"""Expressions followed from a limit to its inputs."""
 
 
 class Fact(NamedTuple):
-    """A field of a thing of the model, and its value."""
+    """A field of an object of the model, with its value."""
 
     subject: str
     field: Field
@@ -47,7 +47,7 @@ class Fact(NamedTuple):
 
 
 class Facts:
-    """What is known of the places of a snapshot, worked out when it is asked for."""
+    """Facts about the places of a snapshot, computed on demand."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -55,16 +55,16 @@ class Facts:
     # --- fields
 
     def fields(self, span: Span) -> list[Fact]:
-        """The fields of the model whose values were written, or used, exactly there."""
+        """List the fields of the model whose values are written or used at exactly this span."""
         return self._fields.get(span.source, {}).get((span.start, span.end), [])
 
     def between(self, source: Source, start: int, end: int) -> list[tuple[Span, list[Fact]]]:
-        """The fields that are written, or used, between two bytes of a file."""
+        """List the fields written or used between two offsets."""
         found = self._fields.get(source, {})
         return [(source.span(*at), fields) for at, fields in sorted(found.items()) if at[0] < end and start < at[1]]
 
     def around(self, source: Source, offset: int) -> list[Span]:
-        """The places of fields that hold a byte, the smallest first."""
+        """List the places of fields that contain an offset, the smallest first."""
         found = [source.span(start, end) for start, end in self._fields.get(source, {}) if start <= offset < end]
         return sorted(found, key=lambda span: span.end - span.start)
 
@@ -85,7 +85,7 @@ class Facts:
         return found
 
     def declared(self, span: Span) -> list[tuple[str, Thing]]:
-        """The things of the model that a block is, each with its subject."""
+        """List the objects of the model that a block declares, with their subjects."""
         return self._declared.get(span, [])
 
     @cached_property
@@ -99,12 +99,12 @@ class Facts:
     # --- limits
 
     def walls(self, spans: Iterable[Span]) -> list[Wall]:
-        """The limits that values at some places enter: those that are met before the target first."""
+        """List the limits affected by values at these places, those met before the target first."""
         every = dict.fromkeys(wall for span in spans for wall in self._walls.get(span, ()))
         return sorted(every, key=lambda wall: (wall.short is not True, wall.number is None, wall.number or 0))
 
     def full(self, place: Thing) -> Wall | None:
-        """The limit that a subnet or a range is: the first one, if several clusters use it."""
+        """Return the limit of a subnet or range, the lowest if several clusters use it."""
         own = (wall for wall in self._all_walls if wall.mechanism in ADDRESSES and wall.id.endswith(f"/{place.id}"))
         return min(own, key=lambda wall: (wall.number is None, wall.number or 0), default=None)
 
@@ -123,7 +123,6 @@ class Facts:
         return found
 
     def _behind(self, origins: Iterable[Origin]) -> set[Span]:
-        """The places of some values, and of all that they are computed from."""
         todo = [span for origin in origins if origin.missing is None for span in _own(origin)]
         seen: set[Span] = set()
         while todo and len(seen) < _MOST_STEPS:
@@ -134,7 +133,6 @@ class Facts:
         return seen
 
     def _made_of(self, span: Span) -> tuple[Span, ...]:
-        """The places of the values in an expression."""
         if span not in self._parts:
             self._parts[span] = tuple(self._references(span))
         return self._parts[span]
@@ -158,20 +156,19 @@ class Facts:
                         yield from _own(value.origin)
 
     def aim(self, wall: Wall) -> Interval:
-        """The nodes that a limit is compared with."""
+        """Return the target that a limit is compared with."""
         return WallFinder(wall.cluster, self._snapshot.world).aim(wall.mechanism)
 
     # --- findings
 
     def findings(self, span: Span) -> list[Finding]:
-        """The findings about a place: those that begin on its first line, or have it among their causes."""
+        """List findings about a place, the worst first: they begin on its first line, or it is among their causes."""
         line = self._findings.get(span.source, {}).get(span.source.line_number(span.start), ())
         found = {id(finding): finding for finding, own in line if own.start < span.end and span.start < own.end}
         return sorted(found.values(), key=lambda finding: -finding.severity)
 
     @cached_property
     def _findings(self) -> dict[Source, dict[int, list[tuple[Finding, Span]]]]:
-        """By the line where each place of a finding begins."""
         found: dict[Source, dict[int, list[tuple[Finding, Span]]]] = defaultdict(lambda: defaultdict(list))
         for finding in self._snapshot.result.findings:
             written = (change.origin.written for change in finding.changes if change.origin.spans)
@@ -181,19 +178,19 @@ class Facts:
 
 
 def _own(origin: Origin) -> list[Span]:
-    """The places of an origin that are in the code of the user."""
+    """List the spans of an origin in the user's code."""
     return [span for span in origin.spans if not span.source.bundled]
 
 
 def _written(value: Value[object], thing: Thing) -> list[Span]:
-    """Where a value is written and used; nothing of a default, and of what follows from the thing being there."""
+    """List where a value is written and used; empty for defaults, and if it only follows from the object's presence."""
     if isinstance(value, Unset) or value.origin is None or value.origin.missing is not None:
         return []
     return [span for span in _own(value.origin) if span != thing.place]
 
 
 def references(expression: nodes.Expression) -> Iterator[nodes.Expression]:
-    """The longest references in an expression: `var.x.y` and not `var.x`."""
+    """Yield the longest references in an expression: `var.x.y`, not `var.x`."""
     node: nodes.Expression = expression
     while isinstance(node, nodes.GetAttr | nodes.Index | nodes.Splat):
         if isinstance(node, nodes.Index):
@@ -210,7 +207,7 @@ _FACTS: WeakKeyDictionary[Snapshot, Facts] = WeakKeyDictionary()
 
 
 def facts_of(snapshot: Snapshot) -> Facts:
-    """What is known of the places of a snapshot; made once."""
+    """Return the facts of a snapshot, created once."""
     found = _FACTS.get(snapshot)
     if found is None:
         found = _FACTS[snapshot] = Facts(snapshot)

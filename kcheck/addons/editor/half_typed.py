@@ -1,4 +1,4 @@
-"""Where a cursor is in YAML that somebody is typing: told by indentation and brackets, as no parser would take it."""
+"""Position of a cursor in incomplete YAML, found by indentation and brackets, as no parser accepts it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Steps = tuple[str | int, ...]
 
 
 class Slot(NamedTuple):
-    """A place to type at: the `start` and `end` of what stands there, and the steps to the map, list or value.
+    """Place to type at: `start` and `end` of the text there, and the steps to its map, list or value.
 
-    At a `key` it is the map that a key of is typed; `others` are the keys that it has. After a `key:` without a space
-    it is `glued`; `inline` says that it is in brackets, and `coloned` that a colon follows.
+    At a `key`, the steps lead to the map, and `others` are its other keys. `glued` means directly after `key:`,
+    `inline` in brackets, `coloned` before a colon, `dashed` after a dash.
     """
 
     steps: Steps
@@ -35,14 +35,14 @@ class Slot(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """A key or an item of a list in block style, at its column."""
+    """A key or list item in block style, at its column."""
 
     column: int
     step: str | int
 
 
 class _Bracket:
-    """An open bracket: the steps to it, and where in it one is."""
+    """An open bracket: the steps to it, and the current position inside."""
 
     def __init__(self, kind: str, steps: Steps) -> None:
         self.kind = kind
@@ -53,14 +53,13 @@ class _Bracket:
 
     @property
     def inside(self) -> Steps:
-        """The steps to the value that is typed."""
         if self.kind == "[":
             return (*self.steps, self.index)
         return self.steps if self.key is None else (*self.steps, self.key)
 
 
 def slot(text: str, cursor: int) -> Slot | None:
-    """What is typed at a cursor; None inside of comments and texts of several lines."""
+    """Find the slot at a cursor; None inside comments and multi-line strings."""
     before = _Scan(text[:cursor])
     found = before.at_end()
     if found is None:
@@ -75,8 +74,6 @@ def slot(text: str, cursor: int) -> Slot | None:
 
 
 class _Scan:
-    """Goes through a text, line by line."""
-
     def __init__(self, text: str) -> None:
         self.keys: dict[Steps, set[str]] = {}
         self._levels: list[_Level] = []
@@ -95,7 +92,6 @@ class _Scan:
         return tuple(level.step for level in self._levels)
 
     def at_end(self) -> Slot | None:
-        """What is typed where the text ends."""
         if _is_commented(self._last) or self._folded is not None:
             return None
         if self._brackets:
@@ -141,12 +137,10 @@ class _Scan:
             self._folded = column
 
     def _leave(self, column: int) -> None:
-        """Leave what is not above a key at a column."""
         while self._levels and self._levels[-1].column >= column:
             self._levels.pop()
 
     def _item(self, column: int) -> None:
-        """Begin an item of a list."""
         index = 0
         while self._levels:
             top = self._levels[-1]
@@ -158,7 +152,7 @@ class _Scan:
         self._levels.append(_Level(column, index))
 
     def _flow(self, text: str) -> None:
-        """Go through brackets; what is behind the last one that is closed does not matter."""
+        """Scan brackets, and ignore what follows the last closed one."""
         at = 0
         while at < len(text):
             character = text[at]
@@ -189,7 +183,6 @@ class _Scan:
 
 
 def _is_commented(line: str) -> bool:
-    """Whether a line ends in a comment."""
     unquoted = _QUOTED.sub(lambda found: "x" * len(found[0]), line)
     return _COMMENT.search(unquoted) is not None
 

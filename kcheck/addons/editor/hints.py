@@ -1,4 +1,4 @@
-"""What is computed, shown behind the code: ranges, numbers, nodes of pools, and where a range is full."""
+"""Inlay hints of computed values: ranges, numbers, nodes of pools, and where ranges are full."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 MOST = 200
-"""Hints of one answer."""
+"""Hints per response."""
 _SHOWN = 3
 _WIDE = 48
 _FUNCTIONS = frozenset({"cidrsubnet", "cidrsubnets", "cidrhost", "cidrnetmask"})
 
 
 class Hint(NamedTuple):
-    """A text behind the code that ends at an offset, and in Markdown how it is worked out."""
+    """An inlay hint behind the code that ends at `offset`; the tooltip is Markdown."""
 
     offset: int
     label: str
@@ -42,7 +42,7 @@ class Hint(NamedTuple):
 
 
 def hints(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Hint]:
-    """The hints between two bytes of a file, in its order; at most `MOST`."""
+    """List at most `MOST` hints between two offsets, in file order."""
     code, facts = code_of(snapshot), facts_of(snapshot)
     outline = code.outline(source)
     found: list[Hint] = []
@@ -70,7 +70,7 @@ def _attributes(body: nodes.Body, blocks: tuple[nodes.Block, ...], start: int, e
 
 
 def _of_attribute(code: Code, source: Source, place: Place) -> Iterator[Hint]:
-    """Ranges and numbers that an attribute computes, those in a map or a list too."""
+    """Yield hints for ranges and numbers an attribute computes, also inside maps and lists."""
     attribute = place.attribute
     if attribute is None or place.top is None or place.top.type in ("variable", "terraform"):
         return
@@ -85,7 +85,6 @@ def _of_attribute(code: Code, source: Source, place: Place) -> Iterator[Hint]:
 
 
 def _computed(path: tuple[nodes.Expression, ...]) -> Iterator[tuple[nodes.Expression, ...]]:
-    """The expressions in lists and maps that are not written as values; each with those around it."""
     last = path[-1]
     if isinstance(last, nodes.Object):
         for _, value in last.entries:
@@ -98,12 +97,12 @@ def _computed(path: tuple[nodes.Expression, ...]) -> Iterator[tuple[nodes.Expres
 
 
 def _is_of_ranges(expression: nodes.Expression) -> bool:
-    """Whether a range is computed in an expression, and not only handed on."""
+    """Whether an expression computes a range, not only passes one on."""
     return any(isinstance(one, nodes.Call) and one.name in _FUNCTIONS for one in nodes.walk(expression))
 
 
 def _label(values: list[Evaluated], ranges: bool) -> str:
-    """The values in short; empty where they are not such as a hint shows."""
+    """Format values briefly; empty if hints do not show such values."""
     texts: list[str] = []
     for one in values:
         found = list(_texts(one.value, ranges))
@@ -117,7 +116,6 @@ def _label(values: list[Evaluated], ranges: bool) -> str:
 
 
 def _texts(value: Value[object], ranges: bool) -> Iterator[str]:
-    """A number, a range, or the ranges of a list; nothing of another value."""
     inner = known(value) if isinstance(value, Known) else None
     if isinstance(inner, int | Fraction) and not isinstance(inner, bool):
         yield as_text(inner)
@@ -133,7 +131,6 @@ def _texts(value: Value[object], ranges: bool) -> Iterator[str]:
 
 
 def _arithmetic(code: Code, source: Source, place: Place, values: list[Evaluated]) -> str:
-    """What a value is computed of: the expression, and the values of what it refers to."""
     expression = place.path[-1]
     rows = [as_code(" ".join(expression.span.text.split())[:_LONG])]
     for reference in list(references(expression))[:_MOST_PARTS]:
@@ -154,7 +151,6 @@ _MOST_PARTS = 8
 
 
 def _is_inside_loop(whole: nodes.Expression, part: nodes.Expression) -> bool:
-    """Whether a part is evaluated in the rounds of a loop, not once."""
     loops = (one for one in nodes.walk(whole) if isinstance(one, nodes.For | nodes.TemplateFor))
     return any(loop.span.start <= part.span.start < loop.span.end and part is not loop.collection for loop in loops)
 
@@ -173,12 +169,11 @@ def _of_fields(facts: Facts, snapshot: Snapshot, source: Source, between: tuple[
 
 
 def _of_pools(fields: list[Fact], name: str) -> list[NodePool]:
-    """The pools with a field."""
     return [fact.thing for fact in fields if fact.field.name == name and isinstance(fact.thing, NodePool)]
 
 
 def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
-    """The nodes of a pool whose size is written for each of several zones."""
+    """Return a hint at a pool's nodes if its size is per zone and it has several zones."""
     most = known(pools[0].size.max_nodes) if len(pools) == 1 else None
     if most is None or pools[0].size.times < 2:
         return None
@@ -188,7 +183,7 @@ def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
 
 
 def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint | None:
-    """What a node takes of a pod range for so many pods."""
+    """Return a hint at the block of the pod range that each node takes; None if unknown."""
     ranged = [pool for pool in pools if known(pool.addresses.pod_range) is not None]
     sizes = {addresses.block_size(pool, snapshot.world).bounds.exact for pool in ranged}
     size = sizes.pop() if len(sizes) == 1 else None
@@ -199,7 +194,7 @@ def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint
 
 
 def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot) -> Hint | None:
-    """The nodes that the pods of a job with GPUs take, where they fit one pool only."""
+    """Return a hint at the nodes for a job's GPU pods; None unless they fit one pool only."""
     if len(templates) != 1 or not (known(templates[0].gpus) or 0) or (known(templates[0].count) or 0) < 2:
         return None
     template, pools = templates[0], snapshot.world.pools
@@ -216,7 +211,6 @@ def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot)
 
 
 def _full(facts: Facts, fields: list[Fact], span: Span, snapshot: Snapshot) -> Iterator[Hint]:
-    """The nodes at which a subnet or a range is full."""
     places = dict.fromkeys(fact.thing for fact in fields if isinstance(fact.thing, Subnet | PodRange))
     found = [wall for place in reversed(places) if (wall := facts.full(place)) is not None]
     walls = {

@@ -1,4 +1,4 @@
-"""What a value, a key of the settings or the name of a rule is: shown where the mouse rests on it."""
+"""Hover texts for values, settings keys and rule names."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _LONG_DESCRIPTION = 240
 
 
 class Hover(NamedTuple):
-    """Markdown about a place."""
+    """Markdown about a span."""
 
     text: str
     span: Span
 
 
 def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
-    """What kcheck knows of the value, the rule or the setting at a byte; None if that is nothing."""
+    """Return what kcheck knows of the value, rule or setting at an offset; None if nothing."""
     found = _comment(source, offset, snapshot) or _of_settings(source, offset, snapshot)
     if found is not None:
         return Hover(*found)
@@ -83,7 +83,7 @@ def _of_terraform(snapshot: Snapshot, source: Source, place: Place, offset: int)
 
 
 def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:
-    """The header of a block: the value of a variable or output; what a resource is to kcheck."""
+    """Describe a block at its header: the value of a variable or output, a resource's role in the model."""
     own = place.blocks[-1]
     code = code_of(snapshot)
     if len(place.blocks) == 1 and own.type in ("variable", "output") and own.labels:
@@ -99,7 +99,6 @@ def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | Non
 
 
 def _named(snapshot: Snapshot, source: Source, own: nodes.Block, span: Span) -> Subject:
-    """A variable or an output, asked about where it is declared."""
     name, values = own.labels[0], []
     for module in code_of(snapshot).modules_of(source)[:MOST]:
         value = module.variable(name) if own.type == "variable" else module.output(name)
@@ -110,7 +109,6 @@ def _named(snapshot: Snapshot, source: Source, own: nodes.Block, span: Span) -> 
 
 
 def _assigned(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:
-    """An attribute, asked about by its name."""
     attribute = place.attribute
     if attribute is None:
         return None
@@ -143,7 +141,7 @@ def _unused(snapshot: Snapshot, source: Source) -> str:
 
 
 def _used(snapshot: Snapshot, source: Source, place: Place, offset: int) -> Subject | None:
-    """An expression; nothing between the parts of a list or a map, such as a comment."""
+    """Describe an expression; None between the items of a list or map, such as in a comment."""
     if isinstance(place.path[-1], nodes.Object | nodes.Tuple) and source.data[offset : offset + 1] not in _BRACKETS:
         return None
     keyed = _of_key(place)
@@ -162,14 +160,13 @@ def _used(snapshot: Snapshot, source: Source, place: Place, offset: int) -> Subj
 
 
 def _of_key(place: Place) -> Place | None:
-    """The value of a key of a map, where that is what the place is."""
+    """Return the place of the value if the place is a key of a map, else None."""
     outer, last = place.path[-2] if len(place.path) > 1 else None, place.path[-1]
     entries = outer.entries if isinstance(outer, nodes.Object) and isinstance(last, nodes.Literal) else ()
     return next((place._replace(path=(*place.path[:-1], value)) for key, value in entries if key is last), None)
 
 
 def _title(expression: nodes.Expression, place: Place) -> str:
-    """What an expression is called: its text, or where that is long its key."""
     text = " ".join(expression.span.text.split())
     if len(text) <= _LONG_TITLE and not isinstance(expression, nodes.Object | nodes.Tuple):
         return text
@@ -177,12 +174,12 @@ def _title(expression: nodes.Expression, place: Place) -> str:
 
 
 def _key_of(expression: nodes.Expression, place: Place) -> str:
-    """The key or the attribute whose value an expression is."""
+    """Return the key or attribute whose value an expression is."""
     return last_key(expression.span.keys) or (place.attribute.name if place.attribute is not None else "value")
 
 
 def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Subject | None:
-    """A literal says itself what it is: only what kcheck knows of it beyond that is worth an answer."""
+    """Describe a literal, only if kcheck knows more than its text."""
     literal, top, attribute = place.path[-1], place.top, place.attribute
     whole = attribute is not None and literal is attribute.expression
     is_default = whole and top is not None and top.type == "variable" and _name_of(attribute) == "default"
@@ -201,7 +198,7 @@ def _name_of(attribute: nodes.Attribute | None) -> str:
 
 
 def _around(place: Place) -> Iterator[Span]:
-    """The expression, and the lists and templates that are hardly more than it."""
+    """Yield the spans of the expression, and of lists and templates directly around it."""
     yield place.path[-1].span
     for expression in reversed(place.path[:-1]):
         if not isinstance(expression, nodes.Tuple | nodes.Template):
@@ -210,7 +207,7 @@ def _around(place: Place) -> Iterator[Span]:
 
 
 def chosen_expression(place: Place) -> nodes.Expression:
-    """The expression that is meant by the innermost one: `var.x` where the mouse is on `var`."""
+    """Return the whole reference at a place: `var.x` for a cursor on `var`."""
     path = place.path
     while len(path) > 1 and isinstance(path[-1], nodes.TemplateIf | nodes.TemplateFor | nodes.Element):
         path = path[:-1]  # parts that have no value of their own
@@ -227,7 +224,6 @@ def chosen_expression(place: Place) -> nodes.Expression:
 
 
 def _note_of(expression: nodes.Expression, values: Sequence[Evaluated]) -> str:
-    """The description of the variable that an expression is."""
     if not isinstance(expression, nodes.GetAttr) or not _is(expression.target, "var"):
         return ""
     modules = (one.module for one in values if one.module is not None)
@@ -236,7 +232,6 @@ def _note_of(expression: nodes.Expression, values: Sequence[Evaluated]) -> str:
 
 
 def _is(expression: nodes.Expression, name: str) -> bool:
-    """Whether an expression is a first name, such as `var`."""
     return isinstance(expression, nodes.Variable) and expression.name == name
 
 
@@ -247,17 +242,17 @@ def _description(block_: nodes.Block) -> str:
 
 
 def _written(values: Iterable[Evaluated]) -> tuple[Span, ...]:
-    """Where values are written that are handed on as they are."""
+    """Return where values that are only passed on are written."""
     origins = (one.value.origin for one in values)
     return tuple(dict.fromkeys(origin.written for origin in origins if origin is not None and origin.spans))
 
 
 _RULES = frozenset({"select", "ignore", "not_ignorable", "per_path_ignores", "severity", "rule"})
-"""Keys below which rules are named."""
+"""Keys whose values or keys name rules."""
 
 
 def _of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
-    """What a key, or a rule that is named, in kcheck.yaml is: Markdown, and its place."""
+    """Return Markdown and place of a key or rule in kcheck.yaml."""
     found = steps_to(source, offset) if os.path.basename(source.path) == NAME else None
     if found is None:
         return None
@@ -279,7 +274,6 @@ def _of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, 
 
 
 def _values(wanted: dict[str, Any]) -> str:
-    """The values that a key takes."""
     if "enum" in wanted:
         return f"\n\nOne of {markdown(', '.join(map(str, wanted['enum'])))}."
     least, most = wanted.get("minimum"), wanted.get("maximum")
@@ -289,7 +283,7 @@ def _values(wanted: dict[str, Any]) -> str:
 
 
 def _of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Subject | None:
-    """The value at a byte, if kcheck knows more of it than its text."""
+    """Describe the value at an offset, if kcheck knows more than its text."""
     place = steps_to(source, offset) if source.path.endswith(MANIFESTS) else None
     subject = _written_yaml(place) if place is not None else _filled_in(snapshot, source, offset)
     if subject is None:
@@ -299,7 +293,6 @@ def _of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Subject | None:
 
 
 def _written_yaml(place: YamlPlace) -> Subject:
-    """A value in a file that is YAML as it stands."""
     value = place.value
     here = place.nodes[-1] if place.scalar is None else place.scalar
     title = last_key(tuple(f"[{step}]" if isinstance(step, int) else step for step in place.steps)) or "value"
@@ -314,7 +307,7 @@ def _scalar(value: yaml.Scalar) -> Known[str | int | bool | None]:
 
 
 def _spans(place: YamlPlace) -> Iterator[Span]:
-    """The value and, of an item, the list that it is in."""
+    """Yield the spans of the value and, for an item, of the lists around it."""
     value = place.value
     yield value.span
     if place.on_key and place.scalar is not None:
@@ -326,7 +319,7 @@ def _spans(place: YamlPlace) -> Iterator[Span]:
 
 
 def _filled_in(snapshot: Snapshot, source: Source, offset: int) -> Subject | None:
-    """A value in a template, which only what it makes shows to be one."""
+    """Describe a value in a template, found only by the model's fields written there."""
     facts = facts_of(snapshot)
     line = source.line_start(offset), source.line_end(offset)
     span = next((one for one in facts.around(source, offset) if line[0] <= one.start and one.end <= line[1]), None)
@@ -341,7 +334,7 @@ _ANNOTATION = regex(rb"[\"']?" + IGNORE.replace(".", "\\.").encode() + rb"[\"']?
 
 
 def _comment(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
-    """What the rule is that a comment names at a byte: Markdown, and the place of the name."""
+    """Return Markdown and place of the rule that a comment names at an offset."""
     for span in _rule_names(source, offset):
         if span.start <= offset < span.end:
             text = _of_rule(span.text, snapshot)
@@ -350,7 +343,6 @@ def _comment(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span
 
 
 def _rule_names(source: Source, offset: int) -> Iterator[Span]:
-    """The names in the comments and annotations of a line."""
     start = source.line_start(offset) if source.data else 0
     line = source.data[start : source.line_end(offset)]
     for pattern in (COMMENT, _ANNOTATION):
@@ -361,7 +353,6 @@ def _rule_names(source: Source, offset: int) -> Iterator[Span]:
 
 
 def _of_rule(name: str, snapshot: Snapshot) -> str:
-    """What a rule finds, or what a group of rules is, as Markdown; empty if there is none of that name."""
     every = by_name(snapshot.world)
     rule = every.get(name)
     if rule is not None:

@@ -1,4 +1,4 @@
-"""What the values of manifests name: the pools that a selector chooses, objects, files of a kustomization."""
+"""Targets of references in manifests: pools a selector matches, named objects, files of a kustomization."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _BY_KEY: dict[str, tuple[str, ...]] = {
     "resourceClaimTemplateName": ("ResourceClaimTemplate",), "resourceClaimName": ("ResourceClaim",),
     "deviceClassName": ("DeviceClass",), "ingressClassName": ("IngressClass",), "schedulerConfig": ("ConfigMap",),
 }  # fmt: skip
-"""The kinds of the objects that a key names."""
+"""Kinds of objects that a key's value names."""
 _BY_PARENT = {
     "flavors": "ResourceFlavor", "configMap": "ConfigMap", "configMapRef": "ConfigMap", "configMapKeyRef": "ConfigMap",
     "secretRef": "Secret", "secretKeyRef": "Secret", "imagePullSecrets": "Secret", "localQueueRef": "LocalQueue",
 }  # fmt: skip
-"""The kinds of the objects that a `name` below a key names."""
+"""Kinds of objects that `name` below a key names."""
 _LABELS = ("nodeSelector", "nodeLabels")
-"""Keys of maps of node labels: of a pod, and of a flavor of Kueue."""
+"""Keys of node label maps: in pods, and in Kueue's flavors."""
 _INSTANCE = "instance-type"
 
 
 def of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Iterator[Span]:
-    """The places of what is named at a byte."""
+    """Yield the places referenced by the code at an offset."""
     is_kustomization = os.path.basename(source.path) in KUSTOMIZATIONS
     place = steps_to(source, offset) if is_kustomization or source.path.endswith(MANIFESTS) else None
     if place is None or not place.steps:
@@ -69,7 +69,7 @@ def of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Iterator[Span]:
 
 
 def _files(snapshot: Snapshot, source: Source, value: yaml.Target) -> Iterator[Span]:
-    """The file that a kustomization names, or the kustomization of the folder."""
+    """Yield the file that a kustomization names, or the kustomization in the folder it names."""
     if not isinstance(value, yaml.Scalar) or not value.text or "\0" in value.text:
         return
     folder = os.path.dirname(snapshot.real_path(source))
@@ -85,7 +85,7 @@ def _files(snapshot: Snapshot, source: Source, value: yaml.Target) -> Iterator[S
 
 
 def _pools(snapshot: Snapshot, source: Source, place: YamlPlace) -> Iterator[Span]:
-    """Where the pools carry the label or the taint that pods choose or tolerate."""
+    """Yield where pools carry the label or taint that pods select or tolerate."""
     wanted = _requirement(place)
     tolerated = _toleration(place)
     if wanted is None and tolerated is None:
@@ -112,7 +112,6 @@ def _of_karpenter(pool: KarpenterPool, wanted: Requirement | None, tolerated: To
 
 
 def _requirement(place: YamlPlace) -> Requirement | None:
-    """The requirement on labels that a place is part of."""
     keys = place.keys
     value = place.value
     if keys[-2:-1] and keys[-2] in _LABELS and isinstance(value, yaml.Scalar):
@@ -129,7 +128,6 @@ def _requirement(place: YamlPlace) -> Requirement | None:
 
 
 def _toleration(place: YamlPlace) -> Toleration | None:
-    """The toleration that a place is part of."""
     if not {"tolerations", "nodeTaints"} & set(place.keys):
         return None
     item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
@@ -139,7 +137,6 @@ def _toleration(place: YamlPlace) -> Toleration | None:
 
 
 def _label_place(snapshot: Snapshot, pool: NodePool, key: str) -> Span:
-    """Where the code gives a pool a label."""
     if key in (known(pool.scheduling.labels) or {}):
         written = _written(pool.scheduling.labels)
         return (_member(snapshot, written, key) or written or pool.place) if written is not None else pool.place
@@ -149,7 +146,7 @@ def _label_place(snapshot: Snapshot, pool: NodePool, key: str) -> Span:
 
 
 def _written(value: Value[object]) -> Span | None:
-    """Where a value is written in the code of the user."""
+    """Return where a value is written in the user's code."""
     if not isinstance(value, Known) or value.origin.missing is not None or not value.origin.spans:
         return None
     span = value.origin.written
@@ -157,7 +154,6 @@ def _written(value: Value[object]) -> Span | None:
 
 
 def _member(snapshot: Snapshot, span: Span, key: str) -> Span | None:
-    """The entry of a map of HCL."""
     place = code_of(snapshot).place(span.source, span.start)
     for expression in place.path if place is not None else ():
         if isinstance(expression, nodes.Object) and expression.span == span:
@@ -171,7 +167,6 @@ def _member(snapshot: Snapshot, span: Span, key: str) -> Span | None:
 
 
 def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
-    """The objects that a text names by its key."""
     kinds = _kinds(place)
     if not kinds:
         return
@@ -183,13 +178,13 @@ def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
 
 
 def _nearest(found: list[Span], source: Source) -> list[Span]:
-    """Of places in several trees, those that share most folders with a file: each cluster has its own objects."""
+    """List the spans that share most folders with a file, as each cluster's tree has its own objects."""
     shared = [leading(source.path.split("/")[:-1], span.source.path.split("/")[:-1]) for span in found]
     return [span for span, number in zip(found, shared, strict=True) if number == max(shared)]
 
 
 def _in_model(snapshot: Snapshot, kinds: tuple[str, ...], name: str) -> Iterator[Span]:
-    """The queues and priority classes that other code than manifests makes."""
+    """Yield queues and priority classes that are not declared in manifests."""
     inventory = snapshot.world.inventory
     for queue in inventory.queues:
         if queue.kind in kinds and known(queue.name) == name:
@@ -200,7 +195,6 @@ def _in_model(snapshot: Snapshot, kinds: tuple[str, ...], name: str) -> Iterator
 
 
 def _kinds(place: YamlPlace) -> tuple[str, ...]:
-    """The kinds of what is named at a place."""
     keys = place.keys
     if keys[:1] == ("metadata",) and keys != ("metadata", "namespace") and "labels" not in keys:
         return ()
@@ -216,7 +210,6 @@ def _kinds(place: YamlPlace) -> tuple[str, ...]:
 
 
 def _declared(source: Source, kinds: tuple[str, ...], name: str, namespace: str) -> Iterator[Span]:
-    """The names of the objects of some kinds that are called so."""
 
     def may_hold(data: bytes) -> bool:
         return name.encode() in data and any(kind.encode() in data for kind in kinds)
@@ -233,16 +226,16 @@ def _declared(source: Source, kinds: tuple[str, ...], name: str, namespace: str)
 
 
 def _items(root: yaml.Target | None) -> Iterator[yaml.Node]:
-    """The objects of a document: those of a list, or the one that it is."""
+    """Yield the objects of a document: the items of a list, or the document itself."""
     found = yaml.get(root, "items") if root is not None and yaml.get(root, "kind") is not None else None
     yield from found.items if isinstance(found, yaml.Sequence) else (root,) if root is not None else ()
 
 
 class YamlPlace(NamedTuple):
-    """A key or a value. `steps` are the keys and indexes from the top of the document, its own included.
+    """A key or value in YAML. `steps` are keys and indexes from the document's top, including its own.
 
-    The `scalar` is the one that is written there; at an alias there is none.
-    `nodes` are the maps and lists around it, the outermost first, and last the value itself, also of a key.
+    `scalar` is the scalar written there, None at an alias. `nodes` are the enclosing collections, outermost first, and
+    last the value, also for a key.
     """
 
     root: yaml.Target
@@ -253,27 +246,26 @@ class YamlPlace(NamedTuple):
 
     @property
     def value(self) -> yaml.Target:
-        """The value at the keys."""
+        """Value at the keys, with aliases resolved."""
         return yaml.resolve(self.nodes[-1])
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys without indexes."""
+        """Keys without indexes."""
         return tuple(step for step in self.steps if isinstance(step, str))
 
     def text(self, *path: str) -> str:
-        """A text of the document; empty if there is none."""
+        """Return a text of the document; empty if there is none."""
         return yaml.text(self.root, *path)
 
 
 @lru_cache(maxsize=4)  # an editor asks several things of a file
 def _documents(source: Source) -> tuple[yaml.Document, ...]:
-    """The documents of a file."""
     return tuple(yaml.documents(source))
 
 
 def steps_to(source: Source, offset: int) -> YamlPlace | None:
-    """What is at a byte; None where that is nothing, or not YAML."""
+    """Find the key or value at an offset; None if there is none, or the file is not YAML."""
     for document in _documents(source):
         if document.root is not None and document.span.start <= offset < document.span.end:
             return _in(document.root, document.root, offset, (), ())

@@ -1,4 +1,4 @@
-"""The requests of an editor: changes of its texts, hover, go to definition, inlay hints, and those of edit_requests."""
+"""LSP handlers: text changes, hover, go to definition, inlay hints, and those of edit_requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Change: TypeAlias = (
 
 
 def make(settings: Callable[[str], Settings]) -> Server:
-    """A server that checks each folder with the settings that a function gives for it."""
+    """Create a server that checks each folder with the settings that `settings` returns for it."""
     server = Server(settings)
 
     @server.feature(types.INITIALIZED)
@@ -63,19 +63,19 @@ Told = TypeVar("Told")
 
 
 class Asked(NamedTuple):
-    """A file that is asked about: as it was checked, and as the editor shows it."""
+    """The file of a request, as checked and as shown in the editor."""
 
     snapshot: Snapshot
     source: Source
     shown: Source
 
     def offset(self, shown: int) -> int | None:
-        """The byte of the checked text; None where the line has changed since."""
+        """Convert an offset to one in the checked text; None if the line has changed."""
         return kept(shown, self.shown.data, self.source.data)
 
 
 def _answer_about_values(server: Server) -> None:
-    """Answer what is asked about values: one at a time, in a thread, so that changes never wait for an answer."""
+    """Answer requests about values one at a time, in a thread, so that changes never wait."""
     turn = asyncio.Lock()  # what answers is imported when it is asked: an editor starts 0.2 s sooner
 
     async def told(function: Callable[..., Told], found: Asked, *offsets: int) -> Told:
@@ -130,7 +130,6 @@ def _answer_about_values(server: Server) -> None:
 
 
 async def _asked(server: Server, document: str) -> Asked | None:
-    """The file of a document, in its newest checked state."""
     found = await server.snapshot_of(document)
     if found is None:
         return None
@@ -144,7 +143,7 @@ def _offset(server: Server, found: Asked | None, position: types.Position) -> in
 
 
 def _location(server: Server, snapshot: Snapshot, span: Span, texts: dict[str, bytes]) -> types.Location | None:
-    """A place in the text that the editor shows of its file; None where that line has changed."""
+    """Convert a span to a location in the editor's text; None if the line has changed."""
     real = snapshot.real_path(span.source)
     if not real:
         return None
@@ -156,6 +155,6 @@ def _location(server: Server, snapshot: Snapshot, span: Span, texts: dict[str, b
 
 
 def _shown(span: Span, shown: Source) -> Span | None:
-    """A place of a checked text in the one that the editor shows: where it begins, if only that is still there."""
+    """Convert a span to the editor's text; empty at its start if only that line is unchanged."""
     start, end = (kept(at, span.source.data, shown.data) for at in (span.start, span.end))
     return None if start is None else shown.span(start, start if end is None else max(start, end))

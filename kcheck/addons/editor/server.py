@@ -1,4 +1,4 @@
-"""The language server: what it knows of the folders of a workspace, and the thread that checks them."""
+"""Language server: state of the workspace's folders, and the thread that checks them."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 _WATCHED = "**/{*.tf,*.tfvars,*.hcl,*.json,*.yaml,*.yml,*.toml,*.conf,Kustomization}"
 _SWITCH = 0.001
-"""Seconds after which a thread makes way for another one: what is found goes out while the rest is checked."""
+"""Seconds per thread switch; short, so that results go out while the rest is checked."""
 _PATIENCE = 5.0
-"""Seconds that a request waits for the check of what was just typed, before it is answered from the one before.
+"""Seconds that a request waits for the check of the latest edit, before an older one answers it.
 
-Requests that come before the first check is done wait for it: the editor can cancel them.
+Requests before the first check wait for it, as the editor can cancel them.
 """
 
 
 Diagnostics: TypeAlias = "dict[str, list[types.Diagnostic]]"
-"""By the URI of the file."""
+"""Diagnostics by URI."""
 
 
 class Server(LanguageServer):
-    """What kcheck knows of each folder of the editor's workspace."""
+    """Language server that keeps the newest state of each workspace folder."""
 
     def __init__(self, settings: Callable[[str], Settings]) -> None:
         super().__init__("kcheck", __version__)
@@ -68,13 +68,13 @@ class Server(LanguageServer):
         self.positions = Positions()
 
     def report_server_error(self, error: Exception, source: ServerErrors) -> None:  # noqa: ARG002 - pygls' signature
-        """Log what failed in the server: nobody wants a window for it while typing."""
+        """Log a server failure instead of showing a window."""
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, visible(f"kcheck failed: {error}")))
 
     # --- what is checked
 
     def begin(self) -> None:
-        """Check the folders of the workspace for the first time."""
+        """Check the workspace's folders for the first time."""
         self.positions = Positions(str(getattr(self.workspace.position_encoding, "value", "utf-16")))
         self._loop = asyncio.get_running_loop()
         folders = [path(folder.uri) for folder in self.workspace.folders.values()]
@@ -94,7 +94,6 @@ class Server(LanguageServer):
             self._checkers[real] = Checker(real, self._settings(real), folder)
 
     def _watch_files(self) -> None:
-        """Ask to be told of files that change outside of the editor, where it can."""
         workspace = self.client_capabilities.workspace
         able = workspace.did_change_watched_files if workspace is not None else None
         if able is None or not able.dynamic_registration:
@@ -104,13 +103,13 @@ class Server(LanguageServer):
         self.client_register_capability(types.RegistrationParams([types.Registration("kcheck-files", method, options)]))
 
     def opened(self, document: str) -> None:
-        """Check what an opened file is of, if no folder of the workspace holds it: its repository, or its folder."""
+        """Check the repository or folder of an opened file outside of all checked folders."""
         name = path(document)
         if name and not any(contains_path(folder, name) for folder in self._checkers):
             self._add(repository(name) or os.path.dirname(name))
 
     def folders_changed(self, event: types.WorkspaceFoldersChangeEvent) -> None:
-        """Check the folders that were added to the workspace, and no longer those that were removed."""
+        """Check folders added to the workspace, and drop removed ones."""
         for folder in event.removed:
             gone = system.real_path(path(folder.uri))
             self._checkers.pop(gone, None)
@@ -120,7 +119,7 @@ class Server(LanguageServer):
             self._add(path(folder.uri))
 
     def texts(self) -> dict[str, bytes]:
-        """What the editor shows of each open file, saved or not, by its real path."""
+        """Return the texts of open files, saved or not, by real path."""
         found = {}
         for document in list(self.workspace.text_documents.values()):
             if name := path(document.uri):
@@ -128,7 +127,7 @@ class Server(LanguageServer):
         return found
 
     def recheck(self) -> None:
-        """Check again, with the texts as they are now."""
+        """Request a check of the current texts."""
         if self._checkers:
             self._asked = self.worker.check(tuple(self._checkers.values()), self.texts())
             self._progress.begin()
@@ -136,7 +135,7 @@ class Server(LanguageServer):
     # --- what was found
 
     def _tell(self, answer: Answer) -> None:
-        """Make of an answer what the editor shows of it: in the thread that checks, which alone has all the time."""
+        """Convert an answer to diagnostics; runs in the checking thread, which is not time-critical."""
         found: Diagnostics = {}
         if answer.snapshot is not None:
             known = self._known.setdefault(answer.folder, {})
@@ -146,7 +145,7 @@ class Server(LanguageServer):
             asyncio.run_coroutine_threadsafe(self._take(answer, found), self._loop)
 
     async def _take(self, answer: Answer, found: Diagnostics) -> None:
-        """Show what came of a request; whatever fails, those who wait for it go on."""
+        """Publish an answer; wake up waiting requests even if that fails."""
         try:
             if answer.snapshot is not None and answer.folder in self._checkers:
                 self._snapshots[answer.folder] = answer.snapshot
@@ -162,21 +161,21 @@ class Server(LanguageServer):
                 self._news.notify_all()
 
     def _tell_error(self, folder: str, error: str) -> None:
-        """Say why a folder cannot be checked, once, until another reason keeps it from being checked."""
+        """Show why a folder cannot be checked, once per reason."""
         if error and error != self._errors.get(folder):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kcheck: {error}"))
         self._errors[folder] = error
 
     def _named_as_opened(self, snapshot: Snapshot, found: Diagnostics) -> Diagnostics:
-        """The diagnostics of open files by the URIs that the editor has for them."""
+        """Rename diagnostics of open files to the editor's own URIs."""
         uris = [document.uri for document in self.workspace.text_documents.values()]
         opened = {snapshot.address(system.real_path(path(own))): own for own in uris}
         return {opened.get(address, address): own for address, own in found.items()}
 
     def _publish(self, folder: str, found: Diagnostics) -> None:
-        """Send the diagnostics of the files, by their URIs, in which they are others than before.
+        """Send diagnostics of files where they have changed.
 
-        Files are not looked at here: the thread that checks would go on at each, and this one wait.
+        This does no file access, which would hand control to the checking thread each time.
         """
         before = self._published.get(folder, {})
         for address in before.keys() | found.keys():
@@ -186,15 +185,15 @@ class Server(LanguageServer):
         self._published[folder] = found
 
     def newest(self, document: str) -> Snapshot | None:
-        """The newest state of the folder that holds a file, without waiting; None if there is none yet."""
+        """Return the newest state of a file's folder without waiting; None if there is none."""
         name = path(document)
         holding = [folder for folder in self._snapshots if contains_path(folder, name)]
         return self._snapshots[max(holding, key=len)] if name and holding else None
 
     async def snapshot_of(self, document: str) -> tuple[Snapshot, Source] | None:
-        """The newest state of the folder of a file, and the file in it.
+        """Return the newest state of a file's folder, and the file in it; None if kcheck has not read it.
 
-        Waits a while for the check of what was just typed. None if kcheck has not looked into the file.
+        Waits up to `_PATIENCE` for the check of the latest edit.
         """
         asked = self._asked
         try:
@@ -211,11 +210,11 @@ class Server(LanguageServer):
 
 
 _LONG = 0.5
-"""Seconds after which a check is shown: one for each key would flicker."""
+"""Seconds before progress is shown, as showing it at each key would flicker."""
 
 
 class Progress:
-    """Shows at most one progress, from the time that something is to be checked until all is."""
+    """Shows at most one progress indicator, while anything is unchecked."""
 
     def __init__(self, server: LanguageServer) -> None:
         self._server = server
@@ -224,7 +223,7 @@ class Progress:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self) -> None:
-        """There is something to check."""
+        """Start progress, unless it is running."""
         window = self._server.client_capabilities.window
         if self._ended is not None or window is None or not window.work_done_progress:
             return
@@ -235,7 +234,7 @@ class Progress:
         self._patience = _LONG
 
     def end(self) -> None:
-        """Everything is checked."""
+        """End progress."""
         if self._ended is not None:
             self._ended.set()
             self._ended = None
@@ -260,11 +259,11 @@ class Progress:
 
 
 _RUNS = 20
-"""After so many runs Python looks for cycles: a run leaves a hundred, and looking takes as long as a short run."""
+"""Runs between garbage collections: each run leaves a hundred cycles; collecting takes as long as a short run."""
 
 
 class Answer(NamedTuple):
-    """What came of a request: a state of a folder, or why there is none. `last` if nothing more comes of it."""
+    """Result of a request for a folder: a snapshot or an error; `last` if no other result follows."""
 
     request: int
     folder: str
@@ -274,7 +273,7 @@ class Answer(NamedTuple):
 
 
 class Worker:
-    """Checks folders, one after the other, each time that it is asked to; `tell` is called in its thread."""
+    """Checks folders one after the other on request; `tell` is called in its thread."""
 
     def __init__(self, tell: Callable[[Answer], None]) -> None:
         self._tell = tell
@@ -285,11 +284,11 @@ class Worker:
         self._thread = Thread(target=self._work, name="kcheck", daemon=True)
 
     def start(self) -> None:
-        """Begin to wait for requests."""
+        """Start the thread."""
         self._thread.start()
 
     def check(self, checkers: tuple[Checker, ...], texts: Mapping[str, bytes]) -> int:
-        """Ask for a check; gives the number of the request."""
+        """Request a check, and return the request's number."""
         with self._change:
             self._request += 1
             self._wanted = (checkers, texts)
@@ -297,7 +296,7 @@ class Worker:
             return self._request
 
     def end(self) -> None:
-        """End the thread, whatever it does."""
+        """End the thread, and cancel a running check."""
         with self._change:
             self._ended = True
             self._wanted = None

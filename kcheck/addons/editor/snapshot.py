@@ -1,4 +1,4 @@
-"""One state of the code, and what kcheck says of it."""
+"""Immutable state of a folder: its code, and what kcheck found in it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """What was read of a folder, and what was found in it. Whoever asks looks at it only, so it never changes.
+    """What was read in a folder and found in it; never changes.
 
-    The editor may have `named` the folder through a link. A file has one name there, however kcheck came to it.
-
-    `stand_ins` are files whose last readable text was checked instead of what the editor has, by their real paths. A
-    `partial` one has new findings for what changed, and those of the run before for all else.
+    `named` is the folder's path in the editor, which may lead through a link. `stand_ins` are files, by real path,
+    whose last readable text was checked instead of the editor's. A `partial` snapshot has new findings only for what
+    changed, and those of the last run for the rest.
     """
 
     def __init__(
@@ -50,20 +49,20 @@ class Snapshot:
 
     @property
     def reading(self) -> Reading:
-        """The files and the inventory."""
+        """Files and inventory."""
         return self.result.reading
 
     @property
     def world(self) -> World:
-        """The inventory with all that is computed from it."""
+        """Inventory with everything computed from it."""
         return self.result.world
 
     def source(self, real: str) -> Source | None:
-        """The file at a real path as it was checked; None if kcheck has not looked into it."""
+        """Return the file at a real path as checked; None if kcheck has not read it."""
         return self._sources.get(real)
 
     def shown(self, span: Span) -> Span:
-        """A place of what was checked, in the text that the editor shows."""
+        """Convert a span of the checked text to the editor's text."""
         stand_in = self.stand_ins.get(self.real_path(span.source))
         if stand_in is None:
             return span
@@ -71,11 +70,11 @@ class Snapshot:
         return stand_in.text.span(start, max(start, end))
 
     def real_path(self, source: Source) -> str:
-        """The real path of a file; empty for what is part of kcheck, or in no file of its own."""
+        """Return a file's real path; empty for kcheck's own files and derived sources."""
         return self._paths.get(source, "")
 
     def address(self, path: str) -> str:
-        """The URI of a path, as the editor names what is in the folder."""
+        """Return a path's URI, under the folder's name in the editor."""
         from kcheck.addons.editor.positions import uri
 
         if path not in self._addresses:
@@ -99,7 +98,7 @@ class Snapshot:
 
 
 class StandIn(NamedTuple):
-    """A file that is half typed: its `text` in the editor, what is wrong with it, and what is checked instead."""
+    """A file with a syntax error: the editor's `text`, its problem, and the readable bytes checked instead."""
 
     text: Source
     problem: Problem
@@ -107,14 +106,14 @@ class StandIn(NamedTuple):
 
 
 class Buffers:
-    """Remembers the last readable text of each file that an editor has open."""
+    """Remembers the last readable text of each open file."""
 
     def __init__(self) -> None:
         self._good: dict[str, bytes] = {}
         self._seen: dict[str, tuple[bytes, StandIn | None]] = {}
 
     def stand_ins(self, texts: Mapping[str, bytes]) -> dict[str, StandIn]:
-        """The texts that cannot be read, and of each what is to be checked instead, if there is anything."""
+        """Return stand-ins for unreadable texts that once were readable."""
         for gone in self._seen.keys() - texts.keys():
             del self._seen[gone]
             self._good.pop(gone, None)
@@ -134,7 +133,7 @@ class Buffers:
 
 
 def _problem_of(text: Source) -> Problem | None:
-    """The first thing in a text that cannot be read; None if there is none, or its syntax is not one of ours."""
+    """Return the first syntax error; None if there is none, or the file is of another format."""
     if text.path.endswith((*HCL, *VARIABLES)) and not text.path.endswith(".json"):
         return next(iter(parse(text).problems), None)
     if text.path.endswith(MANIFESTS) and holds_objects(text.data):
@@ -143,14 +142,13 @@ def _problem_of(text: Source) -> Problem | None:
 
 
 def _moved(offset: int, before: bytes, after: bytes) -> int:
-    """Where a byte of a text is in another one: lines that are in both stay together."""
     blocks = _equal_lines(before, after)
     own, other, size = blocks[bisect_right(blocks, offset, key=lambda block: block[0]) - 1]
     return other + min(offset - own, size)
 
 
 def kept(offset: int, before: bytes, after: bytes) -> int | None:
-    """Where a byte of a text is in another one, if its whole line is there, too."""
+    """Map an offset to another text; None if its line is not there."""
     if before == after:
         return offset
     blocks = _equal_lines(before, after)
@@ -160,7 +158,7 @@ def kept(offset: int, before: bytes, after: bytes) -> int | None:
 
 @lru_cache(maxsize=16)  # all findings of a half-typed file come together
 def _equal_lines(before: bytes, after: bytes) -> list[tuple[int, int, int]]:
-    """Where lines begin that both texts have, in each of them, and how many bytes they are."""
+    """List blocks of common lines: offset in each text, and length in bytes."""
     ours, theirs = before.splitlines(keepends=True), after.splitlines(keepends=True)
     found = [(0, 0, 0)]
     begins = [list(accumulate(map(len, lines), initial=0)) for lines in (ours, theirs)]
@@ -171,4 +169,4 @@ def _equal_lines(before: bytes, after: bytes) -> list[tuple[int, int, int]]:
 
 
 _LONG = 2_000
-"""Lines: in longer texts, those that are everywhere tell nothing."""
+"""Lines above which difflib ignores very frequent lines."""

@@ -1,4 +1,4 @@
-"""Values and places as an editor shows them: plain text of bounded length, and Markdown."""
+"""Values and places as bounded plain text and Markdown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NAME = regex(r"[A-Za-z_][\w-]*")
 
 
 def plain(value: Value[object], room: int = WIDE) -> str:
-    """A value on one line, as HCL writes it; the end is cut off where it is long."""
+    """Format a value on one line as HCL, cut at `room` characters."""
     text = _line(value, room, 0)
     return text if len(text) <= room else f"{text[: room - 3]}..."
 
@@ -47,7 +47,7 @@ def is_known(value: Value[object]) -> bool:
 
 
 def is_whole(value: Value[object]) -> bool:
-    """Whether a value is a resource or a module, or all that a block makes, of which only attributes are values."""
+    """Whether a value is a whole resource or module, or all instances of one."""
     inner = value.value if isinstance(value, Known) else None
     if isinstance(inner, tuple | dict):
         parts = inner.values() if isinstance(inner, dict) else inner
@@ -56,7 +56,7 @@ def is_whole(value: Value[object]) -> bool:
 
 
 def unknown_parts(value: Value[object]) -> Unknown | None:
-    """Why nothing is known of the parts of a list or a map; None where something is, or it has none."""
+    """Return the reason if all parts of a list or map are unknown; None otherwise, or without parts."""
     inner = value.value if isinstance(value, Known) else None
     parts = list(inner.values() if isinstance(inner, dict) else inner) if isinstance(inner, dict | tuple) else []
     first = parts[0] if parts else None
@@ -78,7 +78,7 @@ def _line(value: Value[object], room: int, depth: int) -> str:
 
 
 def _is_named(symbol: Symbol) -> bool:
-    """Whether what is only known after apply has a name: an attribute of a resource."""
+    """Whether a value only known after apply has a name: a resource attribute."""
     return symbol.attribute not in ("", "?", "text")
 
 
@@ -96,14 +96,13 @@ def _known(value: object, room: int, depth: int) -> str:
 
 
 def record_name(value: object) -> str:
-    """What stands for a whole resource or module."""
+    """Return the display name of a whole resource or module."""
     if isinstance(value, BlockRecord):
         return value.address or value.block.type
     return "an object"
 
 
 def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: int, *, more: bool) -> str:
-    """A list or a map on one line."""
     left, right = "{}" if isinstance(items, dict) else "[]"
     if depth > _DEEPEST:
         return f"{left}...{right}"
@@ -137,7 +136,6 @@ def _item(item: object, room: int, depth: int) -> str:
 
 
 def _rows(value: object, indent: str) -> Iterator[str]:
-    """A large value on several lines, one part on each."""
     inner = value.part if isinstance(value, Partial) else value.value if isinstance(value, Known) else None
     if isinstance(inner, str):
         yield from inner.splitlines()
@@ -155,7 +153,7 @@ def _rows(value: object, indent: str) -> Iterator[str]:
 
 
 def block(value: Value[object]) -> str:
-    """A value that takes several lines, as a block of code; empty where one line has room for it."""
+    """Format a multi-line value as a code block; empty if it fits on one line."""
     if isinstance(value, Secret) or is_whole(value) or unknown_parts(value) is not None:
         return ""
     if isinstance(value, Unknown) or len(_line(value, WIDE, 0)) <= WIDE:
@@ -176,20 +174,20 @@ def block(value: Value[object]) -> str:
 
 
 def link(span: Span, snapshot: Snapshot, text: str = "") -> str:
-    """A place as a link that an editor opens; its text alone where it is in no file."""
+    """Link a place for the editor; text alone if it is in no file."""
     shown = markdown(text or span.location)
     address = file_address(span.source, snapshot)
     return f"[{shown}]({address}#L{span.begin.line})" if address else shown
 
 
 def file_address(source: Source, snapshot: Snapshot) -> str:
-    """The URI of a file that was read; empty for what is in no file of its own."""
+    """Return the URI of a file that was read; empty for other sources."""
     real = "" if source.bundled or source.derived else snapshot.real_path(source)
     return snapshot.address(real).replace("(", "%28").replace(")", "%29") if real else ""
 
 
 def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) -> Iterator[str]:
-    """The places that set a value, each with its line of code: from where it is written to its last use."""
+    """Yield the places that set a value with their code, from where it is written to its last use."""
     for span in spans:
         hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
         code = "" if hidden else line_text(span)

@@ -1,4 +1,4 @@
-"""Which value of Terraform is at a place, and what it is: once for each module, copy of a block and round of a loop."""
+"""Terraform values at a place, one per module, block instance and loop iteration."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 MOST = 24
-"""Values of one expression that are looked at: copies of its block, rounds of its loops, callers of its module."""
+"""Values computed per expression: block instances, loop iterations, callers of the module."""
 
 NOT_MADE = "not made: count is 0, or for_each is empty"
 _OUTSIDE = frozenset({"count", "for_each", "provider", "providers", "depends_on", "source", "version"})
-"""Arguments of a block that do not belong to one copy of it."""
+"""Arguments of a block that are not evaluated per instance."""
 _COPIED = ("resource", "data", "module")
 UNVALUED = frozenset({
     "description", "type", "depends_on", "providers", "provider", "ignore_changes", "replace_triggered_by",
     "error_message", "source", "version", "required_version",
 })  # fmt: skip
-"""Arguments that say something of the code itself: nobody asks what their values are."""
+"""Arguments about the code itself, whose values are not shown."""
 
 
 class Place(NamedTuple):
-    """What is at a byte of a file: the blocks around it and the expressions that hold it, the outermost first.
+    """Code at an offset: enclosing blocks and expressions, outermost first.
 
-    Without expressions it is the name of the `attribute`; without that, the header of the innermost block.
+    Without `path` it is the name of `attribute`; without that, the header of the innermost block.
     """
 
     blocks: tuple[nodes.Block, ...]
@@ -55,18 +55,18 @@ class Place(NamedTuple):
     path: tuple[nodes.Expression, ...] = ()
 
     def upto(self, expression: nodes.Expression) -> Place:
-        """The place of an expression on the path."""
+        """Shorten the path to end at an expression."""
         at = next(i for i, one in enumerate(self.path) if one is expression)
         return self._replace(path=self.path[: at + 1])
 
     @property
     def top(self) -> nodes.Block | None:
-        """The outermost block."""
+        """Outermost block."""
         return self.blocks[0] if self.blocks else None
 
 
 class Evaluated(NamedTuple):
-    """A value, and of which module, copy of a block and round of a loop it is one; no module has those of YAML."""
+    """A value, and the module, block instance and loop iteration it is of; `module` is None for YAML."""
 
     where: str
     value: Value[object]
@@ -74,7 +74,7 @@ class Evaluated(NamedTuple):
 
 
 class Code:
-    """The Terraform of a snapshot by places."""
+    """Terraform code of a snapshot, looked up by place."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -85,13 +85,12 @@ class Code:
 
     @cached_property
     def modules(self) -> list[Module]:
-        """All modules whose code is in the tree, the roots first."""
+        """Modules whose code is in the tree, roots first."""
         every = (module for root in self.snapshot.reading.roots for module in root.all())
         return [module for module in every if not module.configuration.published]
 
     @cached_property
     def _by_folder(self) -> dict[str, list[Module]]:
-        """The modules by the real paths of their folders."""
         found: dict[str, list[Module]] = {}
         for folder, own in grouped(self.modules, lambda module: module.configuration.folder).items():
             found.setdefault(system.real_path(folder), []).extend(own)
@@ -103,7 +102,7 @@ class Code:
         return next((host for host in hosts if isinstance(host, Loader)), None)
 
     def modules_of(self, source: Source) -> list[Module]:
-        """The modules that a file of Terraform is part of: several if it is called several times."""
+        """List the modules a Terraform file is part of, one per call."""
         if not source.path.endswith(TERRAFORM):
             return []
         folder = os.path.dirname(self.snapshot.real_path(source))
@@ -112,7 +111,7 @@ class Code:
         return self._by_folder[folder]
 
     def _alone(self, source: Source) -> Module | None:
-        """The module of a file that nothing calls as far as is read, with the defaults of its variables."""
+        """Return the module of a file that no read code calls, with its variables' defaults."""
         folder = self.snapshot.tree.folder(os.path.dirname(source.path) or ".")
         if self._loader is None or folder is None or source not in folder.terraform:
             return None
@@ -120,11 +119,11 @@ class Code:
         return Module(configuration, self._loader.variables.values_for(configuration), self._loader)
 
     def roots_of(self, variables: Source) -> list[Module]:
-        """The root modules that get values from a tfvars file."""
+        """List the root modules that get values from a tfvars file."""
         return [root for root in self.snapshot.reading.roots if variables in _sources(root)]
 
     def outline(self, source: Source) -> Outline | None:
-        """The parts of a file of Terraform or of its variables; None of other files."""
+        """Return the outline of a Terraform or tfvars file; None for other files."""
         if source not in self._outlines:
             if self._loader is None or not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
                 return None
@@ -134,7 +133,7 @@ class Code:
         return self._outlines[source]
 
     def place(self, source: Source, offset: int) -> Place | None:
-        """What is at a byte; None between blocks and attributes, and in other files."""
+        """Find the code at an offset; None between blocks and attributes, and in other files."""
         outline = self.outline(source)
         if outline is None:
             return None
@@ -168,7 +167,7 @@ class Code:
     # --- values
 
     def values(self, place: Place, source: Source) -> list[Evaluated]:
-        """The values of the expression, or the attribute, at a place; at most `MOST`."""
+        """List at most `MOST` values of the expression or attribute at a place."""
         found = self._values(place, source)
         return list(islice(found, MOST))
 
@@ -188,14 +187,14 @@ class Code:
                     yield Evaluated(where, evaluate(wanted, scope), module)
 
     def is_left_out(self, place: Place, source: Source) -> bool:
-        """Whether `count` or `for_each` makes no copy of the block around a place."""
+        """Whether `count` or `for_each` creates no instance of the block around a place."""
         top, modules = place.top, self.modules_of(source)
         if top is None or top.type not in _COPIED or not {"count", "for_each"} & top.body.attributes.keys():
             return False
         return bool(modules) and not any(self.instances(module, top) for module in modules)
 
     def records(self, module: Module, place: Place) -> Iterator[BlockRecord]:
-        """The copies of the innermost block around a place, in one module."""
+        """Yield the instances of the innermost block around a place, in one module."""
         blocks = place.blocks
         if not blocks:
             return
@@ -207,7 +206,7 @@ class Code:
             yield from _nested(own, blocks[1:])
 
     def instances(self, module: Module, block: nodes.Block) -> list[BlockRecord]:
-        """The copies of a resource, a data source or a call of a module."""
+        """List the instances of a resource, data source or module call."""
         key = (id(module), id(block))
         if key not in self._records:
             scope = _afresh(module.scope)
@@ -217,26 +216,25 @@ class Code:
 
 
 def _unmade(block: nodes.Block, module: Module) -> BlockRecord:
-    """A block of which there is no copy: what depends on the copy is not known."""
+    """Return a record for a block without instances; what depends on the instance is unknown."""
     nothing = Unknown(NOT_MADE)
     return BlockRecord(block, module.scope.with_names(None, each=nothing, count=nothing))
 
 
 def _sources(root: Module) -> set[Source]:
-    """The files from which a root module gets values."""
     values = root.inputs.values() if isinstance(root.inputs, dict) else ()
     return {one.origin.written.source for one in values if one.origin is not None and one.origin.spans}
 
 
 def _afresh(scope: Scope) -> Scope:
-    """The same names with a budget of their own: what an editor asks takes nothing from the check."""
+    """Copy a scope with a budget of its own, so that the editor's requests do not use up the check's."""
     own = Scope({}, scope)
     own.budget = Budget()
     return own
 
 
 def _path(attribute: nodes.Attribute, offset: int) -> Iterator[nodes.Expression]:
-    """The expressions that hold a byte, the outermost first; none where it is not in the value."""
+    """Yield the expressions that contain an offset, outermost first; none outside the value."""
     span = attribute.value_span
     if not span.start <= offset < span.end:
         return
@@ -248,13 +246,11 @@ def _path(attribute: nodes.Attribute, offset: int) -> Iterator[nodes.Expression]
 
 
 def _name(module: Module, record: BlockRecord | None = None) -> str:
-    """What tells the copies of a block from each other: environment, address."""
     address = record.address if record is not None and record.address else module.address
     return ": ".join(filter(None, (module.root.environment, address)))
 
 
 def _nested(record: BlockRecord, rest: tuple[nodes.Block, ...]) -> Iterator[BlockRecord]:
-    """The copies of a nested block."""
     if not rest:
         yield record
         return
@@ -275,7 +271,7 @@ def _nested(record: BlockRecord, rest: tuple[nodes.Block, ...]) -> Iterator[Bloc
 
 
 def _loops(path: tuple[nodes.Expression, ...], scope: Scope) -> Iterator[tuple[str, Scope]]:
-    """The scopes of an expression: one for each round of the loops around it, with what the round is called."""
+    """Yield a label and scope per iteration of the loops around an expression."""
     for at, (outer, inside) in enumerate(pairwise(path)):
         if not isinstance(outer, nodes.For | nodes.TemplateFor) or inside is outer.collection:
             continue
@@ -308,7 +304,7 @@ _CODES: WeakKeyDictionary[Snapshot, Code] = WeakKeyDictionary()
 
 
 def code_of(snapshot: Snapshot) -> Code:
-    """The Terraform of a snapshot by places; made once."""
+    """Return the code of a snapshot, created once."""
     found = _CODES.get(snapshot)
     if found is None:
         found = _CODES[snapshot] = Code(snapshot)

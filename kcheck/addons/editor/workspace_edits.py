@@ -1,4 +1,4 @@
-"""Planned files as edits of a workspace, in the words that an editor knows."""
+"""Convert planned files to LSP workspace edits."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     DocumentChange = types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
 
 _CONFIRM = "kcheck"
-"""The annotation of edits that are to be confirmed."""
 
 
 class Client(NamedTuple):
-    """What an editor can do: with edits of the workspace, with actions, and with documents."""
+    """Editor capabilities for workspace edits, code actions and documents."""
 
     versioned: bool = False
     annotated: bool = False
@@ -44,7 +43,7 @@ class Client(NamedTuple):
 
 
 def client(given: types.ClientCapabilities) -> Client:
-    """What the capabilities of an editor say."""
+    """Read an editor's capabilities."""
     edit = (given.workspace and given.workspace.workspace_edit) or types.WorkspaceEditClientCapabilities()
     action = (given.text_document and given.text_document.code_action) or types.CodeActionClientCapabilities()
     shown = given.window and given.window.show_document
@@ -61,14 +60,14 @@ def client(given: types.ClientCapabilities) -> Client:
 
 
 class Cursor(NamedTuple):
-    """Where the user goes on to write."""
+    """Place where the user continues to type."""
 
     uri: str
     position: types.Position
 
 
 class Edited(NamedTuple):
-    """An edit of the workspace, and where the user goes on, unless a snippet leads there."""
+    """A workspace edit, and the cursor afterwards unless a snippet sets it."""
 
     edit: types.WorkspaceEdit
     cursor: Cursor | None = None
@@ -78,12 +77,12 @@ def workspace_edit(
     plan: Plan, able: Client, positions: Positions, documents: Mapping[str, TextDocument], asked: str = "",
     address_of: Callable[[str], str] = uri,
 ) -> Edited:  # fmt: skip
-    """The edit of a plan; `documents` are those that are open, and `asked` is the one that the user is in.
+    """Convert a plan to an edit; `documents` are open, and the user is in `asked`.
 
-    `address_of` gives the URI of a file that is not open.
+    `address_of` returns the URI of a file that is not open.
 
     Raises:
-        UneditableError: a file is another than the one that was checked, or the editor cannot change it.
+        UneditableError: a file has changed since the check, or the editor cannot change it.
     """
     by_path = {system.real_path(path(document.uri)): document for document in documents.values()}
     changes: list[DocumentChange] = []
@@ -124,11 +123,6 @@ def _whole(changes: list[DocumentChange], plan: Plan, able: Client) -> types.Wor
 
 
 def _check_unchanged(file: File, document: TextDocument | None) -> None:
-    """Refuse a file that is not what was checked.
-
-    Raises:
-        UneditableError: that is so.
-    """
     try:
         if document is not None:
             now = document.source.encode("utf-8", "surrogatepass")
@@ -141,7 +135,7 @@ def _check_unchanged(file: File, document: TextDocument | None) -> None:
 
 
 def _edit(one: types.TextEdit, *, snippets: bool, confirmed: bool) -> Edit:
-    """An edit as an editor takes it: with a place for the reason, or to be confirmed."""
+    """Convert an edit for the editor: with a placeholder for the reason, or with confirmation."""
     if REASON in one.new_text:
         if snippets:
             escaped = one.new_text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
@@ -153,14 +147,14 @@ def _edit(one: types.TextEdit, *, snippets: bool, confirmed: bool) -> Edit:
 
 
 class UneditableError(Exception):
-    """A file that an editor shows otherwise than it is, and why."""
+    """A file that cannot be edited, and why."""
 
 
 def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.TextEdit]:
-    """The edits that turn a file into new bytes; what stays is left alone, so that a cursor stays where it is.
+    """Compute edits that turn a file into new bytes; unchanged parts stay, so that the cursor stays too.
 
     Raises:
-        UneditableError: the positions of an editor would be others.
+        UneditableError: the editor would count positions differently.
     """
     _check_editable(source.path, source.data, new)
     before, after = list(BytesIO(source.data)), list(BytesIO(new))
@@ -177,10 +171,10 @@ def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.T
 
 
 def _check_editable(path: str, *texts: bytes) -> None:
-    """Refuse texts whose places an editor counts otherwise.
+    """Check that editors count positions in the texts as kcheck does.
 
     Raises:
-        UneditableError: that is so.
+        UneditableError: a text is not UTF-8, or has a lone carriage return.
     """
     for text in texts:
         try:
@@ -192,7 +186,7 @@ def _check_editable(path: str, *texts: bytes) -> None:
 
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many bytes at the begin and at the end of two texts are equal, in whole characters and line ends."""
+    """Count equal bytes at the start and end of two texts, in whole characters and line ends."""
     most = min(len(before), len(after))
     head = next((i for i in range(most) if before[i] != after[i]), most)
     while head and (_is_inside(before, head) or _is_inside(after, head)):
@@ -205,5 +199,5 @@ def _shared(before: bytes, after: bytes) -> tuple[int, int]:
 
 
 def _is_inside(text: bytes, at: int) -> bool:
-    """Whether a place is inside a character, or between the two of a line end."""
+    """Whether an offset is inside a character or a CRLF."""
     return text[at : at + 1] != b"" and (0x80 <= text[at] < 0xC0 or text[at - 1 : at + 1] == b"\r\n")

@@ -1,1 +1,1 @@
-"""Recordings of Prometheus in; bills and pages of what a cluster did out."""
+"""Usage reports: Prometheus recordings in; bills and pages out."""

@@ -1,4 +1,4 @@
-"""What a cluster did and cost, by owner, team, namespace, job or experiment; the worst first."""
+"""Bill of a cluster: use and cost by owner, team, namespace, job or experiment, the worst first."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 By = Literal["owner", "team", "namespace", "job", "experiment"]
 BY: tuple[By, ...] = ("owner", "team", "namespace", "job", "experiment")
 Order = Literal["idle", "use", "paid", "gpu-hours"]
-"""What the rows are sorted by."""
+"""Sort orders of the rows."""
 NOBODY = "(none)"
-"""The row of what has no label for the dimension."""
+"""Row of pods without a label for the dimension."""
 _WEEK = 7 * 24 * HOUR
 _MILLS = 1000
 _FEW = 0.02
-"""The share of the GPU-hours that may lack a price, and the rows are still in the order of money."""
+"""Share of GPU-hours without a price up to which rows are sorted by money."""
 _GIB = 1 << 30
 
 
 class Row(Struct):
-    """What belongs to one owner, team, namespace, job or experiment; `before` is what it was in the time before.
+    """A row of the bill, of one owner, team, namespace, job or experiment.
 
-    `recent` is what of it is compared with that. `matches` are its pods.
+    `before` are the amounts of the earlier span, `recent` those compared with it. `matches` are the row's pods.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Row(Struct):
 
 
 class Compared(Struct, frozen=True):
-    """Two times that are compared; `factor` made the earlier one as long as the later one."""
+    """Two compared spans; `factor` scales the earlier one to the length of the later one."""
 
     recent: Span
     before: Span
@@ -57,7 +57,7 @@ class Compared(Struct, frozen=True):
 
 
 class PoolBill(Struct):
-    """Nodes of a pool, or of a machine type where the pool is not known: what they have, and what no pod requested."""
+    """Nodes of a pool, or of a machine type if the pool is unknown: `whole` capacity, and `spare` not requested."""
 
     name: str
     machines: list[str] = []
@@ -67,7 +67,7 @@ class PoolBill(Struct):
 
 
 class Unpriced(Struct, frozen=True):
-    """Nodes without a price, by machine type; the type is empty where it was not recorded."""
+    """Nodes of a machine type without a price; the type is empty if not recorded."""
 
     machine: str
     nodes: int
@@ -75,12 +75,11 @@ class Unpriced(Struct, frozen=True):
 
 
 class Bill(Struct):
-    """A recording as a bill.
+    """Bill of a recording.
 
-    `requested` is the sum of the rows, `spare` what of the nodes no pod requested, and `total` both: what the nodes
-    cost. `pools` divide that, those with the most spare first. `labels` are the names that were looked for, of a
-    dimension that has some. `by_money` says whether the rows are priced well enough for an order of idle money; else
-    that is of idle GPU-hours, because some nodes with GPUs have no price. `order` is what the rows are sorted by.
+    `requested` is the sum of the rows, `spare` what no pod requested, `total` both: the cost of the nodes. `pools`
+    split the total, those with the most spare first. `labels` are the label names searched for the dimension.
+    `by_money` tells whether enough nodes have prices to sort by idle money; otherwise idle GPU-hours count.
     """
 
     by: By
@@ -105,7 +104,7 @@ class Bill(Struct):
 
 
 class _Part(Struct):
-    """A span: what each pod had and paid, by its index; which of them ran; and what of the nodes was spare."""
+    """Amounts of a span: of each pod by index, of spare capacity, and of pools; `ran` are pods that ran."""
 
     pods: dict[int, Amounts] = field(default_factory=dict)
     ran: set[int] = field(default_factory=set)
@@ -117,7 +116,7 @@ def bill(
     joined: Joined, world: World, by: By, own_labels: Mapping[str, Sequence[str]] | None = None,
     previous: Joined | None = None, order: Order = "idle",
 ) -> Bill:  # fmt: skip
-    """The bill of a recording; with `previous`, an older one, or after two weeks, compared with the time before."""
+    """Bill a recording, compared with the `previous` one or, from two weeks on, week with week."""
     recording = joined.recording
     names = labels.candidates(by, own_labels or {}) if by not in ("namespace", "job") else []
     nodes = Nodes(recording.nodes, world)
@@ -144,7 +143,6 @@ def bill(
 
 
 def _rank(row: Row, order: Order, *, by_money: bool) -> tuple[float | str, ...]:
-    """The worst first: most idle, least used, most paid, or most GPU-hours."""
     amounts = row.amounts
     match order:
         case "use":  # rows without GPUs by their CPU, after the others
@@ -168,7 +166,6 @@ def _rank_pool(pool: PoolBill) -> tuple[float, float, float, str]:
 
 
 def _keys(joined: Joined, by: By, names: Sequence[str]) -> list[str]:
-    """The name of the row of each pod."""
     if by == "namespace":
         return [match.pod.namespace for match in joined.matches]
     if by == "job":
@@ -196,7 +193,7 @@ def _rows(joined: Joined, keys: Sequence[str], part: _Part) -> list[Row]:
 
 
 def _span(recording: Recording, begin: int, end: int | None = None) -> Span:
-    """From a time to another one, in whole hours from the beginning of the recording."""
+    """Return a span in whole hours from the beginning of the recording."""
     until = recording.end if end is None else end
     first = round((begin - recording.begin) / HOUR)
     last = -(-(until - recording.begin) // HOUR) if end is None else round((until - recording.begin) / HOUR)
@@ -204,7 +201,6 @@ def _span(recording: Recording, begin: int, end: int | None = None) -> Span:
 
 
 def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
-    """What each pod had in a span, and paid of its node."""
     part, recording = _Part(), joined.recording
     held: dict[int, Held] = {}
     on_node: dict[str, float] = {}
@@ -248,7 +244,7 @@ def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
 
 
 def _charge(found: Held, node: Priced | None, factor: float) -> None:
-    """Add to what a pod had what it paid; by a factor less where pods together asked for more than their node has."""
+    """Add payments to a pod's amounts; `factor` is below 1 if the pods of a node exceed it."""
     amounts, share = found.amounts, found.share
     if node is None or node.price is None or share is None:
         amounts.gpu_unpriced, amounts.cpu_unpriced = amounts.gpu_hours, amounts.cpu_requested
@@ -262,7 +258,7 @@ def _charge(found: Held, node: Priced | None, factor: float) -> None:
 
 
 def _queued(match: Match, span: Span, recording: Recording) -> Amounts:
-    """How long a pod waited for its node, if it got it in a span; or if it had none when it was seen last."""
+    """Return a pod's wait for its node, if that ended in the span, or had not ended when last seen."""
     pod = match.pod
     if pod.scheduled is not None:
         if pod.created is None or not span.has(pod.scheduled):
@@ -276,7 +272,6 @@ def _queued(match: Match, span: Span, recording: Recording) -> Amounts:
 
 
 def _node_seconds(one: Priced, span: Span, recording: Recording) -> float:
-    """Seconds of a span in which a node was seen."""
     node = one.node
     if node.first is None or node.last is None:
         return node.seconds * (span.end - span.begin) / (recording.end - recording.begin)
@@ -285,7 +280,6 @@ def _node_seconds(one: Priced, span: Span, recording: Recording) -> float:
 
 
 def _of_node(one: Priced, hours: float) -> Amounts:
-    """What a node has for its pods, and what it costs."""
     allocatable = one.node.allocatable
     gpus, cores = one.gpus / one.copies * hours, allocatable.get("cpu", 0) / _MILLS * hours
     amounts = Amounts(gpu_hours=gpus, cpu_requested=cores, memory_requested=allocatable.get("memory", 0) / _GIB * hours)
@@ -300,7 +294,7 @@ _SPARE = ("gpu_hours", "cpu_requested", "memory_requested", "paid", "gpu_unprice
 
 
 def _left(node: Amounts, taken: Mapping[str, float]) -> Amounts:
-    """What of a node nobody requested, all of it idle."""
+    """Return the part of a node that no pod requested, all of it idle."""
     left = {name: max(0.0, getattr(node, name) - amount) for name, amount in taken.items()}
     return Amounts(**left, idle=left["paid"], gpu_idle=left["gpu_hours"])
 
@@ -317,7 +311,7 @@ def _unpriced(nodes: Iterable[Priced]) -> list[Unpriced]:
 
 
 def _compare_with(result: Bill, older: Joined, world: World) -> None:
-    """Compare with an older recording, as if that were as long."""
+    """Compare with an older recording, scaled to the same length."""
     recording, before = result.joined.recording, older.recording
     span = _span(before, before.begin)
     factor = (recording.end - recording.begin) / (before.end - before.begin)
@@ -327,7 +321,6 @@ def _compare_with(result: Bill, older: Joined, world: World) -> None:
 
 
 def _compare_weeks(result: Bill, keys: Sequence[str], nodes: Nodes) -> None:
-    """Compare the last week with the one before."""
     recording = result.joined.recording
     middle = recording.end - _WEEK
     spans = _span(recording, middle), _span(recording, middle - _WEEK, middle)
@@ -336,12 +329,12 @@ def _compare_weeks(result: Bill, keys: Sequence[str], nodes: Nodes) -> None:
 
 
 def _sums(joined: Joined, keys: Sequence[str], part: _Part) -> dict[str, Amounts]:
-    """The amounts of each row by its name; what was spare has none."""
+    """Sum the amounts per row; spare capacity is under ""."""
     return {row.name: row.amounts for row in _rows(joined, keys, part)} | {"": part.spare}
 
 
 def _note(result: Bill, compared: Compared, recent: dict[str, Amounts], before: dict[str, Amounts]) -> None:
-    """Note what each row had in two times; a row of the earlier one that is gone is in the total alone."""
+    """Store both spans' amounts in each row; rows only in the earlier span count in the totals only."""
     result.compared = compared
     for row in [*result.rows, result.spare]:
         row.recent = recent.get(row.name, Amounts())
@@ -352,13 +345,13 @@ def _note(result: Bill, compared: Compared, recent: dict[str, Amounts], before: 
 
 
 _TOGETHER = 600
-"""Seconds in which the pods of a gang are created; one that comes later replaces another."""
+"""Seconds in which the pods of a gang are created; a later pod is a replacement."""
 _REPEATED = ("Cron", "Scheduled")
-"""How kinds begin whose objects make a job each time."""
+"""Prefixes of kinds that create a job each time."""
 
 
 def _run(match: Match) -> tuple[str, str, str]:
-    """What a run of a job is: the namespace, kind and name of its outermost owner that is made for it alone."""
+    """Identify a run of a job by namespace, kind and name of the outermost owner made for it alone."""
     pod = match.pod
     made = [one for one in owners.chain(pod) if not one.kind.startswith(_REPEATED)]
     return (pod.namespace, made[-1].kind, made[-1].name) if made else (pod.namespace, "Pod", pod.name)
@@ -366,7 +359,7 @@ def _run(match: Match) -> tuple[str, str, str]:
 
 @cache
 def _rigid() -> frozenset[str]:
-    """Kinds whose pods wait for each other, whatever the group."""
+    """Return kinds whose pods always wait for each other."""
     every: dict[str, bool] = {}
     for key, entry in profiles.workloads().items():
         kind = key.rpartition("/")[2]
@@ -382,7 +375,7 @@ def _is_gang(match: Match) -> bool:
 
 
 def _waits(matches: Iterable[Match], span: Span) -> dict[int, int]:
-    """For how many seconds of a span each pod had its node while others of its gang had none, by its index."""
+    """Return by pod index the seconds a pod had its node while others of its gang had none."""
     gangs: dict[tuple[str, str, str], list[tuple[int, Match]]] = {}
     for index, match in enumerate(matches):
         if match.pod.created is not None and _is_gang(match):

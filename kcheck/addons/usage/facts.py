@@ -1,4 +1,4 @@
-"""What changes seldom: owners, labels, requests, limits, times, restarts, nodes. Asked once a slice of time."""
+"""Slowly changing metrics: owners, labels, requests, limits, times, restarts, nodes. Queried once per slice."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.recording import Pod
 
 MOST = 2.0**50
-"""What is measured is less, whatever it is; servers may say anything."""
+"""Above any real measurement, as servers may send any value."""
 
 _BLANK = 0x7FFFFFF0
-"""DCGM's numbers from here on mean that there is none; no sum over a day comes near."""
+"""DCGM values from here on mean "no value"; no sum over a day comes near."""
 
 _MILLI = {"cpu": 1000}
-"""Resources that the recording has in thousandths."""
+"""Factors of resources that recordings have in thousandths."""
 
 
 class Facts(Struct):
-    """Asks a Prometheus for what changes seldom."""
+    """Queries a Prometheus for slowly changing metrics."""
 
     prometheus: Prometheus
     installation: Installation
 
     def add(self, found: Slice) -> None:
-        """Add what is true at the end of a slice, or was true of what has ended in it."""
+        """Add facts that hold at the end of a slice, or held of what ended in it."""
         self._pods(found)
         self._times(found)
         self._containers(found)
@@ -45,9 +45,9 @@ class Facts(Struct):
         self._nodes(found)
 
     def standing(self, at: int) -> tuple[dict[tuple[str, ...], int], set[tuple[str, ...]]]:
-        """Restarts of containers as counted at a time, and containers whose last end was for want of memory.
+        """Return restart counts of containers at a time, and containers whose last end was an out-of-memory kill.
 
-        Where data begins at that time, an exporter may be scraped up to an interval later: the least number around it.
+        If data begins at that time, an exporter may be scraped up to an interval later, so take the minimum around it.
         """
         restarts, killed = self.installation.first("restarts"), self.installation.first("killed")
         counted: dict[tuple[str, ...], int] = {}
@@ -60,14 +60,14 @@ class Facts(Struct):
         return counted, ended
 
     def _around(self, metric: Metric, at: int) -> list[Sample]:
-        """The least values of a metric from two scrapes before a time until two after it."""
+        """Query the minimum of a metric from two scrapes before a time to two after it."""
         wide = 2 * metric.interval
         return self.prometheus.instant(metric.over("min_over_time", 2 * wide), at + wide)
 
     def _rows(
         self, role: str, found: Slice, function: str = "last_over_time", aggregate: str = "max"
     ) -> Iterator[tuple[Metric, dict[str, str], float]]:
-        """The series of all metrics that say something: the metric, the labels and the value of each."""
+        """Yield the series of all metrics with this role: metric, labels and value."""
         for metric in self.installation.metrics.get(role, ()):
             for sample in self._samples(lambda seconds: metric.over(function, seconds, aggregate), found):  # noqa: B023
                 if 0 <= sample[1] <= MOST:
@@ -92,7 +92,6 @@ class Facts(Struct):
             found.namespaces[metric.meanings(labels)[0]] = sanitized_labels(labels)
 
     def _labelled(self, role: str, found: Slice) -> Iterator[tuple[Metric, dict[str, str]]]:
-        """The series of a metric with all of their labels."""
         metric = self.installation.first(role)
         if metric is None:
             return
@@ -128,7 +127,7 @@ class Facts(Struct):
                     found.pod((namespace, pod)).killed.add(container)
 
     def _gpus(self, found: Slice) -> None:
-        """Memory and power of GPUs. Used and free memory at their extremes are its whole."""
+        """Add memory and power of GPUs; peak used plus least free memory is the total."""
         peaks: dict[tuple[Key, str, str], float] = {}
         for at, value in self._of_gpus("gpu_memory", found, "max_over_time"):
             peaks[at] = max(peaks.get(at, 0), value)
@@ -176,13 +175,13 @@ class Facts(Struct):
 
 
 def set_time(pod: Pod, name: str, value: int | None, *, earliest: bool) -> None:
-    """Set a time of a pod; pods that come back under a name keep the earliest begin and the latest end."""
+    """Set a time of a pod; for pods of the same name, keep the earliest begin and the latest end."""
     old = getattr(pod, name)
     if value is not None:
         setattr(pod, name, value if old is None else min(old, value) if earliest else max(old, value))
 
 
 def gpu_id(metric: Metric, labels: dict[str, str]) -> str:
-    """What tells a GPU from others, or a slice of one."""
+    """Return the id of a GPU or of a slice of one."""
     card, part = metric.meanings(labels)[3:5]
     return f"{card}/{part}" if part else card

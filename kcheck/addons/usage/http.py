@@ -1,4 +1,4 @@
-"""One connection to one server: bounded answers, retries, and errors that say what to do and hold no secret."""
+"""HTTP connection to one server: bounded responses, retries, and actionable errors without secrets."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
     from urllib3 import BaseHTTPResponse
 MOST = 256 << 20
-"""Bytes of an answer, unpacked: a thousand for each of the samples that one query asks for."""
+"""Bytes of a response, uncompressed: about a thousand per sample of a query."""
 
 _CHUNK = 1 << 18
 _CONNECT = 10.0
-"""Seconds until a server that is there has taken a connection."""
 
 _TRIES = 5
 _LONGEST_WAIT = 60.0
-"""Seconds that a server may ask to be left alone."""
+"""Seconds to wait at most if a server asks for a pause."""
 
 _BUSY = frozenset({429, 502, 503, 504})
 _HEADER = regex(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -36,15 +35,15 @@ _DIGITS = regex(r"\d{1,6}")
 
 
 class HttpError(RecordingError):
-    """Why there is no answer, and what to do."""
+    """Reason why there is no response, and what to do."""
 
 
 class SlowError(HttpError):
-    """An answer takes too long, or is too large: a smaller question may have one."""
+    """A response is too slow or too large; a smaller query may succeed."""
 
 
 class Access(Struct, frozen=True):
-    """How a server is reached. `headers` may be secret, `ca` is a file with certificates."""
+    """Connection settings of a server; `headers` may be secret, `ca` is a certificate file."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -53,17 +52,17 @@ class Access(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """The status and the body of an answer."""
+    """Status and body of a response."""
 
     status: int
     body: bytes
 
 
 def checked_url(text: str) -> str:
-    """A URL that queries can be appended to.
+    """Validate and normalize a URL, so that API paths can be appended.
 
     Raises:
-        HttpError: it is none, or holds a secret.
+        HttpError: it is no URL, or contains a password.
     """
     try:
         url = urlsplit(text.strip())
@@ -85,10 +84,10 @@ def checked_url(text: str) -> str:
 
 
 def checked_header(text: str) -> tuple[str, str]:
-    """The name and value of a `Name: value`.
+    """Parse `Name: value`.
 
     Raises:
-        HttpError: it is none.
+        HttpError: it has another form.
     """
     name, colon, value = text.partition(":")
     if not colon or not _HEADER.fullmatch(name) or not value.strip().isascii() or not value.strip().isprintable():
@@ -97,7 +96,7 @@ def checked_header(text: str) -> tuple[str, str]:
 
 
 class Server:
-    """A server that is asked one thing after the other."""
+    """Server for requests one after the other."""
 
     def __init__(self, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
         import urllib3
@@ -108,11 +107,11 @@ class Server:
         self._headers = {"User-Agent": "kcheck", "Accept-Encoding": "gzip", **dict(access.headers)}
 
     def post(self, path: str, fields: dict[str, str]) -> Answer:
-        """The answer to a form; a server that is busy is asked again.
+        """Send a form and return the response; retry if the server is busy or the connection breaks.
 
         Raises:
-            SlowError: the answer takes too long or is too large.
-            HttpError: there is none.
+            SlowError: the response is too slow or too large.
+            HttpError: there is no response.
         """
         wait = 1.0
         for tries_left in reversed(range(_TRIES)):
@@ -130,14 +129,14 @@ class Server:
         raise AssertionError  # the last try returns or raises
 
     def without_secrets(self, text: str) -> str:
-        """A text of the server, which may repeat what it was sent."""
+        """Mask the request's secrets in a text of the server, which may repeat them."""
         for _, value in self.access.headers:
             for secret in (value, value.rpartition(" ")[2]):
                 text = text.replace(secret, "***") if len(secret) > 3 else text
         return text
 
     def _once(self, path: str, fields: dict[str, str]) -> tuple[Answer, float]:
-        """An answer, and the seconds after which the server wants to be asked again."""
+        """Return a response, and the seconds after which the server wants a retry."""
         import urllib3
         from urllib3.exceptions import HTTPError
 
@@ -164,10 +163,10 @@ class Server:
         return f"{self.access.url} redirects to {there[:200] or 'nowhere'}{login}; give the URL that answers itself"
 
     def _unpacked(self, response: BaseHTTPResponse, end: float) -> Iterator[bytes]:
-        """The body in parts.
+        """Yield the decompressed body in parts.
 
         Raises:
-            SlowError: it is too large, or does not come in time.
+            SlowError: it is too large, or does not arrive in time.
         """
         coding = response.headers.get("Content-Encoding", "identity").lower()
         if coding not in ("gzip", "identity"):
@@ -195,7 +194,6 @@ class Server:
         )
 
     def _explained(self, error: Exception) -> HttpError:
-        """What an error of the connection means to a user."""
         from urllib3 import exceptions as of
 
         url, host = self.access.url, urlsplit(self.access.url).hostname
@@ -218,7 +216,6 @@ class Server:
 
 
 def _context(access: Access) -> ssl.SSLContext:
-    """How certificates are verified: by the authorities of the system, and those of a file."""
     import ssl
 
     context = ssl.create_default_context()
@@ -231,11 +228,11 @@ def _context(access: Access) -> ssl.SSLContext:
 
 
 class _BrokenError(HttpError):
-    """A connection that broke: the same question may have an answer."""
+    """A broken connection; a retry may succeed."""
 
 
 def advice(access: Access, status: int) -> str:
-    """What to do where a server refuses, by its status."""
+    """Return advice on a refusal by its status; empty without any."""
     host = urlsplit(access.url).hostname or ""
     service = next((text for end, text in metrics.services().items() if host.endswith(end)), "")
     sent = any(name.lower() == "authorization" for name, _ in access.headers)
@@ -251,11 +248,10 @@ def advice(access: Access, status: int) -> str:
 
 
 def _system(error: Exception) -> str:
-    """What the operating system says of a connection."""
     cause = error.__cause__ or error.__context__
     return (cause.strerror or str(cause)) if isinstance(cause, OSError) else "refused"
 
 
 def _seconds(text: str) -> float:
-    """The seconds of a Retry-After; dates are not waited for."""
+    """Parse Retry-After in seconds; 0 for dates, which are not waited for."""
     return float(text.strip()) if _DIGITS.fullmatch(text.strip()) else 0.0

@@ -1,4 +1,4 @@
-"""What a Prometheus has of a cluster: which metrics, under which names, since when, how often, and what it lacks."""
+"""Metrics that a Prometheus has of a cluster: names, scrape interval, start of data, and gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.addons.usage.prometheus import Prometheus
     from kcheck.scale.usage.metrics import Family
 _LOOKS = 48
-"""Times of the window at which is asked what is there: a metric that came or went is seen."""
+"""Times in the window at which metrics are looked for, as they may come and go."""
 
 _FINE_LOOKS = 300
 _MOST_SERIES = 1e9
@@ -25,46 +25,46 @@ _RECENT = 600
 """Seconds over which scrapes are counted."""
 
 _MANY = 20
-"""Samples of which one more or less makes no difference."""
+"""Minimum samples for one more or less not to matter."""
 
 SEEN_BY = ("memory", "cpu", "gpu_busy", "gpu_engine")
-"""What shows that a pod runs, the best first."""
+"""Roles of metrics that show a running pod, the best first."""
 
 
 class Installation(Struct):
-    """The metrics that are there, by what they say; data begins at `begin`."""
+    """Available metrics by role; data begins at `begin`."""
 
     begin: int
     metrics: dict[str, list[Metric]]
     lacks: list[Lack]
 
     def first(self, role: str) -> Metric | None:
-        """The metric that says something; None if there is none."""
+        """Return the first metric with the role; None if there is none."""
         return next(iter(self.metrics.get(role, ())), None)
 
     @property
     def seen_by(self) -> str:
-        """What shows here that a pod runs."""
+        """Role that shows running pods here."""
         return next(role for role in SEEN_BY if role in self.metrics)
 
     @property
     def interval(self) -> int:
-        """The seconds between two samples of what shows that a pod runs."""
+        """Seconds between samples of the metric that shows running pods."""
         return self.metrics[self.seen_by][0].interval
 
     @property
     def series(self) -> int:
-        """About how many series the largest metric has."""
+        """Approximate number of series of the largest metric."""
         return max(one.series for found in self.metrics.values() for one in found)
 
 
 def look(
     prometheus: Prometheus, matchers: list[str], begin: int, end: int, *, step: int, since: int | None = None
 ) -> Installation:
-    """What a Prometheus has of the time from `begin` to `end`; `since` is when data begins, where that is known.
+    """Find the metrics of a Prometheus from `begin` to `end`; `since` is when data begins, if known.
 
     Raises:
-        HttpError: there is no answer, or nothing of containers and GPUs.
+        HttpError: there is no response, or there are no metrics of containers or GPUs.
     """
     found: dict[str, list[Metric]] = {}
     for name, family in metrics.families().items():
@@ -82,7 +82,6 @@ def look(
 def _of_family(
     prometheus: Prometheus, name: str, family: Family, matchers: list[str], time: tuple[int, int]
 ) -> Iterator[tuple[str, Metric]]:
-    """The metrics of a family that are there, each with what it says."""
     interval = 0
     for role, entry in family["metrics"].items():
         for metric in entry["names"]:
@@ -98,7 +97,7 @@ def _of_family(
 
 
 def _count(prometheus: Prometheus, query: str, time: tuple[int, int]) -> tuple[int, int]:
-    """The largest number that a query gives in some time, and a time in the middle of those at which it gives any."""
+    """Return a query's largest count in a time range, and a time at which it has data."""
     begin, end = time
     every = max(1, (end - begin) // _LOOKS)
     values = [pair for series in prometheus.matrix(query, end - every * _LOOKS, end, every) for pair in series.values]
@@ -107,9 +106,9 @@ def _count(prometheus: Prometheus, query: str, time: tuple[int, int]) -> tuple[i
 
 
 def _interval(prometheus: Prometheus, name: str, at: int) -> int:
-    """The seconds between two samples of a metric.
+    """Estimate the seconds between samples of a metric.
 
-    Few samples in a short time do not tell it exactly; in an hour, most series may be short ones.
+    Few samples in a short time are inexact, but over an hour, most series may be short.
     """
     about = _spacing(prometheus, name, at, _RECENT)
     if about <= _RECENT / _MANY:
@@ -119,13 +118,12 @@ def _interval(prometheus: Prometheus, name: str, at: int) -> int:
 
 
 def _spacing(prometheus: Prometheus, name: str, at: int, seconds: int) -> float:
-    """The seconds for each sample in some time. Series that began or ended in it have fewer: not the median."""
+    """Return the seconds per sample; series that began or ended meanwhile have fewer, so not the median."""
     count = prometheus.number(f"quantile(0.75, count_over_time({name}[{metrics.window(seconds)}]))", at)
     return seconds / count if count and count >= 1 else seconds
 
 
 def _beginning(prometheus: Prometheus, installation: Installation, begin: int, end: int, *, step: int) -> int:
-    """The first step at which a Prometheus has data."""
     query = f"count({installation.metrics[installation.seen_by][0].selector})"
     every = max(step, (end - begin) // _FINE_LOOKS // step * step)
     first = _first(prometheus, query, begin, end, every)
@@ -135,7 +133,7 @@ def _beginning(prometheus: Prometheus, installation: Installation, begin: int, e
 
 
 def _first(prometheus: Prometheus, query: str, begin: int, end: int, every: int) -> int | None:
-    """The first of some times at which a query gives something."""
+    """Return the first of the queried times with data; None if none has any."""
     found = [series.values[0][0] for series in prometheus.matrix(query, begin, end, every)]
     return int(min(found)) if found else None
 
@@ -144,11 +142,10 @@ _MISSING = {
     "cpu": ("cpu",), "memory": ("memory",), "gpu": ("gpu_busy", "gpu_engine"), "owners": ("pod_owner",),
     "requests": ("requests",), "restarts": ("restarts",), "waiting": ("pod_pending",), "nodes": ("node_info",),
 }  # fmt: skip
-"""What lacks where none of some metrics is there."""
+"""Gaps in a recording, with the roles of which none is available."""
 
 
 def _lacks(found: dict[str, list[Metric]]) -> Iterator[Lack]:
-    """What these metrics do not say."""
     for what, roles in _MISSING.items():
         if not any(role in found for role in roles):
             family = next(one for one in metrics.families().values() if roles[0] in one["metrics"])

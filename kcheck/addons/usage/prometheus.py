@@ -1,4 +1,4 @@
-"""Queries to a Prometheus, or to what speaks like one: Thanos, Mimir, managed services."""
+"""Queries to a Prometheus-compatible API: Prometheus, Thanos, Mimir, managed services."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SAMPLES = 250_000
-"""Samples of an answer: 30 MB while it is read."""
+"""Samples of a response: 30 MB in memory."""
 
 POINTS = 10_000
-"""Steps of an answer; Prometheus refuses more than 11,000."""
+"""Steps of a response; Prometheus refuses more than 11,000."""
 
 LONGEST = 86_400
-"""Seconds that one question is about."""
+"""Seconds that one query covers."""
 
 _SHORTEST = 300
 _TOO_MUCH = (
@@ -34,18 +34,17 @@ _TOO_MUCH = (
     "too large",
     "canceled",
 )
-"""What servers say of questions that are too large."""
 
 
 class Series(Struct):
-    """A series of an answer: its labels, and its samples as (time, value)."""
+    """A series of a response: labels, and samples as (time, value)."""
 
     metric: dict[str, str]
     values: list[tuple[float, float]]
 
 
 class Sample(Struct):
-    """A series of an answer with one sample."""
+    """A series of a response with one sample."""
 
     metric: dict[str, str]
     value: tuple[float, float]
@@ -80,7 +79,7 @@ _FAILURE = msgspec.json.Decoder(_Failure)
 
 
 class Prometheus:
-    """A Prometheus that is asked. `warnings` has what it said of its answers, such as that a part is missing."""
+    """Client of a Prometheus; `warnings` collects the server's, such as partial responses."""
 
     def __init__(self, access: Access, server: Server | None = None) -> None:
         self.url = access.url
@@ -90,27 +89,27 @@ class Prometheus:
         self._longest = LONGEST
 
     def instant(self, query: str, at: int) -> list[Sample]:
-        """The answer to a query at one time.
+        """Run an instant query.
 
         Raises:
-            SlowError: the question is too large.
-            HttpError: there is no answer.
+            SlowError: the query is too large.
+            HttpError: there is no response.
         """
         found = self._decoded(self._asked("query", {"query": query, "time": str(at)}), _INSTANT)
         self._note(found.warnings)
         return found.data.result
 
     def number(self, query: str, at: int) -> float | None:
-        """The one number that a query gives at a time; None if there is none."""
+        """Return the first value of an instant query; None if it is empty."""
         found = self.instant(query, at)
         return found[0].value[1] if found else None
 
     def matrix(self, query: str, begin: int, end: int, step: int) -> list[Series]:
-        """The answer to a query at all steps from `begin` to `end`, both included.
+        """Run a range query over all steps from `begin` to `end`, both included.
 
         Raises:
-            SlowError: the question is too large.
-            HttpError: there is no answer.
+            SlowError: the query is too large.
+            HttpError: there is no response.
         """
         fields = {"query": query, "start": str(begin), "end": str(end), "step": str(step)}
         found = self._decoded(self._asked("query_range", fields), _RANGE)
@@ -123,10 +122,10 @@ class Prometheus:
     def pieces(
         self, query: str, begin: int, end: int, step: int, series: int
     ) -> Iterator[tuple[int, int, list[Series]]]:
-        """The answers to a query from `begin` up to before `end`, in pieces small enough for both sides.
+        """Run a range query from `begin` to before `end`, in pieces small enough for both sides.
 
-        `series` is how many there may be. A piece that the server finds too large is halved. Yields where a piece
-        begins and the next one does, and its series.
+        `series` is their expected number. Pieces that the server finds too large are halved. Yields the start of a
+        piece, the start of the next, and the series.
         """
         size = max(1, min(self._samples // max(1, series), POINTS))
         while begin < end:
@@ -143,9 +142,9 @@ class Prometheus:
             begin = last + step
 
     def span(self, query: Callable[[int], str], begin: int, end: int) -> list[Sample]:
-        """The answer to a query about the time from `begin` to `end`; halves of it where that is too large.
+        """Run a query over the time from `begin` to `end`, halving it while it is too large.
 
-        `query` takes a number of seconds. Samples of later halves come last.
+        `query` takes the length in seconds. Samples of later halves come last.
         """
         if end - begin <= self._longest:
             try:
@@ -164,7 +163,6 @@ class Prometheus:
         raise self._refused(answer)
 
     def _refused(self, answer: Answer) -> HttpError:
-        """Why there is no answer, in the words of the server and in ours."""
         try:
             failure = _FAILURE.decode(answer.body)
         except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Record what a cluster did: slice after slice of its time, each added as a whole, so that the rest can come later."""
+"""Record a cluster's usage slice by slice; each is added as a whole, so that a recording can resume."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.recording import Hours, Owner
 
 _SCRAPED = 10_000_000
-"""Samples that a query about a slice may read; Prometheus refuses more than 50 million, unless told otherwise."""
+"""Samples that a query about a slice may read; Prometheus refuses more than 50 million by default."""
 
 _LONGEST = 24
-"""Hours of a slice."""
 
 
 class Question(Struct, frozen=True):
-    """What is to be recorded: the time before `end`, one sample every `step` seconds, of what matches."""
+    """Scope of a recording: the `window` before `end`, a sample every `step` seconds, and matchers."""
 
     window: int
     step: int
@@ -44,7 +43,7 @@ class Question(Struct, frozen=True):
 
 
 class Recorder:
-    """Makes a recording, or completes one. `is_consistent` is false only while a slice is added to it."""
+    """Makes or completes a recording; `is_consistent` is False only while a slice is being added."""
 
     def __init__(self, prometheus: Prometheus, recording: Recording, installation: Installation) -> None:
         self.recording = recording
@@ -54,10 +53,10 @@ class Recorder:
 
     @classmethod
     def new(cls, prometheus: Prometheus, question: Question) -> Recorder:
-        """A recorder with nothing recorded.
+        """Start a recording.
 
         Raises:
-            HttpError: there is no answer, or nothing to record.
+            HttpError: there is no response, or nothing to record.
         """
         begin, end, step = question.end - question.window, question.end, question.step
         found = look(prometheus, list(question.matchers), begin, end, step=step)
@@ -69,19 +68,19 @@ class Recorder:
 
     @classmethod
     def of_part(cls, prometheus: Prometheus, part: Recording) -> Recorder:
-        """A recorder that goes on where another one has stopped.
+        """Resume a partial recording.
 
         Raises:
-            HttpError: there is no answer.
+            HttpError: there is no response.
         """
         asked = part.end - part.asked
         return cls(prometheus, part, look(prometheus, part.matchers, asked, part.end, step=part.step, since=part.begin))
 
     def run(self, progress: Callable[[str], None], after_slice: Callable[[], None]) -> None:
-        """Record what is missing; `after_slice` is called when one more slice is in the recording.
+        """Record what is missing; call `after_slice` after each slice.
 
         Raises:
-            HttpError: there is no answer any more; what was recorded until then is whole.
+            HttpError: the server stopped responding; completed slices stay in the recording.
         """
         recording, installation = self.recording, self._installation
         begin, end = recording.begin, recording.end
@@ -110,7 +109,6 @@ class Recorder:
         self.recording.lacks = list(dict.fromkeys([*self.recording.lacks, *lacks]))
 
     def _finish(self) -> None:
-        """Leave out what was never measured, and say what lacks."""
         recording = self.recording
         recording.pods = sorted(
             (_finished(pod, recording) for pod in recording.pods if _is_of_time(pod, recording.begin)),
@@ -126,7 +124,7 @@ class Recorder:
 
 
 def slice_hours(installation: Installation) -> int:
-    """The hours of a slice of which one query reads no more samples than any Prometheus takes."""
+    """Return the hours per slice, so that one query reads no more samples than any Prometheus allows."""
     an_hour = installation.series * HOUR / installation.interval
     return max(1, min(_LONGEST, int(_SCRAPED / max(1, an_hour))))
 
@@ -135,7 +133,7 @@ _DAY = 86_400
 
 
 def _lacks_of(recording: Recording) -> Iterator[Lack]:
-    """What was not measured: time that is not kept, gaps, nodes without an exporter of GPUs."""
+    """Yield what was not measured: time beyond retention, gaps, nodes without a GPU exporter."""
     has = recording.end - recording.begin
     if has < recording.asked * 0.99:
         text = f"the Prometheus has {has / _DAY:.2g} of {recording.asked / _DAY:.2g} days; raise its retention"
@@ -161,7 +159,6 @@ _HIGH = 0.95
 
 
 def _queue_waits(prometheus: Prometheus, recording: Recording) -> list[QueueWait]:
-    """The waiting times of each queue over the time of a recording."""
     found = []
     for wait in waits():
         try:
@@ -198,7 +195,7 @@ def _queue_waits_of(prometheus: Prometheus, wait: Wait, recording: Recording) ->
 
 
 def _quantile(buckets: list[tuple[float, float]], rank: float) -> float:
-    """The value with a rank in cumulative buckets; within one, values are spread evenly, as Prometheus has it."""
+    """Interpolate the value of a rank in cumulative buckets, linearly as Prometheus does."""
     low, below = 0.0, 0.0
     for bound, count in buckets:
         if count >= rank:
@@ -218,12 +215,12 @@ _MIB = 1 << 20
 
 
 class Merging:
-    """Adds slices to a recording, in the order of time."""
+    """Adds slices to a recording in order of time."""
 
     def __init__(
         self, recording: Recording, seen_by: str, restarts: Mapping[tuple[str, ...], int], killed: set[tuple[str, ...]]
     ) -> None:
-        """`restarts` and `killed` are as at the begin of the recording: what is older counts for nothing."""
+        """Take `restarts` and `killed` as of the recording's begin, so that earlier ones do not count."""
         self.pods: dict[Key, Pod] = {(pod.namespace, pod.name): pod for pod in recording.pods}
         self._recording = recording
         self._nodes = {node.name: node for node in recording.nodes}
@@ -285,7 +282,7 @@ class Merging:
             gpu.power, gpu.power_samples = round(gpu.power + one.power, 1), gpu.power_samples + int(one.power_samples)
 
     def _add_restarts(self, pod: Pod, name: str, count: int, *, was_killed: bool) -> None:
-        """Add restarts since the begin; those of a slice in which the last end was for want of memory are kills."""
+        """Add restarts since the begin; count them as kills if the last end was an out-of-memory kill."""
         container, key = pod.containers.setdefault(name, Container()), (pod.namespace, pod.name, name)
         since = max(container.restarts, count - self._restarts.get(key, 0))
         if was_killed and (since > container.restarts or (not container.kills and key not in self._killed)):
@@ -321,7 +318,6 @@ class Merging:
         node.seconds += new.seconds
 
     def _add_gaps(self, found: Slice) -> None:
-        """Add the times in which nothing was seen; one that goes on from the slice before is one."""
         gaps, step = self._recording.gaps, self._recording.step
         for at in range(found.begin, found.end, step):
             if at in found.covered:
@@ -333,15 +329,14 @@ class Merging:
 
 
 def _is_of_time(pod: Pod, begin: int) -> bool:
-    """Whether a pod was there after the begin of a recording; many have ended before, and were not deleted."""
+    """Whether a pod existed after the recording's begin; pods that ended earlier may not be deleted yet."""
     return pod.first is not None or pod.waiting > 0 or (pod.created is not None and pod.created >= begin)
 
 
 def _finished(pod: Pod, recording: Recording) -> Pod:
-    """A pod as it is in a whole recording.
+    """Finalize a pod: drop the end of one that came back, and trim one that is gone.
 
-    One that came back has not ended. One that is gone was last measured less than an interval before its end, and its
-    last sample stands for a whole step.
+    It was last measured less than an interval before its end, while its last sample stands for a whole step.
     """
     step, tail = recording.step, recording.step - recording.interval
     gone = pod.last is not None and pod.last + step < recording.end
@@ -355,7 +350,7 @@ def _finished(pod: Pod, recording: Recording) -> Pod:
 
 
 def _chain(owner: Owner, namespace: str, found: Slice) -> list[Owner]:
-    """An owner and the owners of it, from the pod outwards."""
+    """Return an owner and its owners, from the pod outwards."""
     if owner == NOBODY:
         return [owner]
     above = {"ReplicaSet": found.replica_sets, "Job": found.jobs}.get(owner.kind, {}).get((namespace, owner.name))
@@ -368,7 +363,6 @@ def _add_histogram(into: Histogram, new: Histogram) -> None:
 
 
 def _open(hours: Hours, hour: int) -> None:
-    """Make a place for an hour, and for those left out before it."""
     if not hours.seconds:
         hours.first = hour
     for _ in range(hour - hours.first - len(hours.seconds) + 1):

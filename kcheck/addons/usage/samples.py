@@ -1,4 +1,4 @@
-"""What changes all the time: CPU, memory and GPUs, reduced at once to histograms and sums by hour."""
+"""Fast-changing metrics (CPU, memory, GPUs), reduced at once to histograms and hourly sums."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.metrics import Metric
     from kcheck.scale.usage.recording import Gpu, Pod
 Line: TypeAlias = "tuple[str, Sequence[float], Sequence[float]]"
-"""A series of a pod: its container, its times and its values."""
+"""A series of a pod: container, times and values."""
 
 STARTING = 900
-"""Seconds of a container's start: imports, data and compilation take minutes, and more CPU than training does."""
+"""Seconds that count as a container's start: imports, data and compilation use more CPU than training."""
 
 _CPU_SCRAPES = 3
-"""Scrapes among which there are two, even if one is lost."""
+"""Scrapes per window, so that two remain even if one is lost."""
 
 
 class Samples(Struct):
-    """Asks a Prometheus for samples. `begin` is where the recording begins, `known` a pod as it was recorded so far."""
+    """Queries samples; `begin` is the recording's begin, `known` returns a pod as recorded so far."""
 
     prometheus: Prometheus
     installation: Installation
@@ -44,24 +44,23 @@ class Samples(Struct):
     known: Callable[[Key], Pod | None]
 
     def add(self, found: Slice) -> None:
-        """Add the samples of a slice; its facts are there."""
+        """Add the samples of a slice that already has its facts."""
         self._containers(found)
         self._gpus(found)
         self._pending(found)
         self._nodes(found)
 
     def _width(self, metric: Metric) -> int:
-        """The seconds that a sample stands for: nothing falls between two steps, and no pod lives longer for it."""
+        """Return the seconds a sample stands for: the longer of step and scrape interval."""
         return max(self.step, metric.interval)
 
     def _pieces(self, metric: Metric, query: str, begin: int, end: int) -> Iterator[tuple[int, int, list[Series]]]:
-        """Samples of the steps after `begin`, up to `end`: each stands for the step that ends with it."""
+        """Query the steps after `begin` up to `end`; each sample stands for the step that ends with it."""
         return self.prometheus.pieces(
             metric.scaled(query), begin + self.step, end + self.step, self.step, metric.series
         )
 
     def _begin(self, at: float) -> int:
-        """When the step begins that a sample stands for."""
         return int(at) - self.step
 
     # --- containers
@@ -79,7 +78,7 @@ class Samples(Struct):
             self._cpu(found, cpu, (found.begin, found.end), None)
 
     def _memory(self, found: Slice, lines: dict[Key, list[Line]]) -> dict[tuple[Key, str], float]:
-        """Add memory; returns when each container was last seen."""
+        """Add memory, and return when each container was last seen."""
         ends = {}
         for key, own in lines.items():
             pod = found.pod(key)
@@ -93,10 +92,10 @@ class Samples(Struct):
         return ends
 
     def _cpu(self, found: Slice, cpu: Metric, time: tuple[int, int], ends: dict[tuple[Key, str], float] | None) -> None:
-        """Add CPU, as it was between the last two scrapes.
+        """Add CPU as measured between the last two scrapes.
 
-        The `rate` of Prometheus divides by its whole range: while a container is younger, it says half of the truth.
-        Either goes on for some scrapes after a container has ended: what is after its memory is none.
+        Prometheus' `rate` divides by the whole range, and so halves the use of young containers. Both functions go on
+        for some scrapes after a container's end, so CPU samples after its last memory sample are dropped.
         """
         query = f"max by ({cpu.by}) (irate({cpu.selector}[{window(_CPU_SCRAPES * cpu.interval)}]))"
         for _, _, series in self._pieces(cpu, query, *time):
@@ -114,7 +113,7 @@ class Samples(Struct):
                     histogram.add(container.cpu, values[after:])
 
     def _started(self, found: Slice, key: Key, name: str) -> int:
-        """When a container started; long ago for one that ran before the recording and of which nothing says so."""
+        """Return when a container started; long ago if it ran before the recording and no metric tells."""
         pod = found.pods[key]
         old = self.known(key)
         before = old.containers.get(name) if old else None
@@ -129,7 +128,7 @@ class Samples(Struct):
         return self.installation.seen_by
 
     def _seen(self, found: Slice, key: Key, what: str, lines: list[Line]) -> None:
-        """Add sums by hour, and the steps at which there was any of them."""
+        """Add hourly sums, and the steps that have samples."""
         pod = found.pod(key)
         sums = found.sums(pod, what)
         for _, times, values in lines:
@@ -170,7 +169,6 @@ class Samples(Struct):
                 _count_percent(gpu.busy, line[2])
 
     def _gpu_lines(self, found: Slice, metric: Metric) -> Iterator[tuple[Key, list[tuple[Gpu, Line]]]]:
-        """The series of GPUs by pod, with the GPU that each is of."""
         query = f"max by ({metric.by}) (avg_over_time({metric.selector}[{window(self._width(metric))}]))"
         for _, _, series in self._pieces(metric, query, found.begin, found.end):
             pods: dict[Key, list[tuple[Gpu, Line]]] = {}
@@ -213,7 +211,6 @@ class Samples(Struct):
 
 
 def _by_pod(metric: Metric, series: list[Series]) -> dict[Key, list[Line]]:
-    """The series of containers by their pods."""
     found: dict[Key, list[Line]] = {}
     for one in series:
         namespace, pod, container = metric.meanings(one.metric)
@@ -224,7 +221,6 @@ def _by_pod(metric: Metric, series: list[Series]) -> dict[Key, list[Line]]:
 
 
 def _measured(series: Series) -> tuple[Sequence[float], Sequence[float]]:
-    """The times and values of a series, those left out that are no amount of anything."""
     times, values = zip(*series.values, strict=True)
     if not (math.isfinite(sum(values) + sum(times)) and min(values) >= 0 and max(values) <= MOST):
         pairs = [pair for pair in series.values if math.isfinite(pair[0]) and 0 <= pair[1] <= MOST]
@@ -233,7 +229,7 @@ def _measured(series: Series) -> tuple[Sequence[float], Sequence[float]]:
 
 
 def _until(line: Line, ends: dict[tuple[Key, str], float] | None, key: Key) -> Line | None:
-    """A series up to when its container was last seen."""
+    """Cut a series at the time its container was last seen; None if nothing is left."""
     name, times, values = line
     if ends is None:
         return line
@@ -247,7 +243,7 @@ def _until(line: Line, ends: dict[tuple[Key, str], float] | None, key: Key) -> L
 
 
 def _hours(times: Sequence[float], found: Slice, step: int) -> Iterator[tuple[int, int, int]]:
-    """The hours of some times: the number of each in a slice, and which times are in it; a server may mix them up."""
+    """Split times by hours of the slice: hour, first index, end index; servers may return unsorted times."""
     low, begin = 0, found.begin + step
     while low < len(times):
         hour = int(times[low] - begin) // HOUR

@@ -1,4 +1,4 @@
-"""What was found in one slice of time, before it is added to the recording."""
+"""Measurements of one time slice, before they are added to the recording."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from kcheck.scale.usage.recording import Owner
 Key: TypeAlias = "tuple[str, str]"
-"""A namespace and a name in it."""
+"""Namespace and name."""
 
 
 class Sums(Struct):
-    """Sums of samples by hour of a slice, and at how many steps of each there were any."""
+    """Hourly sums of samples in a slice, and the number of steps with samples."""
 
     total: array[float]
     steps: array[int]
 
 
 class PodSlice(Struct):
-    """What was found of a pod. `sums` are by what was measured; `restarts` are counters of containers, as they stood.
+    """Measurements of a pod: `sums` by quantity, `restarts` as absolute counters of containers.
 
-    `killed` are containers whose last end was for want of memory.
+    `killed` are containers whose last end was an out-of-memory kill.
     """
 
     pod: Pod
@@ -36,11 +36,11 @@ class PodSlice(Struct):
     killed: set[str] = set()
 
     def container(self, name: str) -> Container:
-        """A container of it, new or not."""
+        """Return a container, created if new."""
         return self.pod.containers.setdefault(name, Container())
 
     def gpu(self, container: str, uuid: str) -> Gpu:
-        """A GPU of a container of it, new or not."""
+        """Return a GPU of a container, created if new."""
         gpus = self.container(container).gpus
         found = next((gpu for gpu in gpus if gpu.id == uuid), None)
         if found is None:
@@ -49,9 +49,9 @@ class PodSlice(Struct):
 
 
 class Slice(Struct):
-    """What was found from `begin` to `end`. Owners of ReplicaSets and Jobs are by their names.
+    """Measurements from `begin` to `end`; owners of ReplicaSets and Jobs by their names.
 
-    `covered` are the steps at which anything was seen, `complete` are spans of them without a hole.
+    `covered` are the steps with any data, `complete` are spans without a gap.
     """
 
     begin: int
@@ -66,18 +66,18 @@ class Slice(Struct):
     complete: set[tuple[int, int]] = field(default_factory=set)
 
     def pod(self, key: Key) -> PodSlice:
-        """A pod, new or not."""
+        """Return a pod, created if new."""
         found = self.pods.get(key)
         if found is None:
             found = self.pods[key] = PodSlice(Pod(*key))
         return found
 
     def node(self, name: str) -> Node:
-        """A node, new or not."""
+        """Return a node, created if new."""
         return self.nodes.setdefault(name, Node(name))
 
     def sums(self, pod: PodSlice, what: str) -> Sums:
-        """The sums of something that was measured of a pod."""
+        """Return the sums of a quantity of a pod, created if new."""
         found = pod.sums.get(what)
         if found is None:
             found = pod.sums[what] = Sums(array("d", bytes(8 * self.hours)), array("L", [0]) * self.hours)
@@ -85,12 +85,12 @@ class Slice(Struct):
 
 
 def sanitized_labels(labels: dict[str, str]) -> dict[str, str]:
-    """The labels of an object among those of its series, without the prefix of kube-state-metrics."""
+    """Extract an object's labels from a series, without the prefix of kube-state-metrics."""
     return {name[6:]: value for name, value in labels.items() if name.startswith("label_") and value}
 
 
 def distinct(times: Sequence[Sequence[float]]) -> Sequence[float]:
-    """The times of several series together, in order; most often they are all the same."""
+    """Merge the times of several series, sorted; usually all are equal."""
     first = times[0]
     if all(one == first for one in times):
         return first

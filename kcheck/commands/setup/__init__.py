@@ -1,1 +1,1 @@
-"""What `kcheck init` proposes: settings, a hook for pre-commit, a job for CI."""
+"""Proposals of `kcheck init`: settings, a pre-commit hook, a CI job."""

@@ -1,4 +1,4 @@
-"""Which entries the settings need: root modules that make clusters, their variable files and their manifests."""
+"""Clusters in proposed settings: root modules with their variable files and manifests."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 TESTS = frozenset({"tests", "test", "e2e", "fixtures", "fixture"})
 EXAMPLES = frozenset({"examples", "example", "samples", "sample"})
 _MANY = 3
-"""So many folders of one name are excluded one by one, more by a pattern."""
+"""Folders of the same name that are excluded one by one; more are excluded by a pattern."""
 _DEPTH = 3
-"""So many folders of a path say where manifests are."""
+"""Leading folders of a path that are shown for manifests."""
 _TELLS_NOTHING = frozenset({
     "terraform", "infra", "infrastructure", "live", "envs", "environments", "modules", "stacks", "k8s", "kubernetes",
     "cluster", "clusters", "deploy", "deployment", "deployments", "manifests", "apps", "base", "main", "src",
 })  # fmt: skip
-"""Names of folders that many repositories have, whatever is in them."""
+"""Folder names too common to name a cluster."""
 
 
 def folders_to_exclude(folders: Iterable[str]) -> list[str]:
-    """Of the folders that hold clusters, those of tests and of examples, where there are others too.
+    """List test and example folders among those with clusters, if there are other clusters too.
 
-    Examples count as what the repository is about if there is nothing else.
+    Without any others, examples count as the repository's main content.
     """
     inside: dict[frozenset[str], list[str]] = {TESTS: [], EXAMPLES: []}
     others = 0
@@ -54,7 +54,7 @@ def folders_to_exclude(folders: Iterable[str]) -> list[str]:
 
 
 def _top(folder: str, names: frozenset[str]) -> str | None:
-    """The outermost folder of some names that a folder is in."""
+    """Return the outermost folder on the path that has one of the names."""
     parts = folder.split("/")
     return next(("/".join(parts[: i + 1]) for i, part in enumerate(parts) if part in names), None)
 
@@ -68,7 +68,7 @@ def _patterns(folders: Iterable[str]) -> list[str]:
 
 
 def environments(reading: Reading) -> list[Environment]:
-    """The root modules that make clusters, each once for every variable file that makes it another one."""
+    """List root modules with clusters, once for every variable file that makes an environment."""
     clusters = {(cluster.root, cluster.environment) for cluster in reading.inventory.clusters}
     result: list[Environment] = []
     for root in reading.roots:
@@ -84,7 +84,7 @@ def environments(reading: Reading) -> list[Environment]:
 
 
 def with_manifests(entries: list[Environment], inventory: Inventory) -> tuple[list[Environment], list[str]]:
-    """The entries with the folders of manifests that bear the name of one cluster, and folders that bear none."""
+    """Add the manifest folders that name exactly one cluster; also return folders that name none."""
     clusters = [(cluster, _folder_names(cluster)) for cluster in inventory.clusters]
     if len(clusters) < 2:
         return entries, []
@@ -107,7 +107,6 @@ def with_manifests(entries: list[Environment], inventory: Inventory) -> tuple[li
 
 
 def _unassigned_folders(inventory: Inventory) -> Iterator[list[str]]:
-    """The folders of what runs on some cluster, and is not known on which."""
     seen = set()
     for thing in inventory.deployed_things():
         folder = inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
@@ -117,11 +116,9 @@ def _unassigned_folders(inventory: Inventory) -> Iterator[list[str]]:
 
 
 def _is_in_root(root: str, folder: list[str]) -> bool:
-    """Whether a folder is that of a root or below it."""
     return root == "." or folder[: root.count("/") + 1] == root.split("/")
 
 
 def _folder_names(cluster: Cluster) -> set[str]:
-    """What a folder may be called that is for this cluster."""
     words = {cluster.environment, known(cluster.name) or "", *cluster.root.split("/")}
     return {word.lower() for word in words} - _TELLS_NOTHING - {"", ".", ".."}

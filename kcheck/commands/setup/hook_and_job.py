@@ -1,4 +1,4 @@
-"""The hook of pre-commit and the job of CI: in a new file, or added to one that somebody else looks after."""
+"""The pre-commit hook and the CI job, in a new file or added to an existing one."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class AdditionError(Exception):
-    """Why nothing can be added."""
+    """Reason why nothing can be added."""
 
 
 def _root_of(source: Source) -> yaml.Mapping:
-    """The map that a file consists of.
+    """Return the root mapping of a file.
 
     Raises:
-        AdditionError: it is none.
+        AdditionError: the file is not one mapping.
     """
     documents = list(yaml.documents(source))
     problem = next((document.problem for document in documents if document.problem), None)
@@ -48,10 +48,10 @@ def _root_of(source: Source) -> yaml.Mapping:
 def _apply_checked(
     source: Source, edits: list[Edit] | None, expected: Callable[[dict[str, Data]], dict[str, Data]]
 ) -> bytes:
-    """The bytes after some edits, which read as expected.
+    """Apply edits, and verify that the result parses as expected.
 
     Raises:
-        AdditionError: they do not.
+        AdditionError: it does not.
     """
     new = Source(source.path, apply(source.data, edits or []))
     if edits:
@@ -72,21 +72,21 @@ REPOSITORY = "https://github.com/kcheck/kcheck"
 
 
 def _repository(below: str) -> dict[str, Data]:
-    """The entry; a folder to keep to is the one that is checked, and whose files start the hook."""
+    """Return the hook's entry; `below` limits the paths it checks and the files that trigger it."""
     limits: dict[str, Data] = {"files": f"^{_SPECIAL.sub(_ESCAPED, below)}/", "args": [below, "--"]} if below else {}
     return {"repo": REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "kcheck", **limits}]}
 
 
 def new_hooks(below: str) -> str:
-    """A new file; `below` is the folder that is checked, empty for all."""
+    """Format a new pre-commit configuration; `below` is the folder to check, empty for all."""
     return "".join(f"{line}\n" for line in PLAIN.lines({"repos": [_repository(below)]}))
 
 
 def with_hook(source: Source, below: str) -> bytes | None:
-    """The file with the hook, in its own style; None if it has it.
+    """Return the file with the hook added in its own style; None if it has it.
 
     Raises:
-        AdditionError: it is no configuration of pre-commit, or written so that nothing can be added.
+        AdditionError: it is no pre-commit configuration, or written so that nothing can be added.
     """
     root = _root_of(source)
     entry = root.own("repos")
@@ -119,7 +119,7 @@ _CHECKS = regex(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
 
 
 def workflow(below: str) -> str:
-    """A workflow of GitHub; `below` is the folder that is checked, empty for all."""
+    """Format a GitHub workflow; `below` is the folder to check, empty for all."""
     paths = [f"{below}/**"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
     own = f"          paths: {yaml.literal(below)}\n" if below else ""
     listed = "".join(f"      - {yaml.literal(path, 'double')}\n" for path in paths)
@@ -150,7 +150,6 @@ jobs:
 
 
 def _job(below: str, stage: str | None) -> dict[str, Data]:
-    """A job of GitLab: it runs for merge requests, and shows what it finds there."""
     paths: list[Data] = [f"{below}/**/*"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
     check = (
         'kcheck check --diff-base "$CI_MERGE_REQUEST_DIFF_BASE_SHA"'
@@ -172,12 +171,12 @@ def _job(below: str, stage: str | None) -> dict[str, Data]:
 
 
 def pipeline(below: str) -> str:
-    """A new .gitlab-ci.yml."""
+    """Format a new .gitlab-ci.yml."""
     return "".join(f"{line}\n" for line in PLAIN.lines({"kcheck": _job(below, None)}))
 
 
 def with_job(source: Source, below: str) -> bytes | None:
-    """A .gitlab-ci.yml with the job as its last one; None if it runs kcheck.
+    """Return a .gitlab-ci.yml with the job added at the end; None if it mentions kcheck.
 
     Raises:
         AdditionError: it is no pipeline, or written so that nothing can be added.
@@ -190,7 +189,7 @@ def with_job(source: Source, below: str) -> bytes | None:
 
 
 def _stage(stages: yaml.Target | None) -> str | None:
-    """The stage of a job that checks; GitLab's default is `test`."""
+    """Choose a stage for the job; None for `test`, which is GitLab's default."""
     names = [item.text for item in yaml.scalars(stages)]
     if not names or "test" in names:
         return None

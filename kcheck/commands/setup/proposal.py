@@ -1,4 +1,4 @@
-"""Everything that `kcheck init` would write into a repository, and why it leaves alone what it does."""
+"""Files that `kcheck init` would write into a repository, and notes on those it leaves alone."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 class Proposal(Struct):
-    """New and changed files, a sentence for each and for those left alone, and what a check finds then.
+    """New and changed files, notes on these and on files left alone, and the result of a check with them.
 
-    Paths are as seen from `base`: the working directory, or the top of the repository where that is not below it.
-    `result` is None if there is nothing to check.
+    Paths are relative to `base`: the working directory, or the repository's top if that is not below it. `result` is
+    None if there is nothing to check.
     """
 
     folder: str
@@ -48,17 +48,17 @@ class Proposal(Struct):
     has_baseline: bool = False
 
     def display_path(self, real: str) -> str:
-        """A path as it is printed."""
+        """Return a path as printed, relative to `base`."""
         with chdir(self.base):
             return display_path(real)
 
 
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
-    """What to write for a folder; `systems` are those of CI, None for what is there.
+    """Propose files for a folder; `systems` are CI systems, None to detect them.
 
     Raises:
-        ConfigError: its settings make no sense.
-        PathError: it does not exist.
+        ConfigError: the folder's settings are invalid.
+        PathError: the folder does not exist.
     """
     real = os.path.realpath(folder)
     top = os.path.realpath(Tree([folder]).repository(folder))
@@ -102,7 +102,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
 
 
 def _new_only(result: Result, config: Config) -> Result:
-    """A result without what the baseline of the settings knows."""
+    """Remove findings in the baseline of the settings."""
     if not config.baseline:
         return result
     comparison = Comparison(
@@ -115,7 +115,7 @@ def _new_only(result: Result, config: Config) -> Result:
 
 
 def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
-    """The settings for the working directory, and how they are written once it is known what they lead to."""
+    """Return settings for the working directory, and a function that formats them for a check's result."""
     tree = Tree(["."])
     reading = reader.read(tree, nothing)
     roots = {cluster.root for cluster in reading.inventory.clusters}
@@ -154,7 +154,7 @@ def _add_file(proposal: Proposal, real: str, text: str, what: str) -> None:
 
 
 def _leads_out(proposal: Proposal, real: str) -> bool:
-    """Whether a file would be written elsewhere through a link, which is noted then."""
+    """Whether a link leads the file out of the repository; if so, note it."""
     if around([proposal.base]).holds(os.path.realpath(real)):
         return False
     proposal.notes.append(f"{proposal.display_path(real)}: left as it is: it leads out of the repository")
@@ -165,7 +165,6 @@ def _add_or_change(
     proposal: Proposal, real: str, below: str, text: Callable[[str], str],
     added: Callable[[Source, str], bytes | None], what: str,
 ) -> None:  # fmt: skip
-    """A file with something added, or a new one."""
     if not os.path.lexists(real):
         _add_file(proposal, real, text(below), "new")
         return
@@ -187,7 +186,7 @@ def _add_or_change(
 
 
 def _workflow(proposal: Proposal, top: str, below: str) -> None:
-    """A workflow of its own, unless one runs kcheck."""
+    """Add a workflow, unless one mentions kcheck."""
     folder, disk = os.path.join(top, hook_and_job.WORKFLOWS), Disk(boundary=around([top]))
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in names:
@@ -208,18 +207,18 @@ _FOOT = """\
 # baseline: kcheck-baseline.json  # what is known already, from `kcheck baseline`: only what is new fails
 """
 _SHOWN = 3
-"""So many folders of manifests are named."""
+"""Manifest folders listed."""
 _FEW = 8
-"""So many clusters have a line each for their target, more have one for all."""
+"""Clusters up to which each has its own line for a target; more share one."""
 
 
 def _settings_file(
     entries: list[Environment], exclude: list[str], left: list[str], maxima: Mapping[tuple[str, str], int]
 ) -> str:
-    """The file.
+    """Format the settings file.
 
-    `left` are folders of manifests that run on nobody knows which cluster; `maxima` says how many nodes a cluster may
-    have today, by its root and environment, zero where that is not known.
+    `left` are manifest folders whose cluster is unknown. `maxima` are today's maximum nodes by root and environment,
+    zero if unknown.
     """
     parts = [_HEAD]
     if entries:
@@ -259,7 +258,7 @@ def _clusters(entries: list[Environment], left: list[str], maxima: Mapping[tuple
 
 
 def _target(most: int, *, brief: bool = False) -> str:
-    """The line of the target, which is more than what may be there today; the first one says what it is."""
+    """Format the line of the target, above today's maximum; the first one explains it."""
     nodes, unit = 1000, 1000
     while nodes <= most:
         nodes += unit

@@ -1,1 +1,1 @@
-"""Findings in, what is new of them out: baseline, commits, comments."""
+"""Selection of the findings that count: baseline, commits, comments."""

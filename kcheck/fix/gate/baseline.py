@@ -1,4 +1,4 @@
-"""What was known before: findings that a team has taken stock of, in a file beside the settings."""
+"""Baseline: known findings that a team has accepted, in a file beside the settings."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ VERSION = 1
 
 
 class BaselineEntry(NamedTuple):
-    """One known finding. It has no line and no numbers, which change; a worse severity is a new finding.
+    """A known finding, without line or numbers, which change; a worse severity is a new finding.
 
-    The message is for people; `about` is as of findings, and empty where another version wrote none.
+    The message is for people. `about` is that of findings, or empty if another version wrote the entry.
     """
 
     rule: str
@@ -40,14 +40,14 @@ class BaselineEntry(NamedTuple):
     about: str = ""
 
     def identity(self, name: str) -> Identity:
-        """What the finding of one of its objects is known by."""
+        """Return the identity of the finding for one of its objects."""
         return self.rule, self.path, name, self.about
 
 
 class Baseline:
-    """The entries of one file. `not_ignorable` are rules that it cannot silence.
+    """Entries of a baseline file; `not_ignorable` are rules that it cannot silence.
 
-    `arguments` are the paths and flags of the run that wrote it: only with the same ones can be told what is gone.
+    `arguments` are the paths and flags of the run that wrote it: only a run with the same ones shows what is gone.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Baseline:
         )
 
     def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
-        """The entries by the names that things have now: in a moved file, or of a version that wrote no `about`."""
+        """Update names of moved files and folders, and of entries from versions without `about`."""
         now: dict[tuple[str, str], list[Identity]] = {}
         there = {identity for finding in findings for identity in finding.identities}
         for identity in sorted(there - self.known.keys()):
@@ -86,9 +86,9 @@ class Baseline:
         return Baseline(self.path, entries, self.not_ignorable, self.arguments)
 
     def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
-        """The entries, or the objects of them, that a whole run of some rules would have found and did not.
+        """List the entries, or their objects, that a complete run of `rules` no longer finds.
 
-        What could not be decided or read is not gone.
+        Undecided or unreadable objects are not gone.
         """
         if result.bugs or any(found.kind == "unreadable" for found in result.world.inputs):
             return []
@@ -100,13 +100,13 @@ class Baseline:
         )
 
     def without(self, gone: Iterable[BaselineEntry]) -> Baseline:
-        """The entries without those, or those objects of them, that are gone."""
+        """Remove entries, or those of their objects, that are gone."""
         lost = {entry.identity(name) for entry in gone for name in entry.objects}
         kept = _of_objects(self.entries, lambda entry, name: entry.identity(name) not in lost)
         return Baseline(self.path, kept, self.not_ignorable, self.arguments)
 
     def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
-        """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
+        """Replace entries below `paths` by the findings there; known ones keep their date, other entries stay."""
         tops = list(paths)
         now = today().isoformat()
         since = {entry.identity(name): entry.since for entry in self.entries for name in entry.objects}
@@ -131,7 +131,7 @@ class Baseline:
         )
 
     def dump(self) -> bytes:
-        """The file, sorted, so that it merges well."""
+        """Serialize the baseline as JSON, in the order of its entries."""
         import json
 
         folder = _home(os.path.dirname(self.path))
@@ -152,7 +152,7 @@ class Baseline:
 
 
 def _home(folder: str) -> str:
-    """The working directory as seen from a folder, beyond its links; as it is on another drive of Windows."""
+    """Return the working directory relative to a folder, links resolved; absolute on another Windows drive."""
     here = system.real_path(".")
     with contextlib.suppress(ValueError):
         here = os.path.relpath(here, system.real_path(folder))
@@ -160,13 +160,13 @@ def _home(folder: str) -> str:
 
 
 def _of_objects(entries: Iterable[BaselineEntry], counts: Callable[[BaselineEntry, str], bool]) -> list[BaselineEntry]:
-    """The entries with those of their objects that count; without those of which none does."""
+    """Keep the objects that count, and drop entries without any."""
     kept = (entry._replace(objects=tuple(name for name in entry.objects if counts(entry, name))) for entry in entries)
     return [entry for entry in kept if entry.objects]
 
 
 def _is_below(path: str, tops: list[str]) -> bool:
-    """Whether a run over some paths would have read a file: a file of Terraform stands for its root module."""
+    """Whether a run over `tops` would have read a file; a Terraform file stands for its root module."""
     return any(
         contains_path(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path)
         for top in tops
@@ -174,10 +174,10 @@ def _is_below(path: str, tops: list[str]) -> bool:
 
 
 def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
-    """Read a file of known findings.
+    """Read a baseline file.
 
     Raises:
-        ConfigError: it is not there, is none, or is for runs in a folder that is not there.
+        ConfigError: the file is missing or invalid, or was written for a folder that does not exist.
     """
     import json
 
@@ -212,13 +212,13 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
 
 @cache
 def _patterns(clouds: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The parts of a name: cloud, folder or file, environment, the rest; and how another name begins in the rest."""
+    """Return regexes for the parts of a name (cloud, path, environment, rest) and for a name inside the rest."""
     name = rf"(?:({clouds})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)"
     return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
 
 
 def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str:
-    """An object by another name, that a function makes of its parts; so is one that is named in it."""
+    """Rebuild an object's name, and any name inside it, from its parts with `placed`."""
     whole, inner = _patterns("|".join(CLOUDS))
     match = whole.fullmatch(name)
     cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)
@@ -229,12 +229,11 @@ def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str
 
 
 def _without_place(name: str) -> str:
-    """An object without the folder or file that it is of."""
     return _rename_parts(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
 
 
 def _seen_from_here(entry: BaselineEntry, home: str) -> BaselineEntry:
-    """An entry of runs in another folder, as a run in this one names it."""
+    """Rename an entry written for another folder to the names of a run in this one."""
 
     def path(name: str) -> str:
         return display_path(os.path.join(system.real_path(home), name))

@@ -1,4 +1,4 @@
-"""Which findings count, neither in the baseline nor older than a change, and how two runs differ."""
+"""New findings: neither in the baseline nor older than a change; and differences between two runs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Findings compared with a baseline, with those before a change, with both or neither.
+    """Compares findings with a baseline, with those before a change, with both or neither.
 
-    `settings` makes the settings of the files as they were. `notes` are what the user should know.
+    `settings` builds the settings of the files before the change. `notes` are messages for the user.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Comparison:
         self.notes: list[str] = []
 
     def find_known(self, findings: Sequence[Finding]) -> KnownFindings:
-        """Those of the findings of a first run that do not count."""
+        """Select the findings of a first run that are known."""
         base = self.baseline = self.baseline and self.baseline.with_current_names(findings)
         now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
         steady = self._config.severity  # then how bad they are is the settings' own
 
         def was_there(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
-            """Whether it was there with each of its objects, as often, and as bad."""
+            """Whether the finding was there for each of its objects, as often and as severe."""
             return all(
                 identity in before
                 and now[identity].number <= before[identity].number
@@ -67,7 +67,7 @@ class Comparison:
 
     @cached_property
     def _before(self) -> dict[Identity, Tally]:
-        """What was found before the difference, by the names that files have now."""
+        """Findings before the change, counted by the current names of their files."""
         if self.difference is None:
             return {}
         try:
@@ -82,7 +82,7 @@ class Comparison:
 
 
 class KnownFindings:
-    """Findings that do not count."""
+    """Findings in the baseline or older than the change."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self._identities: set[Identity] = set()
@@ -92,17 +92,17 @@ class KnownFindings:
             self._severities |= dict.fromkeys(finding.keys, finding.severity)
 
     def contains(self, finding: Finding) -> bool:
-        """Whether it is one of them."""
+        """Whether all of the finding's identities are known."""
         return finding.identities <= self._identities
 
     def contains_after_fixes(self, finding: Finding) -> bool:
-        """Whether it is one of them after fixes, which move lines and change messages, and is no worse."""
+        """Whether the finding is known and no worse, after fixes that moved lines or changed messages."""
         severities = (self._severities.get(key, -1) for key in finding.keys)
         return self.contains(finding) or all(severity >= finding.severity for severity in severities)
 
 
 def without_known(result: Result, known: Callable[[Finding], bool]) -> Result:
-    """A result without what is known, of findings that were merged only what is new of them."""
+    """Remove known findings from a result; of merged findings only the new parts stay."""
     left = [finding for finding in result.findings if not known(finding)]
     parts = [part for finding in left for part in finding.parts or (finding,)]
     new = [part for part in parts if not known(part)]
@@ -112,7 +112,7 @@ def without_known(result: Result, known: Callable[[Finding], bool]) -> Result:
 
 
 class News(NamedTuple):
-    """Findings that are new, that have changed, and that are gone; a line that has moved is no change."""
+    """Findings that are new, changed, or gone; a moved line is no change."""
 
     new: list[Finding]
     changed: list[Finding]
@@ -120,7 +120,7 @@ class News(NamedTuple):
 
 
 def news(before: Sequence[Finding], now: Sequence[Finding]) -> News:
-    """Compare two runs by the identities of their findings, and by what they say."""
+    """Compare two runs by the identities and contents of their findings."""
     counts = [Counter(identity for one in findings for identity in one.identities) for findings in (before, now)]
     said_before, said_now = ({_said(finding) for finding in findings} for findings in (before, now))
     gone = _whole(before, counts[0] - counts[1], said_now)
@@ -131,7 +131,7 @@ def news(before: Sequence[Finding], now: Sequence[Finding]) -> News:
 
 
 def _whole(findings: Sequence[Finding], surplus: Counter[Identity], others: set[object]) -> list[Finding]:
-    """The findings all of whose identities the other run has fewer times; first those that it says nothing like."""
+    """List findings all of whose identities are in surplus, those without a counterpart in the other run first."""
     found = []
     for finding in sorted(findings, key=lambda one: _said(one) in others):
         if all(surplus[identity] > 0 for identity in finding.identities):
@@ -141,5 +141,5 @@ def _whole(findings: Sequence[Finding], surplus: Counter[Identity], others: set[
 
 
 def _said(finding: Finding) -> object:
-    """What a finding says, wherever it is now."""
+    """Return a finding's content, without its place."""
     return finding.identities, finding.severity, finding.message

@@ -1,4 +1,4 @@
-"""Changes since a commit. Git is asked for objects, nothing else runs, and nothing is written."""
+"""Changes since a commit. Git only reads objects; it runs nothing else and writes nothing."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _STAGED = (
     "--ignore-submodules",
 )
 _OTHERS = {"120000", "160000"}
-"""The modes of links and submodules."""
+"""Modes of links and submodules."""
 _NOTHING = "000000"
-"""The mode of what is not there."""
+"""Mode of a missing file."""
 
 
 class Difference:
-    """The work tree against a commit.
+    """Changes of the work tree since a commit.
 
-    `overlay` has the bytes that each changed file had, None for one that was not there, by its path on disk; `note` is
-    what the user should know of how it was found.
+    `overlay` maps real paths of changed files to their old bytes, None for new files. `note` tells the user if the
+    comparison is not with the common ancestor.
     """
 
     def __init__(self, paths: Iterable[str], ref: str, boundary: Boundary | None = None) -> None:
@@ -59,9 +59,9 @@ class Difference:
         self._read(entries)
 
     def _base(self, ref: str) -> str:
-        """Where this branch left the one of `ref`: what happened there since is nobody's change here.
+        """Return the merge base of HEAD and `ref`, as later changes there are not this branch's.
 
-        Before the first commit, that is where there is nothing.
+        Before the first commit, return the empty tree.
         """
         git = self._repository
         if ref == "HEAD" and not git.line("rev-parse", "--verify", "--quiet", "HEAD"):
@@ -103,10 +103,9 @@ class Difference:
             self.overlay |= dict.fromkeys(old[blob], data)
 
     def _is_changed(self, entry: Entry, racy: int) -> bool:
-        """Whether a file is not the one of the index.
+        """Whether a file differs from the index.
 
-        Its size and time tell at once; a time as late as that of the index tells nothing. What git would make of its
-        bytes, by filters of the repository's settings, is not asked.
+        Size and time decide, unless the time is not before the index's. Filters that git would apply are not run.
         """
         path = f"{self._repository.top}{os.sep}{os.fsdecode(entry.name)}"
         try:
@@ -133,7 +132,6 @@ class Difference:
         return os.path.join(self._folders[folder], own)
 
     def _contents(self, blobs: list[str]) -> Iterator[tuple[str, bytes]]:
-        """The bytes of some blobs."""
         if not blobs:
             return
         answer = self._repository.ask("cat-file", "--batch", given="\n".join(blobs).encode() + b"\n")
@@ -150,7 +148,7 @@ class Difference:
     # --- what it means for findings
 
     def touches(self, finding: Finding) -> bool:
-        """Whether a place of a finding is in a line that has changed."""
+        """Whether a place of a finding is in a changed line."""
         return any(self._has_changed(span) for span in (finding.span, *(related.span for related in finding.related)))
 
     def _has_changed(self, span: Span) -> bool:
@@ -165,13 +163,13 @@ class Difference:
         return any(lines[begin - 1 : end])
 
     def _before(self, real: str) -> bytes:
-        """What a file was, under the name that it had."""
+        """Return the old bytes of a file, under its old name."""
         was = next((before for before, after in self._renamed.items() if after == real), real)
         return self.overlay.get(was) or b""
 
     @cached_property
     def _moves(self) -> list[tuple[re.Pattern[str], str]]:
-        """Files and folders by the names that they had, and their new ones, the longest first."""
+        """Regexes of old names of files and folders with their new names, the longest first."""
         pairs: dict[str, str] = {}
         for before, after in self._renamed.items():
             pairs[display_path(before)] = display_path(after)
@@ -185,7 +183,10 @@ class Difference:
         return [(re.compile(rf"(?<![^/]){re.escape(old)}(?=[:@]|$)"), new) for old, new in ordered]
 
     def current_identities(self, identities: Iterable[Identity]) -> Iterator[Identity]:
-        """What is known by an older name of a file or folder, by its new one; a folder may have moved in part only."""
+        """Yield identities under the new names of files and folders.
+
+        The old object name is also yielded, as a folder may have moved only in part.
+        """
         for rule, path, name, about in identities:
             for called in {name, self._moved(name)}:
                 yield rule, self._moved(path), called, about
@@ -199,7 +200,7 @@ class Difference:
 
 
 def _changed(old: bytes, new: bytes) -> list[bool]:
-    """For each line of the new text whether the old one did not have it there; line ends do not count."""
+    """Tell for each new line whether the old text lacks it there; line ends do not count."""
     before = [line.rstrip(b"\r") for line in old.split(b"\n")]
     after = [line.rstrip(b"\r") for line in new.split(b"\n")]
     result = [True] * len(after)

@@ -1,4 +1,4 @@
-"""Comments, and entries of the settings, that silence what is found. Nothing is saved here."""
+"""Plan ignore comments and suppression entries that silence findings. Nothing is saved here."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 class Silenced(NamedTuple):
-    """The files with their comments, what they silence, and what no comment can silence, each with the reason.
+    """Files with ignore comments, the findings they silence, and those left, each with a reason.
 
-    `still` is all that would be found with them.
+    `still` are the identities of all findings that remain with the comments.
     """
 
     files: list[File]
@@ -47,7 +47,7 @@ class Silenced(NamedTuple):
 
 
 def not_silenced(config: Config) -> dict[str, str]:
-    """The rules whose findings get no comment, each with the reason."""
+    """Map rules whose findings get no comment to the reason."""
     refused = {
         rule.name: "fix this instead" for rule in rules.load() if rule.subject == "input" and rule.severity != "info"
     }
@@ -55,7 +55,7 @@ def not_silenced(config: Config) -> dict[str, str]:
 
 
 def why_no_comments(tree: Tree, findings: Iterable[Finding]) -> list[str]:
-    """Why no comment can silence each of some findings; empty for those that one can."""
+    """Return for each finding why no comment can silence it; empty if one can."""
     places = _Places(tree)
     found = ([places.comment_place(part) for part in finding.parts or (finding,)] for finding in findings)
     return [next((why for place, why in own if place is None), "") for own in found]
@@ -65,9 +65,9 @@ def plan_comments(
     tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str,
     tell: Callable[[str], None] = linter.no_progress,
 ) -> Silenced:  # fmt: skip
-    """Work out comments with a reason for some of what a run found, and check that they do what they are for.
+    """Plan ignore comments with a reason for some findings of a run, and check their effect.
 
-    Files in which they would bring something else are left as they are.
+    Files in which comments would cause new findings stay unchanged.
     """
     findings = list(found)
     places = _Places(tree)
@@ -104,7 +104,7 @@ def _identities(findings: Iterable[Finding]) -> frozenset[Identity]:
 
 
 class _Place(NamedTuple):
-    """Where a comment goes: an empty span at the begin or the end of a line, or what a comment that is there says."""
+    """Place of a comment: an empty span at a line's begin or end, or the text of an existing comment."""
 
     span: Span
     kind: str
@@ -114,15 +114,13 @@ class _Place(NamedTuple):
 
 
 class _Places:
-    """Finds places for comments."""
-
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.lines: dict[Source, Lines] = {}
         self.blocks: dict[Source, list[Span]] = {}
 
     def comment_place(self, finding: Finding) -> tuple[_Place | None, str]:
-        """The first place at which a comment is about a finding; or why there is none."""
+        """Return the first place at which a comment covers a finding, or why there is none."""
         why = ""
         for anchor in dict.fromkeys((finding.span, *finding.anchors)):
             source = anchor.source
@@ -142,7 +140,7 @@ class _Places:
         return None, why
 
     def candidates(self, anchor: Span) -> Iterator[_Place]:
-        """Places for a comment about what begins with a span, the closest first."""
+        """Yield places for a comment about the code at `anchor`, the closest first."""
         source = anchor.source
         if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
             if not any(text.start < source.line_start(anchor.start) < text.end for text in _yaml_texts(source)):
@@ -157,7 +155,7 @@ class _Places:
             yield _existing_comment(span) or (behind if lines.is_assignment(span.start) else _comment_above(span))
 
     def enclosing_blocks(self, anchor: Span) -> Iterator[Span]:
-        """The blocks of Terraform around a place, the innermost first."""
+        """Yield the Terraform blocks around a place, the innermost first."""
         source = anchor.source
         if source not in self.blocks:
             self.blocks[source] = [block.span for block in parse(source).body.nested()]
@@ -166,7 +164,6 @@ class _Places:
                 yield block
 
     def hcl_lines(self, source: Source) -> Lines:
-        """The lines of a file of Terraform."""
         if source not in self.lines:
             self.lines[source] = Lines(source.data)
         return self.lines[source]
@@ -174,7 +171,6 @@ class _Places:
 
 @lru_cache(maxsize=4)  # an editor asks of one file again and again
 def _yaml_texts(source: Source) -> list[Span]:
-    """The texts of a file of YAML that go over several lines."""
     nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
     texts = (node.span for node in nodes if isinstance(node, yaml.Scalar))
     return [span for span in texts if b"\n" in source.data[span.start : span.end]]
@@ -184,7 +180,6 @@ _COMMENTED = (*HCL, *TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)
 
 
 def _existing_comment(span: Span) -> _Place | None:
-    """A comment that is about the line already."""
     source, number = span.source, span.begin.line
     for line in (number, number - 1):
         if line < 1:
@@ -206,7 +201,6 @@ def _comment_above(span: Span) -> _Place:
 
 
 def _with_comments(source: Source, places: dict[_Place, list[str]], reason: str) -> bytes:
-    """The bytes of a file with comments at some places."""
     edits = []
     for place, own in places.items():
         comment = f"# kcheck: ignore[{', '.join(own)}] {reason}"
@@ -224,10 +218,10 @@ _KEY = "suppressions"
 
 
 def with_suppression(folder: str, disk: Disk, finding: Finding, reason: str) -> tuple[File, Accepted]:
-    """The settings of a folder with an entry for a finding, in a new file if there is none; and what it says.
+    """Return a folder's settings file, new if there is none, with a suppression added, and the suppression.
 
     Raises:
-        ConfigError: the file cannot be read, or has its entries where kcheck does not add any.
+        ConfigError: the file cannot be read, or has its suppressions in a form that kcheck does not extend.
     """
     path = find_file((folder,), disk) or os.path.join(folder, NAME)
     real = system.real_path(path)

@@ -1,4 +1,4 @@
-"""Whether files that have changed can change what is found, told without reading more than needed."""
+"""Whether changed files can change findings, decided with as little reading as possible."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUFFIXES = (
     ".sh", ".conf", ".cfg", ".ini", ".env", ".properties", ".toml",
 )  # fmt: skip
 NAMES = ("Kustomization",)
-"""What a file is called that may matter: its end, or all of it."""
+"""Suffixes and whole names of files that may matter."""
 _OTHERS = frozenset({
     "mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "docker-compose.yml", "docker-compose.yaml",
     "compose.yml", "compose.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "buildspec.yml", "appveyor.yml",
@@ -45,12 +45,12 @@ _OTHERS = frozenset({
     "renovate.json", "Cargo.toml", "cliff.toml", "netlify.toml", "poetry.toml", "ruff.toml", "mypy.ini", "pytest.ini",
     "setup.cfg", "tox.ini",
 })  # fmt: skip
-"""Files of other tools, which nobody hands to a cluster."""
+"""Files of other tools, never applied to a cluster."""
 _OWN = (NAME, PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
 def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
-    """Whether one of the files is read in a run over some paths, or named by what is."""
+    """Whether a run over `paths` reads one of the files, or reads something that names one."""
     unclear = unclear_files(files, disk, config.exclude, _own(config))
     if not unclear:
         return unclear is None
@@ -61,7 +61,7 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
 def unclear_files(
     files: Iterable[str], disk: Disk, exclude: Collection[str] = (), own: Collection[str] = ()
 ) -> list[str] | None:
-    """Those of the files that matter only if others name them; None if one matters in any case.
+    """List files that matter only if other files name them; None if one matters in any case.
 
     `own` are files and folders that the settings name.
     """
@@ -91,7 +91,7 @@ def unclear_files(
 
 
 def _own(config: Config) -> set[str]:
-    """The files and folders that the settings name, and those that the settings are in."""
+    """Return the files and folders that the settings name, and the files of the settings."""
     places = (place.rpartition(":")[0] for place in config.places.values())
     return {*(path for _, path in config.files()), *filter(None, places)}
 
@@ -104,7 +104,6 @@ def _read(path: str, disk: Disk) -> bytes:
 
 
 def _is_of_chart(path: str, disk: Disk) -> bool:
-    """Whether a file is below a folder that is a chart."""
     folder = os.path.dirname(path)
     while folder not in ("", os.sep) and folder != os.path.dirname(folder):
         if disk.is_file(os.path.join(folder, CHART)):
@@ -117,7 +116,7 @@ _PIECE = regex(r"\$\{[^{}]*\}|\*+")
 
 
 def _is_named(paths: list[str], tree: Tree) -> bool:
-    """Whether Terraform, a kustomization or a manifest has the name of a file in it, or may work it out."""
+    """Whether Terraform, a kustomization or a manifest contains or may compute the name of a file."""
     names = [os.path.basename(path).encode() for path in paths]
     terraform = [source for folder in tree.folders for source in folder.terraform]
     others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]
@@ -127,13 +126,13 @@ def _is_named(paths: list[str], tree: Tree) -> bool:
 
 
 def _may_name(source: Source, path: str) -> bool:
-    """Whether Terraform has an expression that may be the name of a file."""
+    """Whether a Terraform expression may give the file's path; true if its paths cannot be told."""
     texts = computed_paths(source.data)
     return texts is None or any(_may_be_path(text, path, source) for text in texts)
 
 
 def _may_be_path(text: str, path: str, source: Source) -> bool:
-    """Whether a path may be what a text with computed parts or stars says: told by the steps that are written."""
+    """Whether a text with computed parts or stars may be a path, by its literal parts."""
     parts = _PIECE.split(text.rpartition("../")[2])
     if not re.search(".*".join(map(re.escape, parts)) + "$", f"/{path}"):
         return False

@@ -1,4 +1,4 @@
-"""Ask git for objects of the repository of the working directory; nothing runs but git itself.
+"""Access to git objects of the working directory's repository; only git itself runs.
 
 A commit can bring any file but one named `.git`. So the git folder is found here by that name: git itself takes any
 folder with the parts of a repository for one. Git then lists the index and reads objects. It never compares contents of
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
 _FLAG = "--diff-base"
 _LINK = "gitdir: "
-"""How a file `.git` of a worktree or submodule begins."""
+"""Prefix of the content of a `.git` file in a worktree or submodule."""
 _PARTS = (
     "HEAD", "commondir", "config", "config.worktree", "index", "info", "logs", "objects", "objects/info",
     "objects/pack", "packed-refs", "refs", "refs/heads", "refs/remotes", "reftable", "shallow",
 )  # fmt: skip
-"""Parts of a git folder that git reads."""
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0",
@@ -46,13 +45,12 @@ _ENTRY = regex(
     rb"(?:  ctime:[^\n]*\n  mtime: (?P<second>\d+):(?P<nano>\d+)\n  dev:[^\n]*\n  uid:[^\n]*\n"
     rb"  size: (?P<size>\d+)[^\n]*\n)?"
 )
-"""A line of `ls-files`, with what `--debug` adds."""
 
 
 class Entry(NamedTuple):
-    """A file of the index; `time` in nanoseconds and `size` are those of the disk when it was last equal to `blob`.
+    """A file of the index; `time` (nanoseconds) and `size` are of the file on disk when it last equalled `blob`.
 
-    `blob` is empty for a file that is neither tracked nor ignored; `is_sparse` means that it may be missing.
+    `blob` is empty for an untracked file that is not ignored. An `is_sparse` file may be missing.
     """
 
     name: bytes
@@ -64,10 +62,10 @@ class Entry(NamedTuple):
 
 
 class Repository:
-    """The repository of the working directory, which holds all of some paths.
+    """The repository of the working directory, which must hold all of the paths.
 
     Raises:
-        ConfigError: there is none, a path is in another one, or its git folder leads to what may not be read.
+        ConfigError: there is none, a path is in another one, or its git folder leads outside of what may be read.
     """
 
     def __init__(self, paths: Iterable[str], boundary: Boundary | None) -> None:
@@ -87,7 +85,7 @@ class Repository:
     # --- the git folder
 
     def _git_folder(self, top: str) -> str:
-        """Return the git folder of a work tree: `.git` itself, or what it names if that leads back."""
+        """Return the git folder of a work tree: `.git` itself, or the folder a `.git` file names."""
         entry = os.path.join(top, ".git")
         if os.path.islink(entry):
             return self._allowed(system.real_path(entry), entry)
@@ -103,7 +101,7 @@ class Repository:
         return bool(above) and contains_path(os.path.join(self._git_folder(above), "modules"), folder)
 
     def _check(self) -> None:
-        """Refuse parts of the git folder, and stores of objects, that lead elsewhere."""
+        """Refuse parts of the git folder, and object stores, that lead elsewhere."""
         self._check_parts(self.folder)
         entry = os.path.join(self.folder, "commondir")
         common = system.real_path(os.path.join(self.folder, _line(entry)))
@@ -129,10 +127,10 @@ class Repository:
                 self._allowed(system.real_path(part), part)
 
     def _allowed(self, real: str, named_by: str) -> str:
-        """Return a path outside the repository that the command line allows to read.
+        """Return a path outside the repository if the command line allows reading it.
 
         Raises:
-            ConfigError: it does not.
+            ConfigError: reading it is not allowed.
         """
         what = f"{_FLAG}: {display_path(named_by)} leads to {real}"
         if contains_path(self.top, real):
@@ -144,7 +142,7 @@ class Repository:
     # --- asking git
 
     def ask(self, *arguments: str, given: bytes = b"", wrong: str = "", has_user: bool = False) -> bytes:
-        """Return what git prints of objects and the index; it sees no work tree.
+        """Run git on objects and the index, without a work tree, and return its output.
 
         Raises:
             ConfigError: git does not start, or fails.
@@ -152,7 +150,7 @@ class Repository:
         return self._run(self.folder, *arguments, given=given, wrong=wrong, has_user=has_user)
 
     def line(self, *arguments: str, wrong: str = "", has_user: bool = False) -> str:
-        """Return the one line that git prints; an empty one where it fails, without `wrong`."""
+        """Return the one line that git prints; if git fails, empty, or an error if `wrong` is given."""
         try:
             return os.fsdecode(self.ask(*arguments, wrong=wrong, has_user=has_user)).rstrip("\n")
         except ConfigError:
@@ -161,7 +159,7 @@ class Repository:
             return ""
 
     def entries(self) -> Iterator[Entry]:
-        """List the files of the index, and those that are neither in it nor ignored."""
+        """Yield the files of the index and untracked files that are not ignored."""
         ignores = ("-c", f"core.excludesFile={self._user_ignores()}")
         listing = self._run(self.top, *ignores, *_LIST, wrong="git cannot read the repository")
         at = 0
@@ -178,14 +176,14 @@ class Repository:
             yield Entry(name, mode.decode(), blob.decode(), tag == b"S", time, bytes_)
 
     def index_time(self) -> int:
-        """Return when the index was written, in nanoseconds: a file as young may have changed since."""
+        """Return when the index was written, in nanoseconds; files not older may have changed since."""
         try:
             return os.stat(os.path.join(self.folder, "index")).st_mtime_ns
         except OSError:
             return 0
 
     def _user_ignores(self) -> str:
-        """Return the file of what the user ignores everywhere, by the user's own settings."""
+        """Return the path of the user's global ignore file."""
         chosen = self.line("config", "--global", "--type=path", "--get", "core.excludesFile", has_user=True)
         folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
         return chosen or os.path.join(folder, "git", "ignore")
@@ -209,14 +207,14 @@ class Repository:
 
 
 def _is_worktree(folder: str, entry: str) -> bool:
-    """Return whether a git folder of a worktree names the file `.git` that names it."""
+    """Whether a worktree's git folder points back to the `.git` file that names it."""
     back = _line(os.path.join(folder, "gitdir"))
     own = os.path.basename(os.path.dirname(folder)) == "worktrees"
     return own and bool(back) and system.real_path(os.path.join(folder, back)) == entry
 
 
 def _line(path: str) -> str:
-    """Return the first line of a file; empty without one."""
+    """Return the first line of a file; empty if there is no file."""
     return _text(path).partition("\n")[0].rstrip("\r")
 
 

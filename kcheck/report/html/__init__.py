@@ -1,1 +1,1 @@
-"""Pages of HTML and pictures that need nothing else: one look for all of them."""
+"""Self-contained HTML pages and pictures with one design."""

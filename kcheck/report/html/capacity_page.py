@@ -1,4 +1,4 @@
-"""The limits of clusters as a page: how far each gets, what stops it there, as a ladder, and what moves that."""
+"""HTML page of cluster limits: reach, first wall, ladder, and how to move each limit."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _ABOUT = "kcheck capacity: the number of nodes at which each limit is hit, lowest first"
 _MOST = 300
-"""Limits of a cluster with a number, and without one."""
+"""Rows per cluster: limits with a number, and limits without one."""
 
 
 def as_html(world: World) -> str:
-    """A page with a section for each cluster."""
+    """Render a page with a section per cluster."""
     clusters = world.inventory.clusters
     roots = capacity.roots(clusters)
     sections = [
@@ -47,13 +47,12 @@ def as_html(world: World) -> str:
 
 
 def _reach(cluster: Cluster, world: World) -> str:
-    """How far a cluster gets, in a few words."""
     nodes = capacity.reachable_nodes(cluster, world)
     return "how many it reaches is not known" if nodes is None else f"reaches {nodes:,}"
 
 
 def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
-    """What is said of the limits of a cluster; if `folded`, the tables are short, and opened by the reader."""
+    """Render the limits of a cluster; `folded` shortens the tables and lets the reader open them."""
     each = capacity.grouped_walls(cluster, world) if folded else [[one] for one in walls.find_walls(cluster, world)]
     groups = [one for one in each if not capacity.is_account_quota(one[0])]
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
@@ -93,7 +92,7 @@ def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:
 
 
 def as_svg(cluster: Cluster, world: World) -> str | None:
-    """The ladder of a cluster as a picture; None where no limit has a number."""
+    """Draw the ladder of a cluster as a picture; None if no limit has a number."""
     drawn = draw_ladder(cluster, world)
     if drawn is None:
         return None
@@ -101,21 +100,21 @@ def as_svg(cluster: Cluster, world: World) -> str | None:
 
 
 _MOST_DRAWN, _MOST_UNDRAWN = 16, 6
-"""Rungs of a picture, and limits that are listed as unknown."""
+"""Rungs in a picture, and unknown limits listed below it."""
 _LABEL = 46
-"""Characters of a line of a label, which fit a phone."""
+"""Characters per label line, to fit a phone."""
 _LINE, _BAR, _GAP = 17, 10, 16
 _RIGHT = 97.0
-"""Where the axis ends, in percent of the width: a mark has its other half beyond."""
+"""End of the axis, in percent of the width; leaves room for half a mark."""
 _WIDEST = 30
-"""How many times the lowest number the highest may be on a linear axis."""
+"""Largest ratio of highest to lowest number on a linear axis."""
 _BEYOND = 1.3
-"""Where a linear axis with a target ends at the earliest, and at the latest, in targets."""
+"""Shortest (`_BEYOND`) and longest (`_FAR`) linear axis, in targets."""
 _FAR = 2.0
 
 
 class Tick(NamedTuple):
-    """A number of the axis, at a percentage of the width."""
+    """A number on the axis; `x` is a percentage of the width."""
 
     x: float
     text: str
@@ -123,7 +122,7 @@ class Tick(NamedTuple):
 
 
 class Rung(NamedTuple):
-    """A limit as it is drawn: `solid` and `reach` are percentages of the width, the same where its number is exact."""
+    """A drawn limit; `solid` and `reach` are percentages of the width, equal if its number is exact."""
 
     kind: str
     number: str
@@ -137,7 +136,7 @@ class Rung(NamedTuple):
 
 
 class Key(NamedTuple):
-    """An entry of the legend."""
+    """A legend entry."""
 
     kind: str
     text: str
@@ -146,13 +145,13 @@ class Key(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """From numbers of nodes to percentages of the width; logarithmic if it begins with a number."""
+    """Scale from node counts to percentages of the width; logarithmic if `begin` is not 0."""
 
     begin: int
     end: int
 
     def x(self, nodes: int) -> float:
-        """Where a number of nodes is."""
+        """Return the position of a number of nodes, in percent."""
         if not self.begin:
             share = nodes / self.end
         else:
@@ -161,11 +160,11 @@ class Axis(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What stands below it."""
+        """Label below the axis."""
         return "nodes (logarithmic scale)" if self.begin else "nodes"
 
     def ticks(self) -> list[Tick]:
-        """Round numbers along it, few enough for a phone."""
+        """List round numbers along the axis, few enough for a phone."""
         if self.begin:
             first, last = round(log10(self.begin)), round(log10(self.end))
             step = ceil((last - first) / 5)
@@ -180,7 +179,7 @@ class Axis(NamedTuple):
 
 
 def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
-    """The ladder of a cluster; None where no limit has a number."""
+    """Draw the ladder of a cluster; None if no limit has a number."""
     groups = [one for one in capacity.grouped_walls(cluster, world) if not capacity.is_account_quota(one[0])]
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
     unknown = [capacity.group_title(one) for one in groups if one[0].number is None]
@@ -216,7 +215,7 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
 
 
 def _axis(numbers: Sequence[int], target: int | None) -> Axis:
-    """An axis for some numbers: linear around a target; without one, logarithmic where they are far apart."""
+    """Return a linear axis around a target; without a target, a logarithmic one if numbers are far apart."""
     positive = [number for number in numbers if number > 0]
     most, least = max(positive, default=1), min(positive, default=1)
     if target:
@@ -228,14 +227,12 @@ def _axis(numbers: Sequence[int], target: int | None) -> Axis:
 
 
 def _rounded(number: int) -> int:
-    """The next number that is easy to divide."""
     step: int = 10 ** max(0, len(str(number)) - 2)
     sizes = (4, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60, 80, 100)
     return next((size * step for size in sizes if size * step >= number), number)
 
 
 def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
-    """The rungs from above, the lowest limit first."""
     found, y = [], _GAP
     for group in groups:
         wall = group[0]
@@ -264,7 +261,6 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
 
 
 def _label(text: str) -> list[str]:
-    """A label in three lines at the most."""
     lines = textwrap.wrap(text, _LABEL, drop_whitespace=True, break_on_hyphens=False)
     return lines if len(lines) <= 3 else [*lines[:2], f"{lines[2][: _LABEL - 3].rstrip()}..."]
 
@@ -273,7 +269,6 @@ _KEYS = {"before": "hit before target", "after": "not before target", "unclear":
 
 
 def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | None) -> list[Key]:
-    """What the marks mean, of those that are drawn."""
     kinds = {rung.kind for rung in rungs}
     texts = [(kind, text) for kind, text in _KEYS.items() if kind in kinds]
     if any(group[0].nodes is not None and group[0].nodes.exact is None for group in groups):
@@ -286,7 +281,6 @@ def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | N
 
 
 def _notes(rest: Sequence[list[Wall]], unknown: Sequence[str]) -> list[str]:
-    """Limits that have no place in the picture."""
     notes = [f"and {counted(len(rest), 'more limit')} from {rest[0][0].number or 0:,} nodes on"] if rest else []
     if unknown:
         listed = [_cut(f"?  {name}") for name in unknown[:_MOST_UNDRAWN]]

@@ -1,4 +1,4 @@
-"""The page of `kcheck check`: a verdict for each cluster, the findings by rule, then what was not judged."""
+"""HTML page of `kcheck check`: verdicts per cluster, findings by rule, and what was not judged."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 _MOST_ROWS = 200
-"""Rows of a table of what was not judged."""
+"""Rows per table of the section "Not judged"."""
 _MOST_FOLDERS = 60
 _MOST_RULES = 8
-"""Rules that wait for an input."""
 
 
 def render(report: Report) -> str:
-    """The report as a page: bounded, and the same bytes for the same code."""
+    """Render the report as a page of bounded size, with the same bytes for the same code."""
     of_clusters = owners(report.findings, report.result.world)
     found = list(_verdicts(report, of_clusters))
     by_rule = list(_groups(report, of_clusters))
@@ -60,7 +59,6 @@ def render(report: Report) -> str:
 
 
 def _title(found: Sequence[Verdict], report: Report) -> str:
-    """The answer in one line."""
     states = Counter(one.state for one in found)
     if len(found) == 1:
         one = found[0]
@@ -77,13 +75,12 @@ def _title(found: Sequence[Verdict], report: Report) -> str:
 
 
 def _row(one: Verdict) -> tuple[Markup | str, ...]:
-    """A verdict as a row of a table."""
     cluster, state = (document.markup(f"{name}.html", one=one) for name in ("cluster", "state"))
     return cluster, state, one.reach, one.first.what if one.first else "none is known", one.waste.amount
 
 
 def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
-    """The headline numbers: how many, of what, and the severity if it is of one."""
+    """Yield the headline numbers: number, label, and severity ("" if none)."""
     result = report.result
     counts = Counter(finding.severity for finding in result.findings)
     for severity in reversed(Severity):
@@ -100,7 +97,6 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
 
 
 def _findings(report: Report, by_rule: Sequence[Group], found: Sequence[Verdict]) -> Markup:
-    """The filters, and the findings by rule."""
     findings = report.findings
     counts = Counter(finding.severity for finding in findings)
     classes = {finding.fix.safety for finding in findings if finding.fix is not None}
@@ -121,7 +117,6 @@ def _findings(report: Report, by_rule: Sequence[Group], found: Sequence[Verdict]
 
 
 def _folders(report: Report) -> list[tuple[str, int]]:
-    """The folders that findings are in, down to the second level, each with how many."""
     counts: Counter[str] = Counter()
     for finding in report.findings:
         steps = finding.span.source.path.split("/")[:-1]
@@ -131,7 +126,6 @@ def _folders(report: Report) -> list[tuple[str, int]]:
 
 
 def _not_judged(report: Report) -> Markup:
-    """What was checked, and what was not: clusters, inputs, files."""
     result = report.result
     judged = result.judged
     return document.markup(
@@ -148,19 +142,18 @@ def _not_judged(report: Report) -> Markup:
 
 
 def _input(one: MissingInput) -> tuple[Markup | str, ...]:
-    """An unknown input as a row of a table."""
     place = document.markup("place.html", place=one.place.location) if one.place is not None else ""
     return one.reason, f"{one.checks:,}", place, one.remedy, some(sorted(one.rules), _MOST_RULES)
 
 
 MOST = 2_000
 _MOST_CHARACTERS = 8_000_000
-"""Findings of a page, the worst first, and the characters that they take."""
+"""Limits of a page: findings (`MOST`, the worst first), and the characters of their cards."""
 _MOST_PLACES, _MOST_DETAILS, _MOST_OTHERS = 12, 30, 12
 
 
 class Place(NamedTuple):
-    """Another place of a finding, with its code and what it is there for."""
+    """Another place of a finding, with its code and a note."""
 
     place: str
     code: str
@@ -168,7 +161,7 @@ class Place(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A finding as it is shown. `others` are objects that have it, too; `clusters` are the numbers of its clusters."""
+    """A finding as shown; `others` are further affected objects, `clusters` the numbers of its clusters."""
 
     name: str
     rule: str
@@ -192,7 +185,7 @@ class Card(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The findings of a rule; `left` of them have no room on the page."""
+    """Findings of a rule; only some may have room on the page."""
 
     rule: Rule
     address: str
@@ -202,12 +195,12 @@ class Group(NamedTuple):
 
     @property
     def left(self) -> int:
-        """How many have no card."""
+        """Number of findings without a card."""
         return self.number - len(self.cards)
 
 
 def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Group]:
-    """The findings by rule, the worst rules first; of too many, the worst findings."""
+    """Yield findings by rule, the worst rules first; only the worst findings get a card if there are too many."""
     rules = by_name(report.result.world)
     named = zip(fingerprints(report.findings), of_clusters, strict=True)
     ordered = sorted(named, key=lambda one: -one[0][0].severity)
@@ -251,11 +244,11 @@ def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
 
 
 _MOST_OPEN, _MOST_BODIES = 3, 60
-"""Clusters whose limits are there to see, and those that have them at all."""
+"""Clusters whose limits are shown unfolded, and clusters that show limits at all."""
 
 
 class Verdict(NamedTuple):
-    """What is said of a cluster. `state` is one of `STATES`."""
+    """Summary of a cluster; `state` is a key of `STATES`."""
 
     number: int
     name: str
@@ -273,12 +266,12 @@ class Verdict(NamedTuple):
 
     @property
     def sign(self) -> str:
-        """Its state for people."""
+        """State as text for people."""
         return STATES[self.state]
 
 
 def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Verdict]:
-    """The verdict of each cluster, in the order of the code; `of_clusters` has the numbers of those of each finding."""
+    """Yield a verdict per cluster, in code order; `of_clusters` has the cluster numbers of each finding."""
     result, world = report.result, report.result.world
     why = {one.cluster.id: one.input for one in result.judged.not_judged}
     lost, folded = Savings(result), len(world.inventory.clusters) <= _MOST_OPEN
@@ -307,7 +300,7 @@ def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[
 
 
 def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:
-    """Where the target comes from; where the reach is not known, what would decide it."""
+    """Explain the source of the target or, if the reach is unknown, the input that would decide it."""
     if missing is not None:
         return "; ".join(filter(None, (missing.reason, missing.remedy)))
     if world.sizes.wanted_interval(cluster).exact is None:

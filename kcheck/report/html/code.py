@@ -1,4 +1,4 @@
-"""Code in a page: the lines around a place with the place marked, and the changes of a fix."""
+"""Code in a page: the lines around a marked place, and the diff of a fix."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ if TYPE_CHECKING:
     from kcheck.text.text import Edit, Source, Span
 
 _AROUND = 2
-"""Lines before and after a place or a change."""
+"""Context lines before and after a place or a change."""
 _WIDEST = 160
 _MOST_CHANGED = 60
-"""Lines of a diff."""
 _MOST_BYTES = 1_000_000
-"""Of a file whose changes are shown."""
+"""Size of the largest file whose changes are shown."""
 _WORDS = r"(?:passw|passphrase|secret|token|credential|private_?key|api_?key|access_?key|connection_?string|dsn)"
 _SECRET = regex(rf"(?i)^(.*{_WORDS}.*?[:=]\s*)\S.*$")
 _NAME, _VALUE = regex(rf"(?i)\bname\b.*{_WORDS}"), regex(r"^(\W*value\W*[:=]\s*)\S.*$")
-"""A name of a secret, and the line after it that has its value, as in the environment of a container."""
+"""Name of a secret, and the next line with its value, as in a container's environment."""
 _OPAQUE = regex(r"[\w+/=-]{40,}|(?<=://)[^/\s@]+(?=@)")
-"""Long words that say nothing, and who opens an address."""
+"""Long opaque words, and credentials in an address."""
 
 
 class Line(NamedTuple):
-    """A line of code; the marked part is what a finding is about."""
+    """A line of code; `marked` is the part a finding is about."""
 
     number: int | None
     before: str
@@ -41,14 +40,14 @@ class Line(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A line of a diff: `kind` is added, removed or same, or place for what stands above a file's changes."""
+    """A diff line; `kind` is added, removed, same, or place (the heading above a file's changes)."""
 
     kind: str
     text: str
 
 
 def excerpt(span: Span) -> list[Line]:
-    """The line of a place, the place marked, and the lines around it; of a plan only the attribute."""
+    """List the lines around a place, with the place marked; in a plan, only the attribute."""
     source, begin, end = span.source, span.begin, span.finish
     if source.private:
         text = attribute_text(span)
@@ -80,7 +79,6 @@ def excerpt(span: Span) -> list[Line]:
 
 
 def _marked(number: int, text: str, start: int, end: int) -> Line:
-    """A line with a part of it marked; of a long line what is around that part."""
     before, marked, after = text[:start], text[start:end], text[end:]
     if len(text) > _WIDEST and start > _WIDEST // 2:
         before = f"...{before[-_WIDEST // 4 :]}"
@@ -89,9 +87,9 @@ def _marked(number: int, text: str, start: int, end: int) -> Line:
 
 
 def concealed(text: str, above: str = "") -> str:
-    """A line that no finding is about, without what may be a secret: values of such names, and opaque words.
+    """Mask likely secrets in a context line: values of secret-like names, and opaque words.
 
-    `above` is the line before it, which may be the name of its value.
+    `above` is the line before it, which may hold the name of its value.
     """
     text = _SECRET.sub(r"\1...", text[: 2 * _WIDEST])
     text = _VALUE.sub(r"\1...", text) if _NAME.search(above[:_WIDEST]) else text
@@ -99,7 +97,7 @@ def concealed(text: str, above: str = "") -> str:
 
 
 def fix_lines(finding: Finding) -> list[Changed]:
-    """The fix of one finding as a diff; empty where it cannot be written, and is described only."""
+    """Return a finding's fix as a diff; empty if the fix can only be described."""
     by_source: dict[Source, list[Edit]] = {}
     try:
         for one in edit.edits(finding.changes):
@@ -112,7 +110,6 @@ def fix_lines(finding: Finding) -> list[Changed]:
 
 
 def _file(source: Source, edits: list[Edit]) -> Iterator[Changed]:
-    """The changes of one file, each piece with the lines around it below its place."""
     if source.private or len(source.data) > _MOST_BYTES:
         return
     old, new = source.data.split(b"\n"), edit.apply_edits(source, edits).split(b"\n")

@@ -1,6 +1,6 @@
-"""A whole page, or a picture alone: self-contained, no network, nothing of the repository unescaped.
+"""Whole pages and standalone pictures: self-contained, no network, all repository text escaped.
 
-All text goes through templates that escape it and show hidden characters; only what a template made is markup.
+All text goes through templates that escape it and show hidden characters; only output of templates is markup.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ if TYPE_CHECKING:
 _POLICY = "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; form-action 'none'"
 
 _WIDTH, _LINE = 760, 110
-"""Of a picture in a file of its own: pixels, and letters of a line."""
+"""Width of a standalone picture in pixels, and characters per line of its text."""
 _LONGEST = 2_000
-"""Characters of a text."""
 
 
 class Picture(NamedTuple):
-    """An inline SVG that is as wide as its place, and so many pixels high."""
+    """An inline SVG as wide as its container; `height` in pixels."""
 
     svg: Markup
     height: int
 
 
 class Section(NamedTuple):
-    """A part of a page. `name` is what a link to it ends in."""
+    """A section of a page; `name` is the anchor of links to it."""
 
     title: str
     body: Markup
@@ -44,7 +43,7 @@ class Section(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number that a reader must see first, with what it is; a bad one is money for nothing."""
+    """A headline number with its label; `is_bad` marks wasted money."""
 
     text: str
     what: str
@@ -52,7 +51,7 @@ class Number(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What stands above the sections: the title of the page, the line below it, and what a reader must see first."""
+    """Top of a page: title, subtitle, and headline content."""
 
     title: str
     line: str = ""
@@ -60,7 +59,7 @@ class Head(NamedTuple):
 
 
 def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *, is_filtered: bool = False) -> str:
-    """A page; with a script only if it `is_filtered`, as one of findings is."""
+    """Render a page; only one that `is_filtered` has a script."""
     style = _variables() + _bundled("chart.css") + _bundled("style.css")
     style += _bundled("findings.css") if is_filtered else ""
     script = _bundled("script.js") if is_filtered else ""
@@ -73,7 +72,7 @@ def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *,
 
 
 def picture(own: Picture, heading: str, text: str = "") -> str:
-    """A picture of a page as a file of its own, with the colours that it has there, below a heading and a text."""
+    """Render a picture of a page as a standalone SVG in the page's colours, below a heading and a text."""
     css, lines = _bundled("chart.css"), textwrap.wrap(text, _LINE)
     dark = f"@media screen and (prefers-color-scheme:dark){{{_colored(css, DARK)}}}\n"
     style = trusted(_colored(css, LIGHT) + dark)
@@ -81,24 +80,24 @@ def picture(own: Picture, heading: str, text: str = "") -> str:
 
 
 def markup(template: str, **context: object) -> Markup:
-    """What a template makes of texts; all but markup is escaped in it."""
+    """Render a template; all values but markup are escaped."""
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(context).strip())  # noqa: S704 - it escapes
 
 
 def link(text: str, address: str, label: str = "") -> Markup:
-    """A text that leads to a page of the web; the label tells it from others with that text."""
+    """Link text to a web address; `label` distinguishes links with the same text."""
     return markup("link.html", text=text, address=address, label=label)
 
 
 def contents(label: str, parts: Sequence[tuple[str, str]]) -> Markup | str:
-    """Links to several sections, by their names."""
+    """Render links to sections; empty for fewer than two."""
     return markup("contents.html", label=label, parts=parts) if len(parts) > 1 else ""
 
 
 def numbers(found: Sequence[Number]) -> Markup | str:
-    """The numbers that a reader must see first."""
+    """Render the headline numbers."""
     return markup("numbers.html", numbers=found) if found else ""
 
 
@@ -115,7 +114,7 @@ def _environment() -> Environment:
 
 
 def _finalized(value: object) -> object:
-    """A text as it may be looked at, cut where nobody reads on; markup as it is, which was made of such texts."""
+    """Escape hidden characters of a text and cut it; pass markup through."""
     if hasattr(value, "__html__"):
         return value
     return visible(clipped(str(value), _LONGEST))
@@ -123,19 +122,18 @@ def _finalized(value: object) -> object:
 
 @cache
 def _bundled(name: str) -> str:
-    """A file of this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def trusted(text: str) -> Markup:
-    """A text as markup: one that no stranger wrote, or a picture of a library that escapes the texts in it."""
+    """Mark a text as safe markup: our own, or a picture from a library that escapes its texts."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own
 
 
 def _hash(text: str) -> str:
-    """What a policy knows an inlined text by."""
+    """Return the hash by which a Content Security Policy allows an inlined text."""
     from base64 import b64encode
     from hashlib import sha256
 
@@ -162,11 +160,11 @@ _VARIABLE = regex(r"var\(--([\w-]+)\)")
 
 
 def _variables() -> str:
-    """The colours as variables of CSS: those of the dark where the reader's system is dark, but never on paper."""
+    """Define the colours as CSS variables, dark where the system is dark but never on paper."""
     light, dark = (";".join(f"--{name}:{color}" for name, color in own.items()) for own in (LIGHT, DARK))
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
 
 
 def _colored(css: str, own: dict[str, str]) -> str:
-    """Rules with colours instead of variables, which few programs but browsers know."""
+    """Replace CSS variables by colours, as few programs but browsers know them."""
     return _VARIABLE.sub(lambda match: own[match[1]], css)

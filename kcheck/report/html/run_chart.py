@@ -1,4 +1,4 @@
-"""A simulated run as a picture: what its nodes do over time, and what of that is paid for without work."""
+"""Chart of a simulated run: nodes over time by what they do, and the paid time without work."""
 
 from __future__ import annotations
 
@@ -20,22 +20,20 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.results import SimulationResult
 
 _PARTS = ("work", "idle", "start")
-"""From the bottom to the top."""
+"""From bottom to top."""
 _COLUMNS = 240
 _HEIGHT = 260
-"""Pixels of the plot."""
 _LINE, _LETTER = 18, 7
-"""Pixels: the height of a line of text, and the width of a letter."""
+"""Pixels: height of a text line, width of a letter."""
 _LABEL = 44
-"""Characters of a line of the legend, which fit a phone."""
+"""Characters per legend line, to fit a phone."""
 _PHONE = 300
 """Pixels of the narrowest plot."""
 _ROWS = 24
-"""Lines of the table at the most."""
 
 
 class Key(NamedTuple):
-    """An entry of the legend."""
+    """A legend entry."""
 
     part: str
     lines: tuple[str, ...]
@@ -43,7 +41,7 @@ class Key(NamedTuple):
 
 
 class Band(NamedTuple):
-    """The area of a part, and its name where there is room for it: a percentage of the width, and pixels."""
+    """Area of a part, with its name if there is room; `x` in percent of the width, `y` in pixels."""
 
     part: str
     path: str
@@ -53,7 +51,7 @@ class Band(NamedTuple):
 
 
 class Level(NamedTuple):
-    """A number of nodes with a line across the plot, `y` pixels below its top."""
+    """A horizontal line at a number of nodes, `y` pixels below the top of the plot."""
 
     kind: str
     text: str
@@ -61,7 +59,7 @@ class Level(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A time with a line down the plot, at a percentage of the width."""
+    """A vertical line at a time; `x` is a percentage of the width."""
 
     text: str
     x: float
@@ -69,7 +67,7 @@ class Moment(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A number of minutes, at a percentage of the width."""
+    """A number of minutes; `x` is a percentage of the width."""
 
     text: str
     x: float
@@ -77,7 +75,7 @@ class Tick(NamedTuple):
 
 
 def chart(outcome: SimulationResult, spans: Sequence[Span], name: str = "run") -> Picture:
-    """The run of median length, whose phases are the spans; `name` tells the charts of a page apart."""
+    """Draw the run of median length, whose phases are `spans`; `name` is the id of the chart in its page."""
     total = outcome.middle.summary.total or 1
     nodes = part_nodes(spans, total, _COLUMNS)
     levels, most = _levels(outcome, max(map(sum, zip(*nodes.values(), strict=True))))
@@ -95,7 +93,7 @@ def chart(outcome: SimulationResult, spans: Sequence[Span], name: str = "run") -
 
 
 def rows(outcome: SimulationResult, spans: Sequence[Span]) -> list[tuple[str, ...]]:
-    """What the picture shows in numbers: a time, the nodes of each part, and all nodes."""
+    """List the chart's numbers: time, nodes per part, and all nodes."""
     minutes = max(1, ceil(outcome.middle.summary.total / 60))
     step = next((step for step in (1, 2, 5, 10, 15, 30, 60) if minutes <= _ROWS * step), ceil(minutes / _ROWS))
     columns = ceil(minutes / step)
@@ -117,14 +115,14 @@ def _legend(outcome: SimulationResult) -> list[Key]:
 
 
 def _wrapped(text: str) -> tuple[str, ...]:
-    """The lines of an entry: its cost stays together."""
+    """Wrap a legend entry; its cost stays in one line."""
     hours, comma, spent = text.partition(", ")
     whole = len(text) <= _LABEL or not comma
     return tuple(textwrap.wrap(text, _LABEL, break_on_hyphens=False)) if whole else (f"{hours},", spent)
 
 
 def _levels(outcome: SimulationResult, peak: float) -> tuple[list[Level], int]:
-    """The lines across the plot, and the number of nodes at its top."""
+    """Return the horizontal lines, and the number of nodes at the top of the plot."""
     case = outcome.scenario.case
     lines = [("target", case.pods, f"{counted(case.pods, 'node')} for the job{'s' if case.others else ''}")]
     if case.ceiling is not None:
@@ -145,7 +143,7 @@ def _y(nodes: float, most: int) -> int:
 
 
 def round_step(least: float) -> int:
-    """The smallest round number that is not less."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`."""
     size = 1
     while True:
         for step in (size, 2 * size, 5 * size):
@@ -155,7 +153,6 @@ def round_step(least: float) -> int:
 
 
 def _moments(outcome: SimulationResult, total: float, y: int) -> list[Moment]:
-    """When the phases of the run end, each in a line of its own."""
     summary = outcome.middle.summary
     times = (
         ("last node ready", summary.last_ready), ("last pod starts", summary.last_start),
@@ -175,7 +172,6 @@ def _ticks(total: float) -> list[Tick]:
 
 
 def _bands(outcome: SimulationResult, nodes: dict[str, list[float]], most: int) -> list[Band]:
-    """The areas of the parts, one on the other."""
     found, below = [], [0.0] * _COLUMNS
     for part in _PARTS:
         above = [before + own for before, own in zip(below, nodes[part], strict=True)]
@@ -187,7 +183,7 @@ def _bands(outcome: SimulationResult, nodes: dict[str, list[float]], most: int) 
 
 
 def _path(below: Sequence[float], above: Sequence[float], most: int) -> str:
-    """The area between two curves of steps, in columns and pixels."""
+    """Return the SVG path between two step curves, in columns and pixels."""
     upper = [f"V{_HEIGHT * (1 - value / most):.1f}H{at + 1}" for at, value in enumerate(above)]
     lower = [f"V{_HEIGHT * (1 - value / most):.1f}H{at}" for at, value in reversed(list(enumerate(below)))]
     return f"M0 {_HEIGHT}{''.join(upper)}{''.join(lower)}Z"
@@ -196,7 +192,7 @@ def _path(below: Sequence[float], above: Sequence[float], most: int) -> str:
 def _name(
     outcome: SimulationResult, part: str, below: Sequence[float], above: Sequence[float], most: int
 ) -> tuple[tuple[str, ...], float, int]:
-    """The name of an area, with its cost if that fits, and its place: nothing where the area is too small."""
+    """Return an area's name, with its cost if that fits, x in percent and y in pixels; no words if too small."""
     name, spent = simulation.PART_NAMES[part], simulation.part_cost(outcome, part)
     word = name.partition(" ")[0]
     for words in ((name, spent), (f"{name} {spent}",), (word, spent), (name,), (word,)):

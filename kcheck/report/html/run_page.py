@@ -1,4 +1,4 @@
-"""Simulated runs as a page: how long each takes, what it costs, what of that is idle, and what fixes would save."""
+"""HTML page of simulated runs: duration, cost, idle time, and what fixes would save."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 _ABOUT = "kcheck simulate: how long the job takes, what it costs, and which setting costs it"
 GUIDE = f"{HOME}/docs/simulate.md"
-"""Where it says how accurate the model is."""
+"""Documentation of the model's accuracy."""
 
 
 class Table(NamedTuple):
-    """The titles and the rows of a table."""
+    """Column titles and rows."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Markup | str, ...], ...]
 
 
 class Chart(NamedTuple):
-    """A run with its picture, and the numbers of that."""
+    """A run's chart, with its summary and its numbers as rows."""
 
     lines: tuple[str, ...]
     picture: Markup
@@ -41,7 +41,7 @@ class Chart(NamedTuple):
 
 
 def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) -> str:
-    """A page with a section for each run, and what fixes save of it, if that was asked for."""
+    """Render a page with a section per run, with savings of fixes if asked for (not None)."""
     roots = capacity.roots([run.scenario.cluster for run, _ in pairs])
     sections = [
         Section(f"{_heading(run)}{roots[run.scenario.cluster.id]}", _body(run, savings, f"run-{at}"), f"run-{at}")
@@ -73,7 +73,6 @@ def _heading(outcome: SimulationResult) -> str:
 
 
 def _numbers(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[Number]:
-    """How long the run takes, what it costs, what of that is idle, and what fixes save."""
     summary, case = outcome.middle.summary, outcome.scenario.case
     found = [Number(simulation.minutes_text(*outcome.total), "until the last node is gone")]
     if not summary.finished:
@@ -88,7 +87,6 @@ def _numbers(outcome: SimulationResult, savings: list[FixSaving] | None) -> list
 
 
 def _costs(outcome: SimulationResult) -> list[Number]:
-    """What is paid, and what of that is not for work."""
     hours, spent = simulation.hours_text(outcome.node_hours), outcome.dollars
     if spent is None:
         found = [Number(hours, "paid; none of these nodes has a list price, --price sets one")]
@@ -103,7 +101,6 @@ def _costs(outcome: SimulationResult) -> list[Number]:
 
 
 def _saving(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[Number]:
-    """What the fixes save that save the most: all together, or the only one."""
     names, safety, saved, _ = savings[0] if savings else ((), "", None, None)
     if saved is None:
         return []
@@ -115,7 +112,7 @@ def _saving(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[
 
 
 def _phases(outcome: SimulationResult) -> Table:
-    """Where the paid time goes: minutes of the run of median length, node-hours and money of all runs."""
+    """List where paid time goes: minutes of the median run, node-hours and cost of all runs."""
     causes, priced = deciding_factors(outcome), outcome.dollars is not None
     rows: list[tuple[Markup | str, ...]] = []
     for part, phases in PARTS.items():
@@ -136,6 +133,6 @@ def _chart(outcome: SimulationResult, name: str) -> Chart:
 
 
 def as_svg(outcome: SimulationResult) -> str:
-    """The picture of a run."""
+    """Draw a run as a picture."""
     drawn = run_chart.chart(outcome, trace(outcome.case))
     return document.picture(drawn, _heading(outcome), next(simulation.run_summary(outcome)))

@@ -1,1 +1,1 @@
-"""Bills in; text of one format out."""
+"""Reports of a bill, one module per format."""

@@ -1,4 +1,4 @@
-"""A bill for spreadsheets: CSV (RFC 4180), a line a row, all numbers."""
+"""Bill as CSV (RFC 4180) for spreadsheets, with all numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render(bill: Bill) -> str:
-    """The report as CSV: lines of the kind `row`, and below them their sums."""
+    """Render the bill as CSV: records of kind `row`, then of kind `sum`."""
     names = [name for name, _ in plain(Amounts())]
     text = io.StringIO()
     writer = csv.writer(text)

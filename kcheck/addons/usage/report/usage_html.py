@@ -1,4 +1,4 @@
-"""A bill as a page of HTML that needs nothing else: no script, no font, no network."""
+"""Bill as a self-contained HTML page: no script, font or network."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _ABOUT = "kcheck usage: who held which GPUs, what idled, and what it cost"
 _MOST = 200
-"""Rows of a page."""
 _MEANING = """\
 GPU-hours: GPUs that pods requested, times the hours for which they had their nodes.
 Busy: The mean utilisation of these GPUs while their pods ran, as NVIDIA's DCGM measures it.
@@ -55,13 +54,12 @@ Not requested: What the nodes cost beyond what their pods requested. With it, th
 
 
 def render(bill: Bill) -> str:
-    """The report as a page."""
+    """Render the bill as a page."""
     head = Head(usage_notes.title(bill), _ABOUT, document.numbers(list(_numbers(bill))))
     return document.page(head, [*_plots(bill), *_tables(bill), *_notes(bill), _meaning()])
 
 
 def _numbers(bill: Bill) -> Iterator[Number]:
-    """The headline numbers, each with what it is of."""
     asked, total = bill.requested.amounts, bill.total.amounts
     if bill.is_priced:
         yield Number(dollars(total.paid), f"paid for {counted(len(bill.nodes), 'node')}")
@@ -116,7 +114,7 @@ def _table(
 
 
 def _place(row: Row, bill: Bill) -> str:
-    """Where the code has a job; empty for other rows, which may be of many."""
+    """Return the place of a job in the code; empty for other rows, which may have many."""
     found = places(row) if bill.by == "job" else []
     return f"{found[0][0]}:{found[0][1]}" if len(found) == 1 else ""
 
@@ -132,33 +130,31 @@ def _meaning() -> Section:
 
 
 _ROWS, _LINES = 12, 5
-"""What a plot shows of the rows: bars, and lines over time."""
+"""Rows in a bar plot, and lines in a plot over time."""
 _NAME = 32
 _LEGEND = 95
-"""Letters in a line of a legend."""
 _POINTS = 168
 """Points of a line: the hours of a week."""
 _WIDTH, _BAR, _MARGIN, _CHART, _LINE = 7.6, 0.3, 0.75, 2.6, 0.19
-"""Inches: the width of a plot; the height of a bar, of what is beside all, of a chart over time, a line of a legend."""
+"""Inches: plot width; heights of a bar, of margins, of a chart over time, of a legend line."""
 _LEFT, _LETTER, _RIGHT = 0.03, 0.0115, 0.97
-"""Shares of its width: what is left of the names, a letter of these, and where it ends."""
+"""Shares of the width: left margin, a letter of the names, right end of the plot."""
 _LITTLE = 0.001
-"""The share of all bars below which a part is not drawn."""
+"""Share of all bars below which a part is not drawn."""
 _COLORS = ("ink", "grid", "used", "idle", "unknown", "line0", "line1", "line2", "line3", "line4")
-"""The colors of a page that a plot uses."""
 _MARKS = {name: f"#00fe{index:02x}" for index, name in enumerate(_COLORS)}
-"""What stands for a color until the page gives it one."""
+"""Placeholder colours, replaced by CSS variables of the page."""
 _SPACE = regex(r"\n\s*")
 _DEFINED = regex(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
 _NAMED = regex(r"<g id=\"[^\"]*\"")
-"""Groups have names that other plots of the page have, too, and that nothing refers to."""
+"""Ids of groups, which would repeat within the page and are never referenced."""
 _STYLED = regex(r" style=\"([^\"]*)\"")
 _FONT = regex(r"(?:\S+ )*?([\d.]+px) (.*)")
 _SIZE = regex(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
 
 
 class Plot(NamedTuple):
-    """A plot: its title, what it shows in words, and SVG."""
+    """A plot: title, description, and SVG."""
 
     title: str
     text: str
@@ -166,7 +162,7 @@ class Plot(NamedTuple):
 
 
 def plots(bill: Bill) -> list[Plot]:
-    """The plots of a bill: money, hours of GPUs or cores, and utilisation over time; those that have numbers.
+    """Draw the plots of a bill that have data: money, GPU-hours or core-hours, and utilisation over time.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -210,7 +206,6 @@ def _gpu_hours(bill: Bill) -> Plot | None:
 
 
 def _core_hours(bill: Bill) -> Plot | None:
-    """Of a cluster without GPUs: the cores that its pods requested."""
     rows = [] if bill.total.amounts.gpu_hours else [row for row in bill.rows if row.amounts.cpu_requested]
     rows = sorted(rows, key=lambda row: -row.amounts.cpu_requested)[:_ROWS]
     if not rows:
@@ -229,7 +224,6 @@ def _listed(bill: Bill, rows: Sequence[Row], number: Callable[[Row], str]) -> st
 def _bars(
     title: str, labels: Sequence[str], parts: Sequence[tuple[float, ...]], names: tuple[str, ...], unit: str
 ) -> str:
-    """Bars of several parts, the first row on top; parts that nobody has are left out."""
     figure, axes = _figure(_BAR * len(labels) + _MARGIN, _LEFT + _LETTER * max(map(len, labels)))
     places = range(len(labels), 0, -1)
     done = [0.0] * len(labels)
@@ -247,7 +241,7 @@ def _bars(
 
 
 def _over_time(bill: Bill) -> Plot | None:
-    """The utilisation of the rows with the most GPU-hours; a line has gaps where they had none."""
+    """Plot utilisation of the rows with the most GPU-hours, with gaps where they had none."""
     rows = sorted((row for row in bill.rows if row.amounts.gpu_measured), key=lambda row: -row.amounts.gpu_hours)[
         :_LINES
     ]
@@ -285,7 +279,7 @@ def _over_time(bill: Bill) -> Plot | None:
 
 
 def _short(row: Row, bill: Bill) -> str:
-    """The name of a row in a plot; a job without its kind."""
+    """Return the name of a row for a plot; a job's without its kind."""
     return short(row.name.partition(" ")[2] if bill.by == "job" else row.name, _NAME)
 
 
@@ -304,7 +298,7 @@ def _figure(height: float, left: float, lines: int = 1) -> tuple[Figure, Axes]:
 
 
 def _svg(figure: Figure, axes: Axes, title: str, side_by_side: int = 3) -> str:
-    """A figure as an element of a page: in the colors of the page, the same for the same bill."""
+    """Convert a figure to inline SVG in the page's colours, reproducibly."""
     import matplotlib
 
     axes.tick_params(colors=_MARKS["ink"], length=0)
@@ -328,7 +322,7 @@ def _svg(figure: Figure, axes: Axes, title: str, side_by_side: int = 3) -> str:
 
 
 def _attributes(style: str) -> str:
-    """A style as attributes of SVG: the policy of a page allows no styles of elements."""
+    """Convert a style to SVG attributes, as the page's policy forbids inline styles."""
     pairs = [part.split(": ", 1) for part in style.split(";") if ": " in part]
     found = {name.strip(): value.strip() for name, value in pairs}
     font = _FONT.fullmatch(found.pop("font", ""))

@@ -1,4 +1,4 @@
-"""A bill for programs. The contract is docs/usage.schema.json; changes that add keep version 1."""
+"""Bill as JSON. The contract is docs/usage.schema.json; additive changes keep version 1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION = 1
 
 
 def render(bill: Bill) -> str:
-    """The report as JSON; times are seconds since 1970, hours are hours, money is US dollars."""
+    """Render the bill as JSON: times in seconds since 1970, durations in hours, money in US dollars."""
     joined, recording = bill.joined, bill.joined.recording
     compared = bill.compared
     data = {

@@ -1,4 +1,4 @@
-"""What a bill says in words: its headline, and what to know about its numbers."""
+"""Headline and notes of a bill."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kcheck.addons.usage.bill import Bill
 
 MOST = 10
-"""Items of a list that a person reads."""
+"""Items of a list."""
 _LITTLE = 0.01
-"""The share of the GPU-hours below which nobody needs to know that they were not measured."""
+"""Share of GPU-hours below which missing measurements are not mentioned."""
 _FLAG = "--metric-labels-allowlist"
 
 
@@ -30,12 +30,12 @@ class Note(NamedTuple):
 
 
 def title(bill: Bill) -> str:
-    """What the report is, and of which time."""
+    """Return the title: dimension and time."""
     return f"Usage by {bill.by}, {period(bill.span)} ({length(bill.span)})"
 
 
 def headline(bill: Bill) -> Iterator[str]:
-    """The two or three numbers that matter, in sentences."""
+    """Yield the two or three most important numbers, in sentences."""
     total, spare = bill.total.amounts, bill.spare.amounts
     if bill.is_priced:
         share = f" ({percent(total.idle / total.paid)})" if total.paid else ""
@@ -56,7 +56,7 @@ def headline(bill: Bill) -> Iterator[str]:
 
 
 def order(bill: Bill) -> str:
-    """In which order the rows are."""
+    """Say how the rows are sorted."""
     if bill.order != "idle":
         words = {"use": "Least used first.", "paid": "Most paid first.", "gpu-hours": "Most GPU-hours first."}
         return words[bill.order]
@@ -68,7 +68,7 @@ def order(bill: Bill) -> str:
 
 
 def compared(bill: Bill) -> str:
-    """Which times are compared; empty if none are."""
+    """Say which times are compared; empty if none are."""
     if bill.compared is None:
         return ""
     recent, before = bill.compared.recent, bill.compared.before
@@ -77,7 +77,7 @@ def compared(bill: Bill) -> str:
 
 
 def notes(bill: Bill) -> list[Note]:
-    """What to know about the numbers, and what is in the recording or the code alone."""
+    """List notes on the numbers, and on workloads only in the recording or only in the code."""
     found = (
         Note("Node pools", tuple(_pools(bill))),
         Note("Prices", tuple(_prices(bill))),
@@ -96,7 +96,6 @@ def _article(word: str) -> str:
 
 
 def _some(lines: Iterable[str]) -> Iterator[str]:
-    """The first lines, and how many more there are."""
     every = list(lines)
     yield from every[:MOST]
     if len(every) > MOST:
@@ -104,7 +103,6 @@ def _some(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _pools(bill: Bill) -> Iterator[str]:
-    """What of each pool no pod requested: the most first."""
     lines = []
     for one in bill.pools:
         machines = [machine for machine in one.machines if machine != one.name]
@@ -120,7 +118,6 @@ def _pools(bill: Bill) -> Iterator[str]:
 
 
 def _prices(bill: Bill) -> Iterator[str]:
-    """Where the prices are from, and which are missing."""
     found = [one.price for one in bill.nodes if one.price]
     regions = sorted({one.region for one in found if one.region})
     if regions:
@@ -137,7 +134,7 @@ def _prices(bill: Bill) -> Iterator[str]:
 
 
 def _nameless(bill: Bill) -> Iterator[str]:
-    """What would give pods a name of the dimension."""
+    """Yield ways to give pods a name in the dimension."""
     row = next((row for row in bill.rows if row.name == NOBODY), None)
     if row is None or not bill.labels:
         return
@@ -169,7 +166,7 @@ def _lacks(bill: Bill) -> Iterator[str]:
 
 
 def _strangers(bill: Bill) -> Iterator[str]:
-    """What ran and is not in the code; nothing where there is no code to be in."""
+    """Yield workloads that ran but are not in the code; nothing without code."""
     joined = bill.joined
     if joined.unseen or joined.doubts or any(match.workload is not None for match in joined.matches):
         yield from _some(

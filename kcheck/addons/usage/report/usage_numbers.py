@@ -1,4 +1,4 @@
-"""Numbers of a bill, as people read them and as programs do; and its columns."""
+"""Numbers and columns of a bill, formatted for people and for programs."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
 
 REQUESTED, NOT_REQUESTED, TOTAL = "requested", "(not requested)", "total"
 UNKNOWN = "-"
-"""What stands for a number that is not known."""
+"""Shown for unknown numbers."""
 _DIGITS = 6
 _LONG = 3
-"""Hours from which on minutes say nothing."""
+"""Hours above which minutes are not shown."""
 _SECONDS_OF_DAY = 24 * HOUR
 
 
 def dollars(amount: float) -> str:
-    """An amount of money: $4,908, $5.10."""
+    """Format money: $4,908, $5.10."""
     return money(round(amount * 1000))
 
 
 def hours(number: float) -> str:
-    """Hours of something, with a decimal where there are few: 1,344, 2.5."""
+    """Format hours, with a decimal if few: 1,344, 2.5."""
     return f"{number:,.0f}" if number >= 10 or round(number, 1) == round(number) else f"{number:.1f}"
 
 
 def percent(share: float | None) -> str:
-    """A share of one: 12%."""
+    """Format a share of one: 12%."""
     return UNKNOWN if share is None else f"{100 * share:.0f}%"
 
 
 def wait(mean: float | None) -> str:
-    """Hours that pods waited: 30 s, 10 min, 6.5 h."""
+    """Format hours that pods waited: 30 s, 10 min, 6.5 h."""
     if mean is None:
         return UNKNOWN
     return f"{mean:.1f} h" if mean >= _LONG else readable(round(mean * HOUR))
 
 
 def signed(change: float, text: Callable[[float], str]) -> str:
-    """A change of an amount, with its sign; that of nothing is 0."""
+    """Format a change with its sign; 0 for no change."""
     written = text(abs(change))
     return "0" if written in ("0", "$0") else f"{'-' if change < 0 else '+'}{written}"
 
 
 def points(now: float | None, before: float | None) -> str:
-    """A change of a share in percentage points."""
+    """Format a change of a share in percentage points."""
     if now is None or before is None:
         return UNKNOWN
     change = round(100 * now) - round(100 * before)
@@ -60,20 +60,20 @@ def points(now: float | None, before: float | None) -> str:
 
 
 def day(time: int) -> str:
-    """A day in UTC: 16 Nov 2026."""
+    """Format a day in UTC: 16 Nov 2026."""
     at = datetime.datetime.fromtimestamp(time, datetime.UTC)
     return f"{at.day} {at:%b %Y}"
 
 
 def period(span: Span) -> str:
-    """From which day to which."""
+    """Format the first and last day of a span."""
     first, last = day(span.begin).split(), day(span.end).split()
     same = next((index for index in range(3) if first[index:] == last[index:]), 3)
     return f"{' '.join(first[:same])} to {' '.join(last)}".removeprefix(" to ")
 
 
 def length(span: Span) -> str:
-    """How long a time is: 7 days, 5 hours."""
+    """Format the length of a span: 7 days, 5 hours."""
     days, rest = divmod(span.end - span.begin, _SECONDS_OF_DAY)
     if days and not rest:
         return counted(days, "day")
@@ -82,9 +82,9 @@ def length(span: Span) -> str:
 
 
 class Column(NamedTuple):
-    """A column of the table: its title, what it says, and the text of its cells; `wanted` says which bills have it.
+    """A column of the table; `wanted` tells whether a bill has it.
 
-    One that is `of_pods` is a share or a mean, or counts them; one `of_page` is too much for a terminal.
+    `of_pods` columns are shares, means or counts of pods; `of_page` columns are too much for a terminal.
     """
 
     title: str
@@ -96,7 +96,7 @@ class Column(NamedTuple):
 
 
 def _money(row: Amounts, amount: float) -> str:
-    """An amount of a row; not known where none of its nodes has a price."""
+    """Format money; unknown if the row's nodes have no prices."""
     return UNKNOWN if not row.paid and (row.gpu_unpriced or row.cpu_unpriced) else dollars(amount)
 
 
@@ -157,25 +157,25 @@ _COLUMNS = (
 
 
 def columns(bill: Bill, *, page: bool = False) -> list[Column]:
-    """The columns of which a bill has numbers, for a terminal or a page."""
+    """List the columns that a bill has data for, for a terminal or a page."""
     return [column for column in _COLUMNS if column.wanted(bill) and column.of_page <= page]
 
 
 def sums(bill: Bill) -> list[tuple[str, Row]]:
-    """What stands below the rows: their sum; where nodes were recorded also what nobody requested of these, and all."""
+    """List the rows below the table: the sum and, if nodes were recorded, unrequested capacity and the total."""
     if not bill.nodes:
         return [(TOTAL, bill.requested)]
     return [(REQUESTED, bill.requested), (NOT_REQUESTED, bill.spare), (TOTAL, bill.total)]
 
 
 def cells(row: Row, bill: Bill, *, page: bool = False) -> list[str]:
-    """The cells of a row; shares and means are of pods, and mean nothing of what nobody requested."""
+    """Format the cells of a row; shares, means and counts of pods are unknown for unrequested capacity and totals."""
     whole = row is bill.spare or row is bill.total
     return [UNKNOWN if whole and column.of_pods else column.text(row.amounts) for column in columns(bill, page=page)]
 
 
 def changes(row: Row, bill: Bill) -> list[str]:
-    """How a row changed: GPU-hours, utilisation, money."""
+    """Format how a row changed: GPU-hours, utilisation, money."""
     if row.recent is None or row.before is None:
         return []
     now, before = row.recent, row.before
@@ -190,19 +190,19 @@ def changes(row: Row, bill: Bill) -> list[str]:
 
 
 def places(row: Row) -> list[tuple[str, int]]:
-    """Where the code has the workloads of a row: paths and lines."""
+    """List the paths and lines of a row's workloads in the code."""
     found = {match.workload for match in row.matches if match.workload is not None}
     return sorted(one.place.line for one in found)
 
 
 def change_titles(bill: Bill) -> list[str]:
-    """What `changes` are of."""
+    """List the titles of `changes`."""
     first = ["GPU-h", "busy"] if _has_gpus(bill) else ["core-h", "used"]
     return [*first, *(["paid", "idle"] if bill.is_priced else [])]
 
 
 def plain(amounts: Amounts) -> Iterator[tuple[str, float | int | None]]:
-    """All numbers of a row for programs, with what follows from them."""
+    """Yield names and values of all numbers of a row, including derived ones."""
     for name in amounts.__struct_fields__:
         value = getattr(amounts, name)
         yield name, round(value, _DIGITS) if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""A bill as text: a table, the worst first, and what to know about it."""
+"""Bill as text: a table, the worst first, and notes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from kcheck.addons.usage.bill import Bill
 
 _MOST = 30
-"""Rows of a table that a person reads."""
 _NAME = 36
 _WIDTH = 110
 
 
 def render(bill: Bill) -> str:
-    """The report for a terminal."""
+    """Render the bill for a terminal."""
     lines = [usage_notes.title(bill), *(f"  {line}" for line in usage_notes.headline(bill)), ""]
     lines += [*_table(bill), ""]
     lines += _changes(bill)
@@ -54,7 +53,6 @@ def _table(bill: Bill) -> Iterator[str]:
 
 
 def _changes(bill: Bill) -> Iterator[str]:
-    """How rows changed, those with the largest first as above."""
     times = usage_notes.compared(bill)
     if not times:
         return
@@ -65,7 +63,6 @@ def _changes(bill: Bill) -> Iterator[str]:
 
 
 def _aligned(head: Sequence[str], body: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Lines of a table: names to the left, numbers to the right."""
     rows = [head, *body]
     widths = [max(len(row[index]) for row in rows) for index in range(len(head))]
     for row in rows:
