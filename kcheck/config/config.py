@@ -1,4 +1,4 @@
-"""The user's settings: targets, environments, rules, numbers. Made from flags and `kcheck.yaml`."""
+"""Settings of a run: targets, environments, rules and numbers, from flags and `kcheck.yaml`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CENTS = 10**8
 
 
 class ConfigError(Error):
-    """Wrong use: the error and its remedy, in one line."""
+    """A usage error and its remedy, in one line."""
 
     def __init__(self, text: str) -> None:
         super().__init__(visible(text))
@@ -53,10 +53,10 @@ class Accepted(Struct, frozen=True):
 
 
 class RunRequest(Struct, frozen=True):
-    """What is asked of simulated runs: seconds of work of each pod, MiB of images that a new node pulls.
+    """Inputs of simulated runs: work of each pod in seconds, images that a new node pulls in MiB.
 
-    With `jobs` every cluster is for jobs, whatever its code says: somebody asks how one would run. Without `savings` no
-    finding says what its fix would save of a run: nobody reads it, and it takes most of the time.
+    `jobs` treats every cluster as one for jobs, whatever its code says. Without `savings`, findings do not state what
+    their fix saves in a run, which takes most of the time.
     """
 
     duration: float | None = None
@@ -66,9 +66,9 @@ class RunRequest(Struct, frozen=True):
 
 
 class Tier(Struct, frozen=True):
-    """A tier of workloads: which they are, and how their requests follow from what was used, in percent.
+    """A tier of workloads, and how requests follow from usage, in percent.
 
-    Those with one of its priority classes, or with all of its labels; what is None is as in the standard tier.
+    A workload is in it with one of its `classes`, or with all of its `labels`. None means as in the standard tier.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Tier(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """What was measured, and how it is used. `labels` say whose pods are, by owner, team and experiment."""
+    """Measured usage and its settings. `labels` names the pod labels for owner, team and experiment."""
 
     recording: str = ""
     window: str = ""
@@ -89,18 +89,16 @@ class Usage(Struct, frozen=True):
 
 
 class Config(Struct, frozen=True):
-    """The effective settings of one run. All paths are relative to the working directory.
+    """Effective settings of a run. All paths are relative to the working directory.
 
-    `nodes` maps a cluster's name or address to the number of nodes it is to reach; the key "" holds for
-    every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
-    `workspace` is the one of Terraform, for environments without one of their own. `variables` are texts from the
-    command line; `env_vars` says that TF_VAR_* of the environment count. `render` is helm where charts are to be
-    rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to rules and groups; nothing
-    silences those that are `not_ignorable`. `baseline` is the file of what was known before.
-    `module_dirs` are folders with copies of modules that others publish. `simulation` maps measured delays to
-    durations, rates and shares as they are written. Nothing is read outside the `boundary`; without one, that of the
-    paths of the run. Charts are not rendered where that is `refused`, as only settings of the repository ask for it.
-    Those that are rendered for a fix are `traced`: helm says from which values requests and limits come.
+    `nodes`: target by cluster name or address; the key "" is for every cluster. `price`: US cents per node-hour.
+    `places`: where each setting comes from. `workspace`: Terraform's, for environments without their own. `variables`:
+    texts from the command line. `env_vars`: whether TF_VAR_* of the environment count. `render`: helm if charts are to
+    be rendered, with the files of `helm_values`. `per_path_ignores`: rules and groups by path pattern. `not_ignorable`:
+    rules that nothing silences. `baseline`: file of known findings. `module_dirs`: folders with copies of published
+    modules. `simulation`: durations, rates and shares of measured delays, as written. `boundary`: limit of what is
+    read; by default that of the run's paths. `render_refused`: charts are not rendered, as only settings of the
+    repository ask for it. `traced`: helm shows which values set requests and limits, for a fix.
     """
 
     nodes: dict[str, int] = {}
@@ -134,13 +132,13 @@ class Config(Struct, frozen=True):
     traced: bool = False
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """The files and folders that it names, each with its setting."""
+        """Yield the files and folders in the settings, each after the name of its setting."""
         yield from self.files()
         for one in self.environments:
             yield from (("clusters", path) for path in (one.root, *one.manifests))
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """Those that are read beside the tree."""
+        """Yield the paths that are read in addition to the tree, each after the name of its setting."""
         for name, value in (
             ("var_files", self.var_files), ("module_dirs", self.module_dirs), ("rules", self.rules),
             ("helm_values", self.helm_values), ("baseline", (self.baseline,) if self.baseline else ()),
@@ -151,7 +149,7 @@ class Config(Struct, frozen=True):
             yield from (("clusters", path) for path in one.var_files)
 
     def environment(self, root: str, name: str) -> Environment | None:
-        """The environment of that name for a root module."""
+        """Find the environment of a root module by name."""
         return next((e for e in self.environments if e.root == root and e.name == name), None)
 
 
@@ -206,7 +204,7 @@ def parse_price(value: str | None) -> int | None:
 
 
 def nearest(name: str, names: tuple[str, ...]) -> str:
-    """A hint at the name that was meant, or at all of them."""
+    """Suggest the closest known name, else all known names."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, names, 1, 0.6)

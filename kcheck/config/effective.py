@@ -1,4 +1,4 @@
-"""The settings of a run: of the closest file, and what flags say instead."""
+"""Settings of a run: the nearest settings file, overridden by flags."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATHS = ("var_files", "helm_values", "module_dirs", "rules", "usage")
 
 
 def flag(name: str) -> str:
-    """The flag of a setting."""
+    """Return the flag of a setting."""
     return f"--{_FLAGS.get(name, name)}"
 
 
@@ -35,12 +35,12 @@ def effective_config(
     overlay: Mapping[str, bytes | None] | None = None,
     top: str | None = None,
 ) -> Config:
-    """The settings of the closest file, with what the flags say instead; `overlay` stands in for some files.
+    """Load the nearest settings file and override it by flags; `overlay` replaces the content of files.
 
-    With a `top`, that folder is the repository of the paths, whether or not git knows it.
+    `top` is the repository of the paths, whether or not git knows it.
 
     Raises:
-        ConfigError: the file or a flag makes no sense.
+        ConfigError: the file or a flag is invalid.
     """
     given = {name: value for name, value in flags.items() if value}
     own = [path for name in _PATHS for path in given.get(name, ())]

@@ -1,4 +1,4 @@
-"""Where settings are: told without reading them, which costs a commit that is nothing to kcheck too much."""
+"""Find the settings file without loading it, so that commits without anything for kcheck stay cheap."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ BASELINE = "kcheck-baseline.json"
 
 
 def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str | None:
-    """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository.
+    """Find the settings file of the folder that holds all paths, or the nearest one above it.
 
-    That ends at `top`, else where git says so.
+    The search ends at `top`, else at the top of the repository.
 
     Raises:
         ConfigError: it is a link that leads out of the repository.

@@ -30,15 +30,15 @@ ARTICLES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
     "boolean": "true or false",
 }  # fmt: skip
-"""What the types of JSON Schema are called."""
+"""Names of JSON Schema's types in messages."""
 _BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
 _NOT_BLANK = r"\S"
-"""The pattern of a text that must say something."""
+"""Pattern of a text that must not be blank."""
 
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """A bundled schema, or a part of one, such as `rule#/$defs/details`."""
+    """Load a bundled schema or a part of one, such as `rule#/$defs/details`."""
     file_name, _, pointer = name.partition("#/")
     with open(os.path.join(PROFILES, f"{file_name}.schema.json"), encoding="utf-8") as file:
         whole: dict[str, Any] = json.load(file)
@@ -49,7 +49,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def below(name: str, steps: Iterable[str | int]) -> dict[str, Any] | None:
-    """The part of a schema that is about the value at some keys, with what it refers to; None if it has none there."""
+    """Return the part of a schema for the value at some keys, references resolved; None if there is none."""
     whole = load(name)
     part: dict[str, Any] | None = whole
     for step in steps:
@@ -65,7 +65,7 @@ def below(name: str, steps: Iterable[str | int]) -> dict[str, Any] | None:
 
 
 def _resolved(part: dict[str, Any] | None, whole: dict[str, Any]) -> dict[str, Any] | None:
-    """What a part of a schema refers to."""
+    """Follow the reference of a part of a schema."""
     name = str(part.get("$ref", "")).rpartition("/")[2] if part is not None else ""
     return whole["$defs"].get(name) if name else part
 
@@ -78,7 +78,7 @@ def _validator(name: str) -> Draft202012Validator:
 
 
 def document(source: Source) -> Known[DatumValue]:
-    """The only document of a YAML file; an empty mapping if there is none.
+    """Read the only document of a YAML file; an empty mapping if there is none.
 
     Raises:
         ConfigError: it is broken, or there are several.
@@ -98,17 +98,17 @@ def document(source: Source) -> Known[DatumValue]:
 
 
 def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
-    """Compare data with a schema; the words are those of `differences`.
+    """Compare data with a schema; `noun` and `whole` are those of `differences`.
 
     Raises:
-        ConfigError: they differ; the message says where and what would be right.
+        ConfigError: they differ; the message says where, and what is expected.
     """
     for place, message in differences(data, schema, noun, whole):
         raise ConfigError(f"{place.location}: {message}")
 
 
 def datum(node: yaml.Node) -> Known[DatumValue]:
-    """A YAML node with the places of its parts; 3.0 is 3, as in JSON Schema."""
+    """Convert a YAML node to data with the places of its parts; 3.0 becomes 3, as in JSON Schema."""
     from kcheck.text.syntax import yaml
 
     node = yaml.resolve(node)
@@ -122,16 +122,16 @@ def datum(node: yaml.Node) -> Known[DatumValue]:
 
 
 def _keyed(entry: yaml.Pair) -> Known[DatumValue]:
-    """A value whose place begins at its key."""
+    """Convert the value of an entry, with a place that begins at its key."""
     value = datum(entry.value)
     key = entry.key.span
     return Known(value.value, Origin((key.source.span(key.start, value.origin.written.end),)))
 
 
 def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> list[Difference]:
-    """Differences between data and a schema in file order, with the expected value.
+    """List the differences between data and a schema in file order, with the expected values.
 
-    `noun` is what its keys are called, and `whole` all of it.
+    `noun` is the word for its keys, `whole` the one for all of it.
     """
     try:
         mistakes = list(_validator(schema).iter_errors(_json(data)))
@@ -162,7 +162,6 @@ def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> 
 
 
 def _json(data: Datum) -> object:
-    """Plain data as the validator takes it."""
     value = known(data)
     if isinstance(value, dict):
         return {_marked(key): _json(member) for key, member in value.items()}
@@ -172,7 +171,7 @@ def _json(data: Datum) -> object:
 
 
 def _marked(key: str) -> str:
-    """A key that is safe in the validator's paths, which misread `07` and empty keys."""
+    """Mark a key that the validator misreads in paths, such as `07` or an empty one."""
     return f"={key}" if not key or key[0] in "=+0123456789" else key
 
 
@@ -181,7 +180,6 @@ def _unmarked(step: str | int) -> str | int:
 
 
 def _nodes(data: Known[DatumValue], path: Path = ()) -> Iterator[tuple[Path, Known[DatumValue]]]:
-    """Data and all of its parts, in the order of the file."""
     yield path, data
     value = data.value
     parts: Iterable[tuple[str | int, Datum]] = ()
@@ -197,7 +195,6 @@ def _name(path: Path) -> str:
 
 
 def _expected(keyword: str, wanted: dict[str, Any], value: object) -> str:
-    """The expected type of a value."""
     limit = wanted[keyword]
     if keyword in _BOUNDS:
         return f"must be {_BOUNDS[keyword]} {limit}"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
-    """The settings of the file that is closest to the paths, upwards; the defaults if there is none.
+    """Load the settings file nearest to the paths, upwards; the defaults if there is none.
 
     Raises:
         ConfigError: as for `load_file`.
@@ -43,10 +43,12 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
 
 
 def load_file(found: str, disk: Disk, boundary: Boundary, *, is_named: bool) -> Config:
-    """The settings of a file, which is the user's own if it `is_named` by the command line and outside the boundary.
+    """Load a settings file; it is the user's own if it `is_named` by the command line and outside the boundary.
+
+    Other settings render no charts, and cannot name paths outside.
 
     Raises:
-        ConfigError: the file cannot be read, says something that no setting takes, or names what is outside.
+        ConfigError: the file cannot be read, has an invalid setting, or names paths outside.
     """
     disk = Disk(disk.overlay, boundary.widened([found]))
     if disk.is_outside(found):
@@ -106,7 +108,7 @@ def _finite(text: str) -> Fraction:
 
 
 def _text_days(value: object) -> object:
-    """TOML's days as text, as YAML has them."""
+    """Convert TOML's dates to text, as in YAML."""
     if isinstance(value, dict):
         return {key: _text_days(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -118,8 +120,6 @@ def _text_days(value: object) -> object:
 
 
 class _Cluster(TypedDict, total=False):
-    """An entry of `clusters`."""
-
     root: str
     name: str
     var_files: list[str]
@@ -131,14 +131,10 @@ class _Cluster(TypedDict, total=False):
 
 
 class _Limit(TypedDict):
-    """A number of `limits`."""
-
     value: int
 
 
 class _Tier(TypedDict, total=False):
-    """A tier of `usage`."""
-
     priority_classes: list[str]
     labels: dict[str, str]
     cpu_percentile: Fraction
@@ -147,8 +143,6 @@ class _Tier(TypedDict, total=False):
 
 
 class _Usage(TypedDict, total=False):
-    """What was measured, and how it is used."""
-
     recording: str
     window: str
     tiers: dict[str, _Tier]
@@ -239,13 +233,11 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
 
 
 def _simulation(table: _Settings | _Cluster) -> dict[str, str | float]:
-    """The measured delays of all clusters, or of one."""
     written = table.get("simulation", {})
     return {name: value if isinstance(value, str) else float(value) for name, value in written.items()}
 
 
 def _usage(table: _Usage, near: Callable[[str], str]) -> Usage:
-    """What was measured, and how it is used."""
     recording = table.get("recording")
     tiers = (
         Tier(
@@ -267,7 +259,7 @@ def _percent(written: Fraction | None) -> float | None:
 
 
 def _limits(table: dict[str, _Limit]) -> dict[str, int]:
-    """The numbers by `<cloud>.<group>.<name>`: one without a cloud is that of each cloud which has it."""
+    """Read limits by `<cloud>.<group>.<name>`; one without a cloud is for each cloud that has it."""
     from kcheck.config.numbers import profiles  # few raise a limit
     from kcheck.config.numbers.clouds import owners
 

@@ -1,4 +1,4 @@
-"""The day of a run: the one place that knows it."""
+"""The date to judge by; the only place that reads it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     import datetime
 
 VARIABLE = "KCHECK_TODAY"
-"""An environment variable: the day to judge by, so that a run can be repeated."""
+"""Environment variable with the date to judge by, so that a run can be repeated."""
 
 
 def today() -> datetime.date:
-    """Return the day to judge by: KCHECK_TODAY, else today in UTC.
+    """Return the date to judge by: KCHECK_TODAY, else today in UTC.
 
     Raises:
-        ConfigError: KCHECK_TODAY is no day.
+        ConfigError: KCHECK_TODAY is no date.
     """
     import datetime
 
@@ -30,18 +30,18 @@ def today() -> datetime.date:
 
 
 def has_come(day: datetime.date) -> bool:
-    """Return whether a day has come.
+    """Whether a date has come.
 
     Raises:
-        ConfigError: KCHECK_TODAY is no day.
+        ConfigError: KCHECK_TODAY is no date.
     """
     return today() >= day
 
 
 def days_since(day: datetime.date) -> int:
-    """Count the days since a day, that day too; zero or less before it.
+    """Count the days since a date, including that day; zero or less before it.
 
     Raises:
-        ConfigError: KCHECK_TODAY is no day.
+        ConfigError: KCHECK_TODAY is no date.
     """
     return (today() - day).days + 1

@@ -1,4 +1,4 @@
-"""The fields that every part of the model has."""
+"""Fields that every part of the model has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
 
 NOTHING = Unset(Origin(()))
-"""What a field is on a cloud that has no such thing."""
+"""Value of a field that the cloud does not have."""
 
 
 class Thing(Struct, frozen=True, eq=False):

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 NODE_ADDRESSES = "node"
-"""The outbound type of a cluster whose nodes have public addresses of their own."""
+"""Outbound type of a cluster whose nodes have public addresses of their own."""
 
 
 class Autoscaler(Thing, frozen=True):
     """The autoscaler of a cluster. Times are in seconds.
 
-    `kind` is cluster-autoscaler where its settings can be read, gke and ack where the cloud runs it and shows a few.
-    `scale_down` says that it deletes nodes at all. It grows the cluster up to `max_nodes`, `max_cores` and `max_memory`
-    (GiB), `scale_up_nodes` at a time, and evens out similar pools if told to `balance`. `skip_...` are the pods that
-    keep a node, `grace` is how long an evicted one may take, those below `priority_cutoff` do not count. Its own pod
-    asks for `cpu` thousandths of a processor, and gets `cpu_limit` at most; `managed` says that the cloud runs it.
+    `kind`: cluster-autoscaler if its settings can be read; gke or ack if the cloud runs it and shows only a few.
+    `scale_down`: whether it removes nodes at all. `max_nodes`, `max_cores`, `max_memory` (GiB): limits of the cluster.
+    `scale_up_nodes`: most nodes added at a time. `balance`: whether it evens out similar pools. `skip_...`: whether
+    such pods keep their node. `grace`: longest time for an evicted pod to stop. `priority_cutoff`: pods with a lower
+    priority do not count. `cpu` and `cpu_limit`: millicores of its own pod. `managed`: whether the cloud runs it.
     """
 
     cluster: Value[Cluster]
@@ -63,7 +63,7 @@ class Autoscaler(Thing, frozen=True):
 
 
 class Flag(Thing, frozen=True, eq=False):
-    """A flag of a cluster autoscaler as it is written. `version` is the autoscaler's."""
+    """A cluster autoscaler flag as written. `version` is the autoscaler's."""
 
     name: Value[str]
     value: Value[str]
@@ -71,7 +71,7 @@ class Flag(Thing, frozen=True, eq=False):
 
 
 class Cni(Struct, frozen=True, eq=False):
-    """Address settings of the VPC CNI; the last two are unset by default."""
+    """Address settings of the VPC CNI; `warm_ips` and `minimum_ips` are unset by default."""
 
     prefix_delegation: Value[bool]
     custom_networking: Value[bool]
@@ -82,9 +82,9 @@ class Cni(Struct, frozen=True, eq=False):
 
 
 class Plane(Struct, frozen=True, eq=False):
-    """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time.
+    """Control plane of a self-managed cluster. `etcd_quota` is in bytes, `..._inflight` in concurrent requests.
 
-    `serial_pulls` says that its kubelets pull one image at a time. `features` are the feature gates of its API server.
+    `serial_pulls`: whether kubelets pull one image at a time. `features`: feature gates of the API server.
     """
 
     data_dir: Value[str]
@@ -101,25 +101,26 @@ class Plane(Struct, frozen=True, eq=False):
 class Cluster(Thing, frozen=True):
     """A Kubernetes cluster.
 
-    `gap` says why pools may exist that could not be read or counted; it is empty if none can. `zonal` says that
-    its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
-    Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
-    `node_locations` are those of its nodes as written (GKE), `subnet_ids` those of its subnets (ACK), `support_plan` is
-    how long its version is supported. `monitored` are the parts whose metrics the cloud collects, as written (GKE).
-    `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
-    addresses, which `outbound_list` lists where they are the user's own; `single_gateway` and `gateway_per_zone` are
-    the inputs of the module that makes the NAT gateways, `gateways_lack` is what it has too few of for one a zone
-    (EKS); `load_balancer` is the SKU of Azure's.
-    CoreDNS keeps `dns_replicas` whatever the size; unset where it scales. `dns_scaling` says whether its add-on does;
-    `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools, unknown
-    where it only gives the rights to do so. `successor` is the module that replaces the retired one that makes it.
-    `fabric_addon` says whether one of its add-ons gives nodes the interfaces of their fabric (ACK). `api_ranges` are
-    those from which its API server can be reached beside its own network; none where it has a private address only.
-    `serverless` are its profiles of pods that get no node of it (Fargate).
-    `ip_family` is that of its pods and Services, ipv4 or ipv6 (EKS).
-    `account` is the account, project or subscription that it is in, and `group` what its name is unique in beside that
-    and the `region`: a resource group (AKS) or a location (GKE). `network_id` is the id of its network where that is
-    written, else that of a network in this code (EKS).
+    `gap`: why pools may exist that were not read or counted; empty if none can. `zonal`: whether the control plane is
+    in one zone. `provisioned`: whether the cloud adds nodes outside the pools (Autopilot, EKS Auto Mode, node
+    auto-provisioning). `pods_take_addresses`: whether pods take addresses of their nodes' subnets (EKS).
+    `node_locations`: zones of its nodes as written (GKE). `subnet_ids`: ids of its subnets (ACK). `support_plan`: how
+    long its version is supported. `monitored`: parts whose metrics the cloud collects, as written (GKE). `environment`:
+    name of its variables in the settings.
+
+    `outbound_ports`: ports of a node on the `outbound_ips` addresses. `outbound_list`: attribute that lists these
+    addresses if they are the user's own. `single_gateway`, `gateway_per_zone`: inputs of the module that makes the NAT
+    gateways. `gateways_lack`: its input with too few entries for a gateway per zone (EKS). `load_balancer`: SKU (AKS).
+    `api_ranges`: ranges outside its network that reach its API server; none if it has only a private address.
+    `network_id`: id of its network if written, else of a network in this code (EKS). `ip_family`: ipv4 or ipv6, of pods
+    and Services (EKS).
+
+    `dns_replicas`: fixed number of CoreDNS replicas; unset if they scale. `dns_scaling`: whether its add-on scales
+    them. `dns_compute`: computeType of that add-on. `grower`: what the cluster's own code installs to grow its pools;
+    unknown if it only grants the rights. `successor`: module that replaces the retired one that makes it.
+    `fabric_addon`: whether an add-on gives nodes the interfaces of their fabric (ACK). `serverless`: profiles of pods
+    that need no node (Fargate). `account`: account, project or subscription. `group`: scope in which its name is
+    unique, with account and `region`: a resource group (AKS) or location (GKE).
     """
 
     cloud: str
@@ -172,12 +173,12 @@ class Cluster(Thing, frozen=True):
 
     @property
     def display_name(self) -> str:
-        """The cluster's name, else its address."""
+        """Name of the cluster, else its address."""
         return known(self.name) or self.address
 
 
 class Network(Thing, frozen=True, eq=False):
-    """A virtual network. `cidrs` is unset where subnets are not bound to ranges of it."""
+    """A virtual network. `cidrs` is unset if subnets are not bound to its ranges."""
 
     address: str
     root: str
@@ -188,7 +189,7 @@ class Network(Thing, frozen=True, eq=False):
 class PodRange(Thing, frozen=True):
     """A range from which every node takes a block for its pods. `more` are ranges that extend it.
 
-    `block` is the length of the prefix of such a block; unset where it follows from the pods that a node may run.
+    `block` is the prefix length of a node's block; unset if it follows from the most pods of a node.
     """
 
     cloud: str
@@ -202,7 +203,7 @@ class PodRange(Thing, frozen=True):
 
 
 class Reserved(Thing, frozen=True, eq=False):
-    """Addresses that no pod range may overlap; `what` names their user. A pod range has its id."""
+    """Addresses that no pod range may overlap; `what` names their user. A pod range's own entry has its id."""
 
     root: str
     what: str
@@ -212,7 +213,7 @@ class Reserved(Thing, frozen=True, eq=False):
 class Subnet(Thing, frozen=True):
     """A subnet of a virtual network. `gap` says why pools in it may be missing.
 
-    A `public` one gives its machines public addresses of their own.
+    `public`: whether its machines get public addresses of their own.
     """
 
     cloud: str

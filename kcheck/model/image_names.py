@@ -28,7 +28,7 @@ class Reference(Struct, frozen=True):
 
     @property
     def rest(self) -> str:
-        """Everything behind the registry, as a mirror would have it."""
+        """Everything after the registry, as in a mirror."""
         tag = f":{self.tag}" if self.tag else ""
         return f"{self.repository}{tag}" + (f"@{self.digest}" if self.digest else "")
 
@@ -36,8 +36,8 @@ class Reference(Struct, frozen=True):
 def parse(text: str) -> Reference | None:
     """Parse an image reference by the rules of github.com/distribution/reference; None if invalid.
 
-    Without a slash it is docker.io/library/NAME. The first part is a registry only if it has a dot, a colon or
-    upper case, or is localhost; else it is docker.io/USER/NAME. Several hosts are Docker Hub.
+    Without a slash it is docker.io/library/NAME. The first part is a registry only if it has a dot, a colon or upper
+    case, or is localhost; else it is docker.io/USER/NAME. Several hosts are Docker Hub.
     """
     text = placeholders.with_defaults(text)
     host, path, _ = text.partition("/")
@@ -61,14 +61,14 @@ def parse(text: str) -> Reference | None:
 
 
 class Ending(Struct, frozen=True):
-    """What says which build of an image is meant."""
+    """Tag and digest, which identify the build of an image."""
 
     tag: str
     digest: str
 
 
 def ending(text: str) -> Ending | None:
-    """Tag and digest of an image, even with a placeholder as registry; None if they may be placeholders."""
+    """Parse tag and digest of an image, even with a placeholder as registry; None if they may be placeholders."""
     name, _, digest = placeholders.masked(placeholders.with_defaults(text)).strip().partition("@")
     last, _, tag = name.rpartition("/")[2].partition(":")
     certain = _PLAIN.fullmatch(digest) and _PLAIN.fullmatch(tag)

@@ -1,4 +1,4 @@
-"""The inventory: everything that was read, raw manifests and remarks about the files included."""
+"""Inventory of everything that was read, including raw manifests and remarks about files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Manifest(Thing, frozen=True):
-    """A Kubernetes object as it is written."""
+    """A Kubernetes object as written."""
 
     kind: str
     api_version: str
@@ -41,18 +41,18 @@ class Resource(Thing, frozen=True, eq=False):
 
 
 class Raw(Struct, frozen=True):
-    """Kinds of objects and types of resources that raw rules need; None stands for all."""
+    """Kinds of objects and types of resources that raw rules need; None means all."""
 
     kinds: frozenset[str] | None = frozenset()
     types: frozenset[str] | None = frozenset()
 
 
 class Input(Thing, frozen=True):
-    """Something about the files themselves: unreadable, templates, or a suppression that is off.
+    """A remark about files: unreadable ones, templates, or a faulty suppression.
 
-    `kind` says what, of the file or folder `path`. `name` is the rule that a suppression names, or the chart; `reason`
-    why something cannot be read or rendered, or why a finding was accepted until the day `expires`; `count` how many
-    templates there are. `about` tells several of one kind and file apart where the id does not.
+    `kind` is that of the remark, `path` its file or folder. `name`: rule of a suppression, or chart. `reason`: why
+    something cannot be read or rendered, or why a finding was accepted until the day `expires`. `count`: number of
+    templates. `about`: distinguishes several of one kind and file where the id does not.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Input(Thing, frozen=True):
 
 
 class Candidates(Struct, frozen=True):
-    """The candidate clusters of manifests. `what` is the missing input, `way` how to set it."""
+    """Candidate clusters of manifests. `what` is the missing input, `way` how to set it."""
 
     clusters: tuple[Cluster, ...]
     what: str
@@ -73,29 +73,27 @@ class Candidates(Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """The missing input."""
+        """The missing input and how to set it."""
         return f"{self.what}; {self.way}"
 
     @property
     def size_reason(self) -> str:
-        """The missing input where only the number of nodes matters."""
+        """Same as `reason`, where only the number of nodes matters."""
         return f"{self.what}; set --nodes N"
 
 
 NOWHERE = Candidates((), "no cluster in this tree", "check the manifests together with the Terraform of their cluster")
-"""Where manifests are applied in a tree that makes no cluster."""
+"""Candidates of manifests in a tree without a cluster."""
 
 
 class Inventory(Struct, eq=False):
-    """Everything that was read, joined. `cluster_of` has the cluster of workloads and add-ons.
+    """Everything that was read, joined. `cluster_of` has the clusters of workloads and add-ons.
 
-    `candidates_of` has the clusters that others may be on.
-    `doubts` says by the id of a pool why there may be none like it, or several.
-
-    `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
-    folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
-    again what is deleted, with a pattern of the folders that they apply. `libraries` are roots that look like modules
-    for others. In `rendered` folders, charts, kustomizations or templates may make objects.
+    `candidates_of`: clusters on which other things may be. `doubts`: by pool id, why there may be no such pool, or
+    several. `objects`, `resources`: raw ones that rules need. `scope_of`: folder to which a kustomization assigns a
+    thing that it renders from files elsewhere. `synced`: tools that recreate deleted objects, with a pattern of the
+    folders they apply. `libraries`: root modules that look like modules for others. `rendered`: folders where charts,
+    kustomizations or templates may make objects.
     """
 
     clusters: list[Cluster] = []
@@ -132,22 +130,22 @@ class Inventory(Struct, eq=False):
     rendered: frozenset[str] = frozenset()
 
     def has_content(self) -> bool:
-        """Whether anything was found that rules have something to say of."""
+        """Whether there is anything that rules can judge."""
         return any((
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
             self.admissions, self.sharings, self.monitors, self.objects, self.resources,
         ))  # fmt: skip
 
     def unknown_cluster(self, thing: Thing) -> Unknown:
-        """Why the cluster of something that is applied is unknown."""
+        """Return why the cluster of an applied thing is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).reason)
 
     def unknown_size(self, thing: Thing) -> Unknown:
-        """Why the size of its cluster is unknown."""
+        """Return why the size of a thing's cluster is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).size_reason)
 
     def divided(self, kinds: Sequence[str], key: Callable[..., str]) -> dict[str, Inventory]:
-        """A partial inventory for each key that a function returns."""
+        """Split things of some kinds into a partial inventory per key."""
         result: dict[str, Inventory] = defaultdict(Inventory)
         for kind in kinds:
             for thing in getattr(self, kind):
@@ -155,7 +153,7 @@ class Inventory(Struct, eq=False):
         return result
 
     def deployed_things(self) -> Iterator[Thing]:
-        """Things that are applied to a cluster."""
+        """Yield things that are applied to a cluster."""
         yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
             self.schedulers, self.admissions, self.sharings, self.watchers, self.monitors, self.definitions,

@@ -1,4 +1,4 @@
-"""The contents of a cluster: workloads, their pods and images, add-ons and Services."""
+"""Contents of a cluster: workloads, their pods and images, add-ons and Services."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 LOCAL = f"{STAY}-local-volumes"
 UNDISTURBED = "karpenter.sh/do-not-disrupt"
-"""Annotations: two that keep the autoscaler and Karpenter from moving pods, one with volumes to leave behind."""
+"""Annotations that keep the autoscaler and Karpenter from moving pods; LOCAL names volumes that may be left behind."""
 
 
 class Image(Thing, frozen=True):
     """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub.
 
-    Of an `untagged` one the text has no tag because a chart gives it.
+    `untagged`: the text has no tag because a chart adds it.
     """
 
     container: str
@@ -40,7 +40,7 @@ class Requirement(Struct, frozen=True):
 
 
 class Toleration(Struct, frozen=True):
-    """Taints that a pod does not mind; an empty key or effect stands for all."""
+    """Taints that a pod tolerates; an empty key or effect matches all."""
 
     key: str
     operator: str
@@ -49,9 +49,9 @@ class Toleration(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """Devices that pods claim by dynamic resource allocation: its name in the pod, and the object that says which.
+    """Devices that pods claim by dynamic resource allocation: name in the pod, and the object it refers to (`source`).
 
-    With `shared` that object is one claim for all pods; otherwise each gets its own, made from a template.
+    `shared`: whether `source` is one claim for all pods; otherwise it is a template from which each gets its own.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Claim(Struct, frozen=True):
 
 
 class Volume(Struct, frozen=True):
-    """A volume of a pod: its kind (emptyDir, hostPath ...), whether it is in memory, and its path on the node."""
+    """A volume of a pod: kind (emptyDir, hostPath ...), whether it is in memory, and its path on the node."""
 
     name: str
     kind: str
@@ -69,7 +69,7 @@ class Volume(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """An object that a pod names and cannot start without."""
+    """An object that a pod names and needs to start."""
 
     kind: str
     name: Value[str]
@@ -78,8 +78,8 @@ class Reference(Struct, frozen=True):
 class Definition(Thing, frozen=True):
     """An object that pods may name, or a StorageClass.
 
-    Of a claim, `modes` are its access modes and `storage` is its class, which does not matter where it asks for a
-    `chosen` volume; of a class, `storage` is the provisioner.
+    Of a claim, `modes` are its access modes and `storage` is its class, which does not matter if it asks for a `chosen`
+    volume. Of a class, `storage` is the provisioner.
     """
 
     kind: str
@@ -91,13 +91,12 @@ class Definition(Thing, frozen=True):
 
 
 class Container(Thing, frozen=True):
-    """A container of a pod. CPU is in millicores, memory in bytes; requests and limits are those that are written.
+    """A container of a pod. CPU is in millicores, memory in bytes; requests and limits are as written.
 
-    `init` says that it ends before the others start, as a sidecar does not. `gpu` is the name of the resource that GPUs
-    are asked for by, with the texts of its request and its limit. `rdma`
-    says that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which
-    wait for each other, such as torchrun. `mounts` are the paths at which it has volumes. `claims` names those of its
-    pod's claims whose devices it sees; `extended` are other resources it asks for, which may be devices too.
+    `init`: whether it ends before the others start, unlike a sidecar. `gpu`: name of the resource for GPUs;
+    `gpu_request` and `gpu_limit` are its texts. `rdma`: whether it asks for RDMA or EFA interfaces. `starters`: words
+    of its command that start processes which wait for each other, such as torchrun. `mounts`: paths of its volumes.
+    `claims`: names of the pod's claims whose devices it sees. `extended`: other resources it asks for, maybe devices.
     """
 
     name: Value[str]
@@ -120,12 +119,12 @@ class Container(Thing, frozen=True):
 
     @property
     def cpu(self) -> Value[int]:
-        """The CPU it asks for: its request, by default its limit."""
+        """CPU request, by default the limit."""
         return _request(self.cpu_request, self.cpu_limit)
 
     @property
     def memory(self) -> Value[int]:
-        """The memory it asks for: its request, by default its limit."""
+        """Memory request, by default the limit."""
         return _request(self.memory_request, self.memory_limit)
 
 
@@ -134,20 +133,20 @@ def _request(request: Value[int], limit: Value[int]) -> Value[int]:
 
 
 class PodTemplate(Thing, frozen=True):
-    """Equal pods of a workload: `count` of them at once; `role` tells them from its others, such as Worker.
+    """Equal pods of a workload: `count` at once; `role` distinguishes them from its other pods, such as Worker.
 
-    `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
-    anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
-    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `safe_to_evict` is
-    the annotation that keeps the cluster autoscaler from moving them, `do_not_disrupt` the one that keeps Karpenter
-    from it, `movable_volumes` the one that names volumes on the disk of the node with which it may.
-    `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers. Of the devices that it
-    claims, `device_classes` are the classes of accelerators, `shared_claim` names a claim on such that all pods share,
-    `all_cards` says that a pod takes all cards of its node, and `claims_fabric` that it gets interfaces of a fabric.
-    `node_devices` says that it sees the devices of its node, as privileged ones do. Required affinity to its own kind
-    keeps the pods in one domain of a label, `packed_by`; Kueue keeps them, or slices of them, in domains of `topology`.
-    `devices` says that it asks for any: cards, parts of them, interfaces, or claims. `references` are the objects that
-    it names.
+    `selection`: requirements on node labels; one of the sets must hold. `spread`: whether a required anti-affinity puts
+    each pod on a node of its own. `ports`: ports taken on the node. `grace`: in seconds. `safe_to_evict`,
+    `do_not_disrupt`: annotations that keep the cluster autoscaler and Karpenter from moving them. `movable_volumes`:
+    annotation naming volumes on the node's disk, despite which the autoscaler may move them. `asks_as_one`: whether the
+    pod itself requests CPU or memory for all its containers. `packed_by`: label; Kueue or required affinity keeps all
+    pods in one of its domains. `topology`: label in whose domains Kueue keeps the pods, or slices of them, together.
+    `references`: objects that it names.
+
+    `gpus`: whole cards of a pod. `shares`: whether it asks for parts of cards. `device_classes`: classes of claimed
+    accelerators. `shared_claim`: claim on accelerators that all pods share. `all_cards`: whether a pod takes all cards
+    of its node. `claims_fabric`: whether it claims interfaces of a fabric. `node_devices`: whether it sees the node's
+    devices, as privileged pods do. `devices`: whether it asks for any: cards, parts of cards, interfaces, or claims.
     """
 
     role: str
@@ -190,18 +189,18 @@ class PodTemplate(Thing, frozen=True):
 
 
 class Workload(Thing, frozen=True):
-    """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
+    """Something that runs pods. `pods` is how many at once; for a DaemonSet, one on each node (`per_node`).
 
-    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together
-    or not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds.
-    `least` is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker
-    `slots` processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a
-    pod, and how many pods run, is not known. `group` is the API group of its kind, `api` the version that it is
-    written for; `hooked` says that a tool such as Helm removes it. `native_gang` is the field by which it asks for a
-    gang of Kubernetes' own scheduler. `partial` ones only change parts of another manifest. `disposed` is the key
-    that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, in a
-    `time_zone`, unless it is `suspended`; `concurrency` says what becomes of a run that the next one meets. One that
-    `shrinks` may be admitted by Kueue with fewer pods.
+    `batch`: whether it ends. `rigid`: whether its pods wait for each other. `gang`: what starts its pods all or none.
+    `least`: pods that a gang starts with. `native_gang`: field that asks Kubernetes' own scheduler for a gang.
+    `queue_system`: kueue or volcano. `shrinks`: whether Kueue may admit it with fewer pods. `retries`: how often it
+    starts again. `ttl`: seconds that finished pods stay. `disposed`: key of volumes that are deleted with it. `slots`:
+    processes that a launcher gives each worker; `processes`: those that each pod starts. `schedule`, `time_zone`,
+    `suspended`: of a CronJob; `concurrency`: what becomes of a run that the next one meets.
+
+    `group`: API group of its kind. `api`: version it is written for. `hooked`: whether a tool such as Helm removes it.
+    `partial`: whether it only changes parts of another manifest. `release`: a chart with its values, of which it is
+    unknown which images share a pod and how many pods run.
     """
 
     kind: str
@@ -248,8 +247,7 @@ class Workload(Thing, frozen=True):
 class Addon(Thing, frozen=True):
     """An installed product, or one of its objects (`tree`) as evidence.
 
-    `name` and `version` are those of its chart. Of Karpenter, `ignores_claims` says that it adds no nodes for resource
-    claims.
+    `name` and `version` are those of its chart. `ignores_claims`: whether Karpenter adds no nodes for resource claims.
     """
 
     name: Value[str]
@@ -259,10 +257,10 @@ class Addon(Thing, frozen=True):
 
 
 class Monitor(Thing, frozen=True):
-    """A Prometheus server; `kind` is that of its object, or its chart.
+    """A Prometheus server; `kind` is that of its object or chart.
 
-    Its `shards` divide what is scraped, each with so much memory. `scrapes` says whether it scrapes the nodes of its
-    cluster; where that is unset, the rights of its `account` say so.
+    `shards`: servers that divide what is scraped; `memory` is that of each. `scrapes`: whether it scrapes the cluster's
+    nodes; if unset, the rights of its `account` decide.
     """
 
     name: Value[str]
@@ -278,7 +276,7 @@ class Monitor(Thing, frozen=True):
 class Mirror(Thing, frozen=True):
     """A registry cache in the code: images of `registry` below `path` are `prefix`/... there.
 
-    What only the account knows of the prefix is in <>: such a name is for people.
+    Parts of the prefix that only the account knows are in <>, for people to read.
     """
 
     cloud: str
@@ -289,7 +287,7 @@ class Mirror(Thing, frozen=True):
 
 
 class Service(Thing, frozen=True):
-    """A Service. `ports` counts those of a load balancer; `addressed` means it takes an address."""
+    """A Service. `ports` counts those of a load balancer; `addressed` says whether it takes an address."""
 
     name: Value[str]
     ports: int

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 CONTROL_PLANE = "control-plane"
-"""The mode of nodes that a separate control plane has."""
+"""Mode of the nodes of a separate control plane."""
 
 
 class Surge(Struct, frozen=True):
     """The surge of an upgrade: a number of nodes or a percentage, within bounds.
 
-    `beside` is how many of the nodes another setting gives.
+    `beside`: how many of `nodes` come from another setting.
     """
 
     nodes: int = 0
@@ -32,7 +32,7 @@ class Surge(Struct, frozen=True):
 
 
 def surge_of(written: Known[str]) -> Value[Surge]:
-    """The surge that is a number of nodes or a percentage, as text."""
+    """Parse a surge: a number of nodes or a percentage."""
     number = whole_number(written.value.removesuffix("%"))
     if number is None:
         return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
@@ -42,8 +42,8 @@ def surge_of(written: Known[str]) -> Value[Surge]:
 class Size(Struct, frozen=True, eq=False):
     """The size of a pool. `max_nodes` is the maximum of an autoscaled pool, else its size.
 
-    `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
-    them the written size is multiplied. A node takes `unit` of a size that is written in something else, as processors.
+    `zone_count`: zones over which nodes are spread, if the cloud counts by zone. `times`: zones by which the written
+    size is multiplied. `unit`: what a node takes of a size written in another unit, such as processors.
     """
 
     autoscaled: Value[bool] = NOTHING
@@ -55,15 +55,15 @@ class Size(Struct, frozen=True, eq=False):
 
     @property
     def standing(self) -> Value[int]:
-        """Nodes that are there whether anything runs or not: the minimum, or the fixed size."""
+        """Nodes that always run: the minimum, or the fixed size."""
         return self.min_nodes if known(self.autoscaled) else self.max_nodes
 
 
 class Upgrade(Struct, frozen=True, eq=False):
-    """The upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`).
+    """Upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`).
 
-    It waits `drain_timeout` seconds for each. `max_surge` and `max_unavailable` are what `rolling` is made of;
-    `scarce_surge` says that there are rarely more such machines (GKE).
+    `drain_timeout`: seconds to wait for each node. `max_surge` and `max_unavailable`: settings that make up `rolling`.
+    `scarce_surge`: whether more such machines are rarely available (GKE).
     """
 
     surge: Value[Surge] = NOTHING
@@ -77,10 +77,9 @@ class Upgrade(Struct, frozen=True, eq=False):
 class Machine(Struct, frozen=True, eq=False):
     """The machine of a node. Attached GPUs have the type `accelerator`.
 
-    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
-    many a node joins beside the first one, or GKE adds those of a `network_profile` itself.
-    Its local SSDs have `local_ssd` GB together, where an account has a quota of them. Images are on a disk of
-    `image_disk` GB; unset where that is the boot disk as written.
+    `disk_type`, `disk_size` (GB): boot disk. `image_disk`: GB of the disk with images; unset if it is the boot disk as
+    written. `local_ssd`: total GB of local SSDs, if accounts have a quota of them. `efa`: types of its EFA interfaces.
+    `networks`: number of networks it joins after the first one; those of a `network_profile` are added by GKE itself.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -97,20 +96,17 @@ class Machine(Struct, frozen=True, eq=False):
 
     @property
     def efa_addresses(self) -> int:
-        """Addresses that the EFA interfaces of a node take in addition."""
+        """Additional addresses that a node's EFA interfaces take."""
         return max(0, (known(self.efa) or ()).count("efa") - 1)
 
 
 class Addresses(Struct, frozen=True, eq=False):
-    """The addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
+    """Addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
 
-    `subnet_ids` are known where the code has only their ids.
-
-    `own` is what a node takes of the subnets for its own interfaces, at least and at most; one where nothing is known.
-
-    `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
-    `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most), dynamically
-    or as StaticBlock (`allocation`, AKS).
+    `subnet_ids`: known if the code has only ids. `own`: fewest and most addresses that a node's own interfaces take of
+    the subnets; one if unknown. `pods_take_addresses`: whether pods take addresses of the nodes' subnets; otherwise
+    each node takes a block of `pod_range`, or some of `pod_subnets`: `pod_addresses` has the fewest and most with one
+    pod, `allocation` is dynamic or StaticBlock (AKS).
     """
 
     subnets: Value[tuple[Subnet, ...]] = NOTHING
@@ -126,12 +122,12 @@ class Addresses(Struct, frozen=True, eq=False):
 
 
 class Market(Struct, frozen=True, eq=False):
-    """How machines are bought: `charge` is the billing method, `reservation` a paid reservation.
+    """Purchase of machines: `charge` is the billing method, `reservation` a paid reservation.
 
-    `reservation_id` tells which one, by its id, name, or the resource that makes it; unset where only its kind is said.
-    `bid` is how a spot pool bids, `price_caps` the most that it pays for a machine type in dollars an hour;
-    `on_demand_fallback` says that it takes nodes at full price where there are no others. A pool of both kinds buys
-    `on_demand` percent of its nodes on demand, after the first `on_demand_base`.
+    `reservation_id`: its id, name, or the resource that makes it; unset if only its kind is given. `bid`: how a spot
+    pool bids. `price_caps`: highest price by machine type, in dollars per hour. `on_demand_fallback`: whether it takes
+    full-price nodes if there are no others. `on_demand`: percent of nodes that a mixed pool buys on demand, after the
+    first `on_demand_base`.
     """
 
     spot: Value[bool] = NOTHING
@@ -146,9 +142,9 @@ class Market(Struct, frozen=True, eq=False):
 
 
 class Reservation(Thing, frozen=True, eq=False):
-    """Machines that are kept for pools which name it, by its address or name: `size` of them.
+    """Reserved machines (`size`) for pools that name it by address or name.
 
-    Where pools name a `group` of such, it is for those of the type `machine`.
+    If pools name a `group` of reservations, this one is for the type `machine`.
     """
 
     address: str
@@ -161,10 +157,10 @@ class Reservation(Thing, frozen=True, eq=False):
 
 
 class Scheduling(Struct, frozen=True, eq=False):
-    """What pods choose nodes by. Taints are written `key=value:Effect`.
+    """Labels and taints by which pods choose nodes. Taints have the form `key=value:Effect`.
 
-    In the code they are as `taint_form` says: a text, an item with its parts, or a member of a map; `no_schedule` is
-    the effect.
+    `taint_form`: how the code writes them: a text, an item with parts, or a member of a map. `no_schedule`: its word
+    for that effect.
     """
 
     labels: Value[dict[str, str]] = NOTHING
@@ -174,10 +170,10 @@ class Scheduling(Struct, frozen=True, eq=False):
 
 
 class Placement(Struct, frozen=True, eq=False):
-    """Where the nodes are. `location_policy` says in which zones a pool grows (GKE).
+    """Location of the nodes. `location_policy` says in which zones a pool grows (GKE).
 
-    `together` is the placement group or policy that keeps nodes close to each other, `deployment_set` what keeps them
-    on different hosts (ACK). `set_type` is what Azure makes of the nodes: a scale set, or an availability set.
+    `together`: placement group or policy that keeps nodes close. `deployment_set`: keeps them on different hosts (ACK).
+    `set_type`: Azure's scale set or availability set.
     """
 
     zones: Value[tuple[str, ...]] = NOTHING
@@ -191,10 +187,10 @@ class Placement(Struct, frozen=True, eq=False):
 class System(Struct, frozen=True, eq=False):
     """The system of a node. `image` names it, `os` is Linux or Windows (AKS).
 
-    `boot_data` is what the user adds to its start, `local_disks` says whether that joins the local disks. Its kernel is
-    told to know at most `neighbours` others. `streaming` says that containers start before their image is there,
-    `hub_mirror` that nodes ask a mirror before Docker Hub. `driver` says who installs the driver of GPUs (AKS: Install,
-    None), `driver_tag` is the tag that once said so.
+    `boot_data`: the user's addition to its start. `local_disks`: whether that joins the local disks. `neighbours`: size
+    of the kernel's neighbour (ARP) table. `streaming`: whether containers start before their image is complete.
+    `hub_mirror`: whether nodes ask a mirror before Docker Hub. `driver`: who installs the GPU driver (AKS: Install,
+    None); `driver_tag`: the tag that once set it.
     """
 
     image: Value[str] = NOTHING
@@ -209,7 +205,7 @@ class System(Struct, frozen=True, eq=False):
 
 
 class Kubelet(Struct, frozen=True, eq=False):
-    """What the kubelet of a node is configured to keep from pods: unset where nobody says so, unknown where one may."""
+    """Resources that the kubelet is configured to keep from pods; unset if not configured, unknown if they may be."""
 
     kube_reserved: Value[dict[str, str]] = NOTHING
     system_reserved: Value[dict[str, str]] = NOTHING
@@ -217,7 +213,7 @@ class Kubelet(Struct, frozen=True, eq=False):
 
 
 class NodePool(Thing, frozen=True):
-    """A set of equal nodes; `managed` says that the cloud runs the group.
+    """A set of equal nodes; `managed` says whether the cloud runs the group.
 
     `mode` is System or User (AKS), Karpenter, or control-plane.
     """
@@ -240,7 +236,7 @@ class NodePool(Thing, frozen=True):
 
     @property
     def display_name(self) -> str:
-        """Name the pool as people do: by its name, else by its key in the code."""
+        """Name of the pool, else its key in the code."""
         if isinstance(self.name, Known):
             return self.name.value
         if self.address.endswith('"]'):
@@ -249,7 +245,7 @@ class NodePool(Thing, frozen=True):
 
     @property
     def full_name(self) -> str:
-        """The name with the cluster's, where several clusters have a pool of that name."""
+        """Name with the cluster's, for use where several clusters have a pool of that name."""
         cluster = known(self.cluster)
         return f"{cluster.display_name}/{self.display_name}" if cluster else self.address
 
@@ -257,10 +253,9 @@ class NodePool(Thing, frozen=True):
 class KarpenterPool(Thing, frozen=True):
     """A NodePool of Karpenter, or an old Provisioner. Times are in seconds.
 
-    `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
-    replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after
-    `consolidate_after`. Unset is never. With `replicas` it has that many nodes, whatever pods want. Its nodes have
-    `labels` and `taints`, as those of a node pool.
+    `limits`: as `cpu=1000`. `budgets`: numbers of nodes it may disrupt at a time. `expire_after`: age at which nodes
+    are replaced. `consolidate_after`: delay before empty nodes, and by `policy` under-used ones, are removed; unset
+    means never. `replicas`: fixed number of nodes, whatever pods need. `labels` and `taints` are those of its nodes.
     """
 
     kind: str

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"
-"""The label by which a job names its priority class of Kueue."""
+"""Label of a job that names its Kueue priority class."""
 
 
 class PriorityClass(Thing, frozen=True):
@@ -28,10 +28,9 @@ class PriorityClass(Thing, frozen=True):
 class Queue(Thing, frozen=True, eq=False):
     """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
 
-    A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
-    far as its flavors cover their `resources`, up to its `quotas` of them; `preemption` says which of its own jobs it
-    stops for another. `api` is the version that it is written for. It has the `guaranteed` amounts of resources also
-    while other queues want them.
+    `leads_to`: queue of a LocalQueue. `selector`: namespaces whose jobs a ClusterQueue admits. `resources`: those its
+    flavors cover. `quotas`: most of each resource. `guaranteed`: amounts it keeps while other queues want them.
+    `preemption`: which of its own jobs it stops for another. `api`: version it is written for.
     """
 
     kind: str
@@ -48,7 +47,7 @@ class Queue(Thing, frozen=True, eq=False):
 
 
 class Quota(Thing, frozen=True, eq=False):
-    """The quota of a namespace by resource; the values of a LimitRange are not kept."""
+    """Quota of a namespace by resource; the values of a LimitRange are not kept."""
 
     kind: str
     namespace: Value[str]
@@ -63,10 +62,10 @@ class Namespace(Thing, frozen=True):
 
 
 class Scheduler(Thing, frozen=True):
-    """The configuration of Volcano's scheduler: its actions, and the arguments of its plugins.
+    """Configuration of Volcano's scheduler: actions, and arguments of its plugins.
 
-    `last` are the plugins of its last tier, `packed` the resources that binpack looks at beside CPU and memory, and
-    `weight` is what GPUs count there.
+    `last`: plugins of the last tier. `packed`: resources that binpack considers in addition to CPU and memory; `weight`
+    is that of GPUs.
     """
 
     actions: Value[tuple[str, ...]]
@@ -77,9 +76,9 @@ class Scheduler(Thing, frozen=True):
 
 
 class Admission(Thing, frozen=True):
-    """The configuration of Kueue. `ready_timeout` is in seconds.
+    """Configuration of Kueue. `ready_timeout` is in seconds.
 
-    `counted_as` is the resource by which it counts the devices of each class (dynamic resource allocation).
+    `counted_as`: resource by which it counts devices, by device class (dynamic resource allocation).
     """
 
     ready_timeout: Value[int]
@@ -88,10 +87,10 @@ class Admission(Thing, frozen=True):
 
 
 class Sharing(Thing, frozen=True):
-    """How GPUs are shared: copies by time slicing and by MPS; the MIG strategy.
+    """Sharing of GPUs: numbers of copies by time slicing (`slices`) and MPS, and the MIG strategy.
 
-    It is a configuration of NVIDIA's device plugin, what a `pool` says of its nodes, or only the strategy that the
-    operator or the chart of the plugin is given (`strategy_only`). `names` are the resources that it makes copies of.
+    It comes from NVIDIA's device plugin, from a `pool`, or is only the strategy given to the operator or the plugin's
+    chart (`strategy_only`). `names` are the resources that are copied.
     """
 
     slices: tuple[Value[int], ...]

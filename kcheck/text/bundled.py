@@ -1,7 +1,7 @@
-"""The rules and profiles: in the wheel, or at the top of a checkout.
+"""Rules and profiles, from the wheel or from the top of a checkout.
 
 A wheel also has them as MessagePack (`scripts/compile_data.py`), which loads 40 times as fast as YAML: 20 ms less for
-one manifest, 40 for a cluster. A checkout has the YAML alone, so that whatever is edited there counts at once.
+one manifest, 40 ms for a cluster. A checkout has only the YAML, so that edits count at once.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ROOT = _WHEEL if os.path.isdir(_WHEEL) else os.path.dirname(PACKAGE)
 RULES = os.path.join(ROOT, "rules")
 PROFILES = os.path.join(ROOT, "profiles")
 EXAMPLES = os.path.join(ROOT, "examples")
-"""A training cluster of each cloud."""
+"""Folder of example training clusters, one of each cloud."""
 COMPILED = os.path.join(_WHEEL, "compiled")
 
 
 def load(path: str, document: int = 0) -> Any:
-    """A document of a bundled YAML file as plain data, dates as text; those before and after it are not read."""
+    """Load one document of a bundled YAML file as plain data, dates as text; the others are not parsed."""
     documents = compiled(path[len(ROOT) + 1 :]) if path.startswith(ROOT) else None
     if documents is not None:
         return documents[document] if document < len(documents) else {}
@@ -40,7 +40,7 @@ def load(path: str, document: int = 0) -> Any:
 
 @cache
 def loader() -> type[SafeLoader]:
-    """PyYAML's safe loader, the fast one where there is one, without dates: MessagePack has none."""
+    """Return PyYAML's safe loader, in C if available, without dates: MessagePack has none."""
     import yaml
 
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -52,7 +52,7 @@ def loader() -> type[SafeLoader]:
 
 
 def compiled(name: str) -> Any:
-    """What the wheel has compiled under a name; None in a checkout, or if it cannot be read."""
+    """Load compiled data of the wheel by name; None in a checkout, or if unreadable."""
     try:
         with open(os.path.join(COMPILED, f"{name}.msgpack"), "rb") as file:
             return unpacked(file.read())
@@ -61,7 +61,7 @@ def compiled(name: str) -> Any:
 
 
 def packed(data: object) -> bytes:
-    """Plain data as a file of the wheel: a checksum and MessagePack."""
+    """Encode plain data as a file of the wheel: a checksum and MessagePack."""
     from msgspec import msgpack
 
     content = msgpack.encode(data)
@@ -69,7 +69,7 @@ def packed(data: object) -> bytes:
 
 
 def unpacked(file: bytes) -> Any:
-    """The data of a file of the wheel; None if it is damaged."""
+    """Decode a file of the wheel; None if it is damaged."""
     from msgspec import msgpack
 
     return msgpack.decode(file[4:]) if file[:4] == _checksum(file[4:]) else None

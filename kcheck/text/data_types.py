@@ -1,6 +1,6 @@
-"""The types of Terraform's values, and the values that hold theirs: lists, sets, maps and typed nulls.
+"""Terraform's types, and values that have one: lists, sets, maps and typed nulls.
 
-A plain tuple is one of Terraform's tuples, a plain dict one of its objects: their types are those of their parts.
+A plain tuple is one of Terraform's tuples, a plain dict one of its objects: their types follow from their parts.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Type(NamedTuple):
     """A type: of a single value, a collection with one part, or a structure with several.
 
-    `names` are the attributes of an object, sorted as its `parts` are; `optional` those that may be absent from what
-    is converted to it.
+    `names` are the attributes of an object, in the order of its `parts`. `optional` attributes may be absent before
+    conversion to the type.
     """
 
     kind: str
@@ -29,68 +29,68 @@ class Type(NamedTuple):
 
     @property
     def element(self) -> Type:
-        """The type of the elements of a collection."""
+        """Type of the elements of a collection."""
         return self.parts[0]
 
 
 STRING, NUMBER, BOOL = Type("string"), Type("number"), Type("bool")
 
 DYNAMIC = Type("dynamic")
-"""The type of a bare `null`; as what is wanted it takes any type."""
+"""Type of a bare `null`; as a wanted type it accepts any."""
 
 ANYTHING = Type("anything")
-"""The type of what kcheck does not know: it fits everywhere."""
+"""Type of a value that kcheck does not know; it fits everywhere."""
 
 PRIMITIVE = frozenset({"string", "number", "bool"})
 
 
 def list_of(element: Type) -> Type:
-    """The type of lists with such elements."""
+    """Return the type of lists with such elements."""
     return Type("list", (element,))
 
 
 def set_of(element: Type) -> Type:
-    """The type of sets with such elements."""
+    """Return the type of sets with such elements."""
     return Type("set", (element,))
 
 
 def map_of(element: Type) -> Type:
-    """The type of maps with such elements."""
+    """Return the type of maps with such elements."""
     return Type("map", (element,))
 
 
 class ListData(tuple["Datum", ...]):
-    """The elements of a list, all of the type `element`; None stands for the type of the first."""
+    """Elements of a list, all of the type `element`; None stands for the type of the first."""
 
     element: Type | None = None
 
     @classmethod
     def of(cls, items: object, element: Type | None) -> ListData:
-        """A list with elements of a type."""
+        """Make a list with elements of a type."""
         result = cls(items)  # type: ignore[arg-type]
         result.element = element
         return result
 
 
 class SetData(tuple["Datum", ...]):
-    """The elements of a set, in Terraform's order, all of the type `element`."""
+    """Elements of a set, in Terraform's order, all of the type `element`."""
 
     element: Type | None = None
 
 
 class MapData(dict[str, "Datum"]):
-    """The elements of a map, all of the type `element`."""
+    """Elements of a map, all of the type `element`."""
 
     element: Type | None = None
 
 
 class Null(Known[None], kw_only=True):
-    """A null of a type, such as an attribute of an object that is absent."""
+    """A null of a type, such as an absent attribute of an object."""
 
     type: Type
 
 
 class Short(Known["int | Fraction"], kw_only=True):
-    """A number of fewer bits than others: a count, and what it is divided by another."""
+    """A number of lower precision than others, such as a count or a quotient of counts."""
 
     bits: int

@@ -1,6 +1,6 @@
-"""The end of a run before it is done: its time is over, or nobody waits for it any more.
+"""End a run early: when its time is over, or when it is cancelled.
 
-Where the system has timers, time that is over ends it at once; all else between two units of work.
+Timers end it at once where the system has them; everything else is checked between units of work.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _REPORT = 10.0
-"""Seconds that the report may take, at least."""
+"""Seconds that the report may take at least."""
 
 
 class DeadlineError(BaseException):
-    """The time is over. Not an Exception, so that nothing takes it for a mistake in its input."""
+    """The time is over. Not an Exception, so that nothing takes it for bad input."""
 
 
 class CancelledError(BaseException):
-    """Nobody waits for the run any more. Not an Exception, either."""
+    """The run was cancelled. Not an Exception either."""
 
 
 class _State:
@@ -33,7 +33,7 @@ class _State:
 
 
 def start(seconds: float) -> None:
-    """Begin to count. What has been raised is raised again, if the report of what was found does not end either."""
+    """Start the countdown; it raises again if the report does not end in time either."""
     import signal
 
     _State.seconds = seconds
@@ -43,7 +43,7 @@ def start(seconds: float) -> None:
 
 
 def stop() -> None:
-    """Count no more: what follows is quick, or must not be left half done."""
+    """Stop the countdown before work that is quick, or must not be left half done."""
     if _State.end is None:
         return
     import signal
@@ -54,15 +54,15 @@ def stop() -> None:
 
 
 def is_set() -> bool:
-    """Whether the run has a limit."""
+    """Whether the run has a time limit."""
     return _State.end is not None
 
 
 def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> None:
-    """Run an action of this thread that ends as soon as a function says so; one thread at a time has such a run.
+    """Run an action in this thread until a function cancels it; one thread at a time has such a run.
 
     Raises:
-        CancelledError: it said so.
+        CancelledError: the function returned true.
     """
     _State.is_cancelled, _State.thread = is_cancelled, get_ident()
     try:
@@ -72,7 +72,7 @@ def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> N
 
 
 def check() -> None:
-    """End the run if its time is over, or if it was cancelled: asked between units of work.
+    """Raise if the run is over; called between units of work.
 
     Raises:
         DeadlineError: its time is over.
@@ -84,22 +84,22 @@ def check() -> None:
 
 
 def check_cancelled() -> None:
-    """End the run if it was cancelled, however much time there is: asked where a report is made of what was found.
+    """Raise if the run was cancelled, however much time is left; called while a report is made.
 
     Raises:
-        CancelledError: it was.
+        CancelledError: it was cancelled.
     """
     if _State.is_cancelled is not None and _State.thread == get_ident() and _State.is_cancelled():
         raise CancelledError
 
 
 def reason() -> str:
-    """What ended the run."""
+    """Return why the run ended."""
     return f"stopped after {_State.seconds:g} s (--timeout)"
 
 
 def _end() -> NoReturn:
-    """End the run, and count anew for the report of what was found: the timer and `check` do not both end it.
+    """Restart the countdown for the report, so that the timer and `check` do not both end it, and raise.
 
     Raises:
         DeadlineError: always.

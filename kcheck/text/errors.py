@@ -1,4 +1,4 @@
-"""The base of all errors that users see, and the description of those that nobody expected."""
+"""Base of all errors that users see, and the description of unexpected ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class Error(Exception):
 
 
 def description(error: BaseException) -> str:
-    """The error, and the last lines of the stack: these name places in kcheck, nothing of the user's files."""
+    """Format an error with its last stack frames, which name places in kcheck, not in the user's files."""
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)[-4:]

@@ -1,4 +1,4 @@
-"""Findings, and the changes that fix them. No syntax and no edits here."""
+"""Findings, and the changes that fix them; no syntax and no edits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Severity(IntEnum):
 
     @property
     def word(self) -> str:
-        """The severity as findings print it."""
+        """Severity as findings print it."""
         return self.name.lower()
 
 
@@ -38,9 +38,9 @@ SAFETIES = ("safe", "costs", "unsafe")
 
 
 class Change(Struct, frozen=True):
-    """A new value for the place of an origin, or with `append` a new item of a list.
+    """A new value at the place of an origin, or with `append` a new item of a list.
 
-    It is the field `name` of the thing with the id `owner`, which is of a kind of `subject`.
+    `name` is the field of the thing with the id `owner`, whose kind is `subject`.
     """
 
     origin: Origin
@@ -52,12 +52,12 @@ class Change(Struct, frozen=True):
 
     @property
     def place(self) -> Span | Missing:
-        """The place where it is written, or would be; equal for shared values."""
+        """Place where it is written, or would be; equal for shared values."""
         return self.origin.missing or self.origin.written
 
     @property
     def key(self) -> str:
-        """Its name in the code: an attribute, a key or a flag; else kcheck's word."""
+        """Name in the code: an attribute, a key or a flag; else kcheck's word."""
         return last_key(self.origin.path) or (self.subject if self.name == "text" else self.name)
 
     @property
@@ -90,7 +90,7 @@ _PARTS = frozenset({"value", "name", "repository", "registry", "tag", "newName",
 
 
 def last_key(path: tuple[str, ...]) -> str:
-    """The name of the value at a path of keys: `cidrs[0]`, `image.tag`; empty without keys."""
+    """Return the name of the value at a path of keys: `cidrs[0]`, `image.tag`; empty without keys."""
     keys, index = list(path), ""
     while keys and keys[-1].startswith("["):
         index = keys.pop() + index
@@ -101,7 +101,7 @@ def last_key(path: tuple[str, ...]) -> str:
 
 
 class Fix(Struct, frozen=True):
-    """The changes that together fix a finding."""
+    """Changes that together fix a finding."""
 
     safety: str
     changes: tuple[Change, ...]
@@ -109,30 +109,30 @@ class Fix(Struct, frozen=True):
 
 
 class Related(Struct, frozen=True):
-    """Another place that a finding is about."""
+    """Another place that a finding concerns."""
 
     span: Span
     message: str
 
 
 Identity = tuple[str, str, str, str]
-"""What a finding is known by in other runs: rule, file, object, and of a file itself what is wrong with it."""
+"""Identity of a finding across runs: rule, file, object, and the problem if it is about the file itself."""
 
 _DIGITS = regex(r"\d+(?:[,._]\d+)*")
 
 
 def unnumbered(text: str) -> str:
-    """The text without its numbers."""
+    """Replace the numbers in a text by #."""
     return _DIGITS.sub("#", text)
 
 
 class Finding(Struct, frozen=True):
-    """One problem at one place: `message` is the headline, `details` are sentences below it.
+    """A problem at a place: `message` is the headline, `details` are sentences below it.
 
-    `anchors` are the places where a comment can suppress it. `help` is what a person must do, one instruction a line,
-    where kcheck cannot change the value. `also` are other objects with the same place or cause. `about` distinguishes
-    findings of a file itself. `parts` are the findings that were merged into it. A `small` one has a known size below
-    the thresholds of its rule: no reason to change shared values.
+    `anchors`: places where a comment can suppress it. `help`: instructions for a person, one a line, where kcheck
+    cannot change the value. `also`: other objects with the same place or cause. `about`: distinguishes findings of a
+    file itself. `parts`: findings that were merged into it. `small`: its size is known and below the thresholds of its
+    rule, which is no reason to change shared values.
     """
 
     rule: str
@@ -153,17 +153,17 @@ class Finding(Struct, frozen=True):
 
     @property
     def objects(self) -> set[str]:
-        """All objects that have it at this place."""
+        """All objects with this finding at this place."""
         return {self.object, *self.also}
 
     @property
     def keys(self) -> set[tuple[str, str]]:
-        """The rule with each of its objects."""
+        """Pairs of the rule and each object."""
         return {(self.rule, name) for name in self.objects}
 
     @property
     def identities(self) -> frozenset[Identity]:
-        """Its identity in other runs, for each of its objects."""
+        """Identities across runs, one for each object."""
         if self.parts:
             return frozenset().union(*(part.identities for part in self.parts))
         path = self.span.source.path
@@ -171,24 +171,24 @@ class Finding(Struct, frozen=True):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes that fix it; none if it has no fix."""
+        """Changes that fix it; none without a fix."""
         return self.fix.changes if self.fix is not None else ()
 
     @property
     def key(self) -> tuple[str, int, int, str, str]:
-        """The order of reports: path, place, rule."""
+        """Sort key of reports: path, place, rule."""
         return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
 
 
 class Tally(Struct, frozen=True):
-    """How many findings share an identity, and how bad the worst is."""
+    """Number of findings with an identity, and the worst severity."""
 
     number: int
     worst: Severity
 
 
 def tally(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Tally]:
-    """The findings by their identities."""
+    """Count the findings of each identity, and find the worst severity."""
     result: dict[Identity, Tally] = {}
     for identity, severity in severities:
         before = result.get(identity, Tally(0, severity))
@@ -200,14 +200,14 @@ _AT = regex(r":\d+(?=:|$)")
 
 
 def _unnumbered(name: str, path: str) -> str:
-    """An object without the line of its file, by which some are called."""
+    """Remove the line number from an object that is named after a place in the file."""
     return path + _AT.sub("", name[len(path) :], count=1) if name.startswith(f"{path}:") else name
 
 
 class UnknownInput(str):
-    """Why a value that a check needs is not known; `cause` is the missing input alone.
+    """Reason why a check's input is unknown; `cause` is the missing input alone.
 
-    `place` is where the code asks for it, if that is known.
+    `place` is where the code asks for it, if known.
     """
 
     __slots__ = ("cause", "place")
@@ -216,7 +216,7 @@ class UnknownInput(str):
 
 
 def unknown_input(value: Unset | Unknown) -> UnknownInput:
-    """The input that a value waits for; what kcheck brings along is no place in the user's code."""
+    """Return the input that a value waits for; places in bundled code do not count."""
     reason = reason_of(value)
     result = UnknownInput(reason)
     result.cause = cause_of(reason)
@@ -226,7 +226,7 @@ def unknown_input(value: Unset | Unknown) -> UnknownInput:
 
 
 class Undecided(Struct, frozen=True):
-    """A check that could not be decided, and the inputs it waits for: `UnknownInput`s where they have a place."""
+    """An undecided check, and the inputs it waits for: `UnknownInput`s where they have a place."""
 
     rule: str
     object: str

@@ -1,4 +1,4 @@
-"""A number that is known between bounds."""
+"""A number known between bounds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kcheck.text.values import Unknown
 
 
 class Interval(NamedTuple):
-    """A number of nodes between two bounds; `high` is None without an upper bound."""
+    """A number between two bounds; `high` is None without an upper bound."""
 
     low: int
     high: int | None
 
     @property
     def exact(self) -> int | None:
-        """The number, where the bounds are one."""
+        """The number if both bounds are equal, else None."""
         return self.low if self.low == self.high else None
 
     def below(self, other: Interval) -> bool | None:
@@ -33,6 +33,6 @@ class Interval(NamedTuple):
 
 
 class Bounded(Unknown, kw_only=True):
-    """A number that is unknown, but lies between two bounds."""
+    """An unknown number between two bounds."""
 
     bounds: Interval

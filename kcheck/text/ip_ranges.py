@@ -1,4 +1,4 @@
-"""IPv4 ranges: their size, room in a network, wider ranges."""
+"""IPv4 ranges: their size, free blocks, larger ranges."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network
 
 _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
-"""What nobody has on the internet: RFC 1918, and RFC 6598 for those between."""
+"""Ranges that are not routed on the internet: RFC 1918 and RFC 6598."""
 
 
 @cache
 def parse_cidr(text: str) -> IPv4Network | None:
-    """An IPv4 range such as 10.0.0.0/16, its host bits cleared; None if the text is not one."""
+    """Parse an IPv4 range such as 10.0.0.0/16 and clear its host bits; None if it is not one."""
     from ipaddress import IPv4Network  # runs without ranges do not pay for it
 
     if not text.partition("/")[2].isdecimal():  # a mask, or a single address
@@ -26,7 +26,7 @@ def parse_cidr(text: str) -> IPv4Network | None:
 
 
 def is_ipv6(text: str) -> bool:
-    """Tell whether a text is an IPv6 range."""
+    """Whether a text is an IPv6 range."""
     from ipaddress import IPv6Network
 
     try:
@@ -36,28 +36,28 @@ def is_ipv6(text: str) -> bool:
 
 
 def is_private(cidr: str) -> bool:
-    """Whether nobody has a range on the internet."""
+    """Whether a range is private, so not routed on the internet."""
     network = parse_cidr(cidr)
     return network is not None and any(network.subnet_of(one) for one in map(parse_cidr, _PRIVATE) if one is not None)
 
 
 def usable_addresses(cidr: str, reserved: int) -> int | None:
-    """Usable addresses of a subnet: all except those reserved by the cloud.
+    """Count the usable addresses of a subnet: all except those reserved by the cloud; None if it is no range.
 
-    Azure keeps 5 of every subnet (https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-overlay):
-    a /24 has 256 - 5 = 251.
+    Azure keeps 5 of every subnet (https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-overlay): a /24 has
+    256 - 5 = 251.
     """
     network = parse_cidr(cidr)
     return None if network is None else max(0, network.num_addresses - reserved)
 
 
 def sufficient_prefix(addresses: int, reserved: int) -> int:
-    """Longest prefix with that many usable addresses."""
+    """Return the longest prefix with that many usable addresses."""
     return 32 - (addresses + reserved - 1).bit_length()
 
 
 def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None:
-    """First free block of that size inside one of the networks; None if there is none."""
+    """Find the first free block of a prefix length in the networks; None if there is none."""
     from ipaddress import IPv4Network
 
     used = [network for network in map(parse_cidr, taken) if network is not None]
@@ -75,7 +75,7 @@ def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None
 
 
 def around(network: IPv4Network, addresses: int) -> IPv4Network | None:
-    """The smallest range around `network` with that many addresses; None if it would leave the private addresses."""
+    """Return the smallest range around `network` with that many addresses; None if it leaves the private ranges."""
     wide = network
     while wide.prefixlen > 8 and wide.num_addresses < addresses:
         wide = wide.supernet()
@@ -84,7 +84,7 @@ def around(network: IPv4Network, addresses: int) -> IPv4Network | None:
 
 
 def widened(network: IPv4Network, addresses: int, others: list[str]) -> str | None:
-    """The same, unless it overlaps one of the others."""
+    """Return the range of `around` as text; None if it overlaps one of the others."""
     wide = around(network, addresses)
     taken = [parse_cidr(other) for other in others]
     if wide is None or any(other is None or other.overlaps(wide) for other in taken):
@@ -93,7 +93,7 @@ def widened(network: IPv4Network, addresses: int, others: list[str]) -> str | No
 
 
 def with_newbits(network: IPv4Network, bits: int, more: int) -> IPv4Network | None:
-    """The result of `cidrsubnet` with other new bits, if it gave `network` with `bits`; else None.
+    """Return the result of `cidrsubnet` with other new bits, if it gave `network` with `bits`; else None.
 
     The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
     """

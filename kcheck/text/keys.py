@@ -1,4 +1,4 @@
-"""Keys that are no plain text: steps of paths at which a fix writes, and stand-ins for unknown keys of maps."""
+"""Keys that are no plain text: path steps for fixes, and stand-ins for unknown map keys."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Json(str):
 
 
 class MapName(str):
-    """An attribute whose value is an object, where others with members are nested blocks."""
+    """An attribute whose value is an object, not a nested block."""
 
     __slots__ = ()
 
 
 class Item(str):
-    """A step to the item of a list that has this text as its `name`."""
+    """A step to the list item with this text as its `name`."""
 
     __slots__ = ()
 
@@ -34,23 +34,23 @@ class Reference(str):
 
     @property
     def loose(self) -> bool:
-        """Whether it may turn out to be any key, as what only the cloud knows may not."""
+        """Whether it may turn out to be any key, unlike a value that only the cloud knows."""
         return not self.identified or (self.datum.symbol is not None and self.datum.symbol.attribute == "text")
 
     @property
     def identified(self) -> bool:
-        """Whether two of them are the same key."""
+        """Whether equal references are the same key."""
         return self.datum.symbol is not None and "?" not in self.datum.symbol.attribute
 
 
 def key_of(datum: Unknown) -> Reference | None:
-    """The stand-in for an unknown map key whose identity is known; None if it is not."""
+    """Return the stand-in for an unknown map key; None without a known identity."""
     key = stand_in(datum)
     return key if key.identified else None
 
 
 def stand_in(datum: Unknown) -> Reference:
-    """The stand-in for an unknown map key; without an identity it is named after its reason."""
+    """Return the stand-in for an unknown map key; without an identity it is named after its reason."""
     symbol = datum.symbol
     text = datum.reason.partition(" ")[0]
     if symbol is not None and "?" not in symbol.attribute:

@@ -1,4 +1,4 @@
-"""Partly known values: their elements, their branches, and their names in the code."""
+"""Partly known values: their elements, candidates and names in the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def possible(datum: Datum | None) -> Iterator[Datum]:
-    """Candidates of a value, or of an element of a list."""
+    """Yield the candidates of a value, or of the elements of a list."""
     if isinstance(datum, Either):
         for branch in datum.branches:
             yield from possible(branch)
@@ -33,14 +33,14 @@ def possible(datum: Datum | None) -> Iterator[Datum]:
 
 
 def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
-    """One of some values: known where they are all the same."""
+    """Return one of several values, or the value itself if all are equal."""
     found = list(values)
     same = all(one.value == found[0].value for one in found)
     return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
 
 
 def called(origin: Origin | None, otherwise: str) -> str:
-    """The name of a value in the code: the variable, else the last name it was used by."""
+    """Return the name of a value in the code: its variable, else the last name in use, else `otherwise`."""
     uses = [span.text.strip('"${} ') for span in (origin.spans if origin else ())]
     names = [use for use in uses if "." in use and "\n" not in use and use.replace(".", "").isidentifier()]
     variable = next((name for name in names if name.startswith("var.")), None)
@@ -48,9 +48,9 @@ def called(origin: Origin | None, otherwise: str) -> str:
 
 
 def distinct(items: Iterable[Datum]) -> int | None:
-    """Number of distinct values of a list; None if two may be equal.
+    """Count the distinct values of a list; None if two may be equal.
 
-    Those that only the cloud knows differ by what they are: `names[0]` is not `names[1]`.
+    Values that only the cloud knows differ by identity: `names[0]` is not `names[1]`.
     """
     found: list[object] = []
     for item in items:
@@ -64,11 +64,11 @@ def distinct(items: Iterable[Datum]) -> int | None:
 
 
 MOST_CHOICES = 16
-"""Combinations of what the parts of a value may be that are distinguished."""
+"""Most combinations of candidates that are distinguished."""
 
 
 def choices(datum: Datum) -> Either | None:
-    """All candidates of a value, or of a list of choices; None if unknown."""
+    """Return all candidates of a value, or of a list with choices; None without choices, or if one is unknown."""
     if type(datum) is Either:
         items: tuple[Datum, ...] = (datum,)
     else:
@@ -87,7 +87,7 @@ def choices(datum: Datum) -> Either | None:
 
 
 def wrap(value: Any, origin: Origin) -> Datum:
-    """Plain Python data as a datum whose parts all have the same origin."""
+    """Convert plain Python data to a datum whose parts all have the same origin."""
     if isinstance(value, dict):
         return Known({str(key): wrap(item, origin) for key, item in value.items()}, origin)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Texts without their value: placeholders that something or somebody fills in later, and encrypted values and files."""
+"""Placeholders that are filled in later, and encrypted values and files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _FORMS = regex(
 )
 _DEFAULT = regex(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
 MARK = "\0"
-"""What stands for a placeholder in a masked text."""
+"""Character that replaces a placeholder in a masked text."""
 
 
 def first(text: str) -> str:
-    """The first placeholder of a text; empty if there is none.
+    """Find the first placeholder of a text; empty if there is none.
 
-    A text of several words is left alone: what a shell or a program reads has such forms, too.
+    In a text of several words only `{{` counts, because shells and programs also use the other forms.
     """
     found = _FORMS.search(text)
     if found is None:
@@ -35,46 +35,46 @@ def first(text: str) -> str:
 
 
 def with_defaults(text: str) -> str:
-    """The text with the defaults that its placeholders name: `4` for `${WORKERS:-4}`."""
+    """Replace placeholders by the defaults they name: `4` for `${WORKERS:-4}`."""
     return _DEFAULT.sub(r"\1", text) if "${" in text else text
 
 
 def reason(placeholder: str) -> str:
-    """The reason of an unknown placeholder; the same at every place."""
+    """Return why the value of a placeholder is unknown; the same at every place."""
     return f"`{placeholder}` is a placeholder"
 
 
 def is_encrypted(text: str) -> bool:
-    """Whether a text is what sops or ansible-vault made of a value."""
+    """Whether a text is a value encrypted by sops or ansible-vault."""
     return text.startswith(("ENC[", "$ANSIBLE_VAULT;"))
 
 
 def encrypted(place: Span) -> str:
-    """Why an encrypted value is unknown."""
+    """Return why an encrypted value is unknown."""
     return f"a value of {place.source.path} is encrypted"
 
 
 def masked(text: str) -> str:
-    """The text with a mark in the place of each placeholder."""
+    """Replace each placeholder by MARK."""
     return _FORMS.sub(MARK, text)
 
 
 ENCRYPTED = "encrypted, values unknown"
 DECRYPT = "decrypt it to have it read"
 ENCRYPTED_HEAD = 200
-"""So many bytes tell whether nothing of a file can be read."""
+"""Bytes that tell whether a whole file is encrypted."""
 _ENCRYPTED_FILES = (
     b"\0GITCRYPT\0", b"$ANSIBLE_VAULT;", b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----",
     b"-----BEGIN PGP MESSAGE-----", b"U2FsdGVkX1",
 )  # fmt: skip
-"""How such files begin: git-crypt, ansible-vault, age, PGP, transcrypt."""
+"""First bytes of encrypted files: git-crypt, ansible-vault, age, PGP, transcrypt."""
 _SEALED = regex(rb"\s*\{\s*\"data\":\s*\"ENC\[")
 _SOPS = regex(rb"^[ \t]*\"?sops\"?[ \t]*:", re.MULTILINE)
 _KIND = regex(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
 def is_encrypted_file(data: bytes) -> bool:
-    """Whether a file is encrypted as a whole; sops does so with files that are not YAML, JSON or dotenv."""
+    """Whether a whole file is encrypted; sops does so except for YAML, JSON and dotenv."""
     return data.startswith(_ENCRYPTED_FILES) or (b"ENC[" in data[:ENCRYPTED_HEAD] and _SEALED.match(data) is not None)
 
 

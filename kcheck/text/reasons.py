@@ -1,22 +1,22 @@
-"""Reasons why values are not known, with their first cause."""
+"""Reasons why values are unknown, with their first cause."""
 
 from __future__ import annotations
 
 
 class Consequence(str):
-    """Why something is not known that depends on an unknown value; `cause` is why that one is not."""
+    """A reason that follows from another unknown value; `cause` is the reason of that one."""
 
     __slots__ = ("cause",)
     cause: str
 
 
 def following(text: str, reason: str) -> Consequence:
-    """Why something is not known, as another value is not for a reason."""
+    """Return the reason of a value that is unknown because another one is."""
     result = Consequence(f"{text}: {reason}")
     result.cause = cause_of(reason)
     return result
 
 
 def cause_of(reason: str) -> str:
-    """The first cause of a reason: the input that is missing."""
+    """Return the first cause of a reason: the missing input."""
     return reason.cause if isinstance(reason, Consequence) else reason

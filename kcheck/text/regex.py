@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used."""
+"""Regular expressions that are compiled on first use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 else:
 
     class regex:  # noqa: N801 - used as re.compile is
-        """A pattern of a module: the 240 of kcheck take 35 ms to compile, and a run needs a few of them."""
+        """A pattern compiled on first use: kcheck's 240 take 35 ms, and a run needs a few of them."""
 
         def __init__(self, pattern: str | bytes, flags: int = 0) -> None:
             self.pattern = pattern
             self._flags = flags
 
         def __getattr__(self, name: str) -> object:
-            """A method of the compiled pattern, found once and kept."""
+            """Find a method of the compiled pattern once and keep it."""
             method = getattr(re.compile(self.pattern, self._flags), name)
             setattr(self, name, method)
             return method
@@ -28,7 +28,7 @@ else:
 
 @contextmanager
 def late() -> Iterator[None]:
-    """Imports in here leave the patterns of a library uncompiled until they are used.
+    """Leave the patterns of libraries that are imported here uncompiled until they are used.
 
     PyYAML compiles 12 for its Python parser: a tenth of checking one manifest, and its C parser uses none.
     """

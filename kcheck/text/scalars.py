@@ -1,4 +1,4 @@
-"""Strings, numbers and booleans, converted as Terraform's type system (cty) does. Numbers are exact, never float."""
+"""Convert strings, numbers and booleans like Terraform's type system (cty). Numbers are exact, never float."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ if TYPE_CHECKING:
 
 _NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 BITS = 512
-"""The precision of Terraform's numbers."""
+"""Precision of Terraform's numbers, in bits."""
 
 _EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
 _MOST_OF_TERRAFORM = 646_456_993
-"""The largest exponent that Terraform takes (MaxExp of Go's big.Float)."""
+"""Largest exponent that Terraform accepts (MaxExp of Go's big.Float)."""
 _SHORT = 20
-"""Digits of numbers that are read at once, without a pattern: nearly all."""
+"""Shorter numbers of digits alone are read without a pattern: nearly all."""
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 class _MinusZero(int):
-    """Zero with a sign, as floating-point numbers have it."""
-
     def __str__(self) -> str:
         return "-0"
 
@@ -36,7 +34,7 @@ MINUS_ZERO = _MinusZero(0)
 
 
 def is_negative(number: int | Fraction) -> bool:
-    """Whether a number has a minus sign; zero may have one, too."""
+    """Whether a number has a minus sign; zero may have one."""
     return number < 0 or number is MINUS_ZERO
 
 
@@ -45,11 +43,11 @@ class EvaluationError(ValueError):
 
 
 class DigitsError(EvaluationError):
-    """A number of more digits than kcheck computes with, which Terraform may take: no `try` catches it."""
+    """A number with more digits than kcheck computes with. Terraform may accept it, so no `try` catches this."""
 
 
 class AbsentError(EvaluationError):
-    """An object lacks an attribute. `origin` is where that would be written."""
+    """An object lacks an attribute. `origin` is where it would be written."""
 
     def __init__(self, message: str, origin: Origin) -> None:
         super().__init__(message)
@@ -57,7 +55,7 @@ class AbsentError(EvaluationError):
 
 
 def kind(value: object) -> str:
-    """What HCL calls a value: null, bool, number, string, set, list, map or resource."""
+    """Return HCL's name for a value: null, bool, number, string, set, list, map or resource."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -74,12 +72,12 @@ def kind(value: object) -> str:
 
 
 def whole(number: int | Fraction) -> int | Fraction:
-    """The number, as an int if it is whole."""
+    """Convert a number to int if it is whole."""
     return int(number) if isinstance(number, Fraction) and number.denominator == 1 else number
 
 
 def rounded(number: int | Fraction, bits: int = BITS) -> int | Fraction:
-    """The number in the precision of Terraform's numbers, or in fewer bits."""
+    """Round a number to the precision of Terraform's numbers, or to fewer bits."""
     numerator, denominator = number.numerator, number.denominator
     if numerator.bit_length() <= bits and not denominator & (denominator - 1):
         return number
@@ -88,14 +86,14 @@ def rounded(number: int | Fraction, bits: int = BITS) -> int | Fraction:
 
 
 def _mantissa(number: int | Fraction, bits: int) -> tuple[int, Fraction]:
-    """The number as a product of so many bits and a power of two."""
+    """Split a number into a product of so many bits and a power of two."""
     unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - bits)
     mantissa = round(number / unit)
     return (mantissa, unit) if mantissa.bit_length() <= bits else (round(number / (unit * 2)), unit * 2)
 
 
 def to_string(value: object) -> str:
-    """The text of a string, number or boolean.
+    """Convert a string, number or boolean to text.
 
     Raises:
         EvaluationError: the value is null or a collection.
@@ -112,7 +110,7 @@ def to_string(value: object) -> str:
 
 
 def to_number(value: object) -> int | Fraction:
-    """A number, also from a decimal string.
+    """Convert a number or a decimal string.
 
     Raises:
         EvaluationError: it is neither.
@@ -136,7 +134,7 @@ def to_number(value: object) -> int | Fraction:
 
 
 def to_bool(value: object) -> bool:
-    """A boolean, also from a string.
+    """Convert a boolean or a string.
 
     Raises:
         EvaluationError: it is neither; numbers are not, either.
@@ -156,7 +154,7 @@ def _article(value: object) -> str:
 
 
 def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
-    """The fewest decimal digits that identify a positive number in so many bits, and its exponent.
+    """Return the fewest decimal digits that identify a positive number in so many bits, and its exponent.
 
     `("15", 1)` is 1.5, `("15", -1)` is 0.015.
     """
@@ -188,7 +186,7 @@ def _inside(smaller: Fraction, larger: Fraction, inclusive: bool) -> bool:
 
 
 def _power(value: Fraction) -> int:
-    """How many digits stand before the point; zero or less for a number below 0.1."""
+    """Count the digits before the point; zero or less for a number below 1."""
     power = int((value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103)
     while Fraction(10) ** power <= value:
         power += 1
@@ -198,7 +196,7 @@ def _power(value: Fraction) -> int:
 
 
 def decimal(number: int | Fraction, bits: int = BITS) -> str:
-    """The number as Terraform prints it: decimal digits without an exponent."""
+    """Format a number like Terraform: decimal digits without an exponent."""
     if number == 0:
         return "0"
     sign = "-" if number < 0 else ""
@@ -211,7 +209,7 @@ def decimal(number: int | Fraction, bits: int = BITS) -> str:
 
 
 def floating(verb: str, number: int | Fraction, precision: int | None) -> str:
-    """The verbs that Go has for floats, for exact numbers: %g without a precision writes all digits."""
+    """Format an exact number by Go's verbs for floats; %g without a precision writes all digits."""
     sign, size = ("-" if is_negative(number) else ""), abs(Fraction(number))
     if verb == "f":
         places = 6 if precision is None else precision
@@ -234,7 +232,7 @@ def floating(verb: str, number: int | Fraction, precision: int | None) -> str:
 
 
 def _rounded(size: Fraction, exact: tuple[str, int], count: int) -> tuple[str, int]:
-    """`count` digits of a number, and the place of the point."""
+    """Return `count` digits of a number, and the place of the point."""
     point = exact[1]
     figures = str(round(size / Fraction(10) ** (point - count))).rjust(count, "0")
     return figures[:count], point + len(figures) - count

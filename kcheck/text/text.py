@@ -1,4 +1,4 @@
-"""Source files as bytes: spans, positions, edits, and what could not be read. The unit everywhere is the byte."""
+"""Source files as bytes: spans, positions, edits, and unreadable parts. All offsets are in bytes."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Position(NamedTuple):
-    """A place as a person counts it: both from 1, the column in code points."""
+    """Line and column as people count them: from 1, the column in code points."""
 
     line: int
     column: int
 
 
 class Source:
-    """One file as it was read.
+    """A file as it was read.
 
-    `path` is as findings print it: relative to the working directory, with forward slashes. A `bundled` one is
-    part of kcheck; nothing is ever reported in it. A `derived` one holds a part of a file in another form, on the
-    same lines; it cannot be edited. Of a `private` one, only what a finding is about is ever shown. `syntax` is
-    the name of what it was read as.
+    `path` is as findings print it: relative to the working directory, with forward slashes. `bundled`: part of kcheck,
+    so that nothing is reported in it. `derived`: a part of a file in another form, on the same lines, which cannot be
+    edited. `private`: only what a finding is about is ever shown. `syntax`: name of the syntax it was read as.
 
-    No Struct: who looks whether there is anything to check does not wait 25 ms for the import of msgspec.
+    Not a Struct: to find out that there is nothing to check must not take the 25 ms of importing msgspec.
     """
 
     def __init__(
@@ -59,18 +58,18 @@ class Source:
 
     @cached_property
     def line_starts(self) -> array[int]:
-        """Byte offset of the start of each line; an array takes a fifth of the memory of a list of numbers."""
+        """Byte offset of the start of each line; an array takes a fifth of the memory of a list."""
         starts = array("Q", accumulate(map(len, BytesIO(self.data)), initial=0))
         if self.data[-1:] not in (b"", b"\n"):
             starts.pop()  # its last line has no end, after which another would begin
         return starts
 
     def line_number(self, offset: int) -> int:
-        """The line (from 1) that holds byte `offset`."""
+        """Return the line (from 1) that holds byte `offset`."""
         return bisect_right(self.line_starts, offset)
 
     def position(self, offset: int) -> Position:
-        """Line and column of byte `offset`; a byte-order mark takes no column."""
+        """Return line and column of byte `offset`; a byte-order mark takes no column."""
         line = self.line_number(offset)
         start = self.line_starts[line - 1]
         if line == 1 and self.data.startswith(BOM):
@@ -78,7 +77,7 @@ class Source:
         return Position(line, len(self.data[start:offset].decode("utf-8", "replace")) + 1)
 
     def line(self, number: int) -> str:
-        """The text of line `number` (from 1), without its line end."""
+        """Return the text of line `number` (from 1), without its line end."""
         starts = self.line_starts
         end = starts[number] if number < len(starts) else len(self.data)
         raw = self.data[starts[number - 1] : end]
@@ -87,34 +86,34 @@ class Source:
         return raw.decode("utf-8", "replace").rstrip("\r\n")
 
     def line_start(self, offset: int) -> int:
-        """The begin of the line that holds byte `offset`."""
+        """Return the start of the line that holds byte `offset`."""
         return self.line_starts[self.line_number(offset) - 1]
 
     def line_end(self, offset: int) -> int:
-        """The end of the line that holds byte `offset`, before its line end."""
+        """Return the end of the line that holds byte `offset`, before its line end."""
         end = self.data.find(b"\n", offset)
         end = len(self.data) if end == -1 else end
         return end - (self.data[end - 1 : end] == b"\r")
 
     def before(self, offset: int) -> str:
-        """The line of byte `offset` up to that byte, without a byte-order mark."""
+        """Return the line of byte `offset` up to that byte, without a byte-order mark."""
         start = self.line_start(offset)
         line = self.data[start:offset]
         return (line.removeprefix(BOM) if start == 0 else line).decode("utf-8", "replace")
 
     def span(self, start: int, end: int) -> Span:
-        """The bytes from `start` up to, not including, `end`."""
+        """Return the span from `start` up to, not including, `end`."""
         return Span(self, start, end)
 
     @property
     def newline(self) -> str:
-        """The line end of this file, judged by its first one."""
+        """Line end of this file, judged by its first one."""
         first = self.data.find(b"\n")
         return "\r\n" if first > 0 and self.data[first - 1 : first] == b"\r" else "\n"
 
 
 class Span(NamedTuple):
-    """Half-open range of bytes of a source."""
+    """A half-open range of bytes of a source."""
 
     source: Source
     start: int
@@ -122,12 +121,12 @@ class Span(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The source text of the span."""
+        """Source text of the span."""
         return self.source.data[self.start : self.end].decode("utf-8", "replace")
 
     @property
     def line(self) -> tuple[str, int]:
-        """The file, and the line in which the span begins, from 1."""
+        """Path of the file, and the line (from 1) in which the span begins."""
         return self.source.path, self.begin.line
 
     @property
@@ -142,28 +141,28 @@ class Span(NamedTuple):
 
     @property
     def begin(self) -> Position:
-        """Where the span begins."""
+        """Position of the start."""
         return self.source.position(self.start)
 
     @property
     def finish(self) -> Position:
-        """Where the span ends: the first position after it."""
+        """Position of the end: the first one after the span."""
         return self.source.position(self.end)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys under which this is written, from the top of the file down; empty if its syntax is not read."""
+        """Keys of the place, from the top of the file down; empty if its syntax has no outline."""
         outline = OUTLINES.get(self.source.syntax)
         return outline.keys(self) if outline is not None else ()
 
     def member(self, name: str) -> Span | None:
-        """The whole value of an attribute of the block or map that begins here, as it is written."""
+        """Return the whole value of an attribute of the block or map that begins here, as written."""
         outline = OUTLINES.get(self.source.syntax)
         return outline.member(self, name) if outline is not None else None
 
 
 class Problem(Struct, frozen=True):
-    """A part of a file that could not be read: kcheck's own words and the place."""
+    """A part of a file that could not be read: message and place."""
 
     message: str
     span: Span
@@ -172,8 +171,8 @@ class Problem(Struct, frozen=True):
 class Skipped(Struct, frozen=True):
     """Something that was not read: a folder, a file, a module call, the output of another tool.
 
-    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
-    out `by_choice`, such as the code of others, is no gap. `what` became of it is said first.
+    `line` is 0 for a whole file or folder. `remedy`: how to have it read, if there is a way. `by_choice`: kcheck leaves
+    it out on purpose, such as third-party code, so that it is no gap. `what`: words for what happened to it.
     """
 
     path: str
@@ -185,18 +184,18 @@ class Skipped(Struct, frozen=True):
 
 
 class Outline(NamedTuple):
-    """The syntax of a source at a place: its keys, and the value of an attribute below it."""
+    """Functions of a syntax: the keys of a place, and the value of an attribute below it."""
 
     keys: Callable[[Span], tuple[str, ...]]
     member: Callable[[Span, str], Span | None]
 
 
 OUTLINES: dict[str, Outline] = {}
-"""By the names of syntaxes; `syntax/outlines.py` fills it."""
+"""Outlines by syntax; `syntax/outlines.py` fills it."""
 
 
 class Edit(NamedTuple):
-    """Replace the bytes of `span` by `text`."""
+    """Replacement of the bytes of `span` by `text`."""
 
     span: Span
     text: str
@@ -207,7 +206,7 @@ class OverlapError(ValueError):
 
 
 def apply(data: bytes, edits: list[Edit]) -> bytes:
-    """Apply edits of one source, from the end backwards; all other bytes stay as they are.
+    """Apply edits of one source; all other bytes stay as they are.
 
     Identical edits count once. Insertions at the same offset keep the order they were given in.
 
@@ -228,7 +227,7 @@ def apply(data: bytes, edits: list[Edit]) -> bytes:
 
 
 def leading(first: Sequence[object], second: Sequence[object]) -> int:
-    """Number of leading parts that two split texts share: folders, words or lines."""
+    """Count the leading parts that two split texts share: folders, words or lines."""
     count = 0
     for one, other in zip(first, second, strict=False):
         if one != other:
@@ -238,14 +237,14 @@ def leading(first: Sequence[object], second: Sequence[object]) -> int:
 
 
 _LONG = 2_000
-"""Texts of more lines are compared by their rare lines only: the others would take minutes."""
+"""Longer texts (in lines) are compared by their rare lines only; all lines would take minutes."""
 
 Step = tuple[str, int, int, int, int]
-"""What becomes of some lines, as difflib says it: equal, replace, delete or insert, and their ranges."""
+"""A step as difflib has it: equal, replace, delete or insert, and the ranges of lines."""
 
 
 def steps(old: list[bytes], new: list[bytes]) -> Iterator[Step]:
-    """Steps that turn the lines of one text into those of another."""
+    """Yield the steps that turn the lines of one text into those of another."""
     from difflib import SequenceMatcher
 
     head = leading(old, new)
@@ -259,7 +258,7 @@ def steps(old: list[bytes], new: list[bytes]) -> Iterator[Step]:
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Things by what a function says of them, in their order."""
+    """Group things by a key, in their order."""
     result: dict[K, list[T]] = {}
     for thing in things:
         result.setdefault(key(thing), []).append(thing)

@@ -1,4 +1,4 @@
-"""Numbers in the units that people write and read."""
+"""Format and parse numbers in the units that people use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 _DURATION = regex(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _LONGEST = (2**63 - 1) // 10**9
-"""Seconds of the longest duration of Go: 292 years in nanoseconds."""
+"""Seconds of Go's longest duration: 292 years in nanoseconds."""
 GIB_IN_TIB = 1024
 _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
 def decimal_number(number: Fraction) -> float:
-    """The number as a float, or as a whole number where floats end."""
+    """Convert to a float, or to an int where floats end."""
     try:
         return float(number)
     except OverflowError:
@@ -26,14 +26,14 @@ def decimal_number(number: Fraction) -> float:
 
 
 def as_text(value: object) -> str:
-    """A value as labels, flags and expressions have it as text: true, 0.5."""
+    """Format a value as in labels, flags and expressions: true, 0.5."""
     if isinstance(value, Fraction):  # as Terraform has numbers
         return str(decimal_number(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def data_text(value: object) -> str:
-    """A value as YAML has it in braces, without quotes: for people."""
+    """Format a value like YAML in braces, without quotes, for people."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{name}: {data_text(inner)}' for name, inner in value.items())}}}"
     return f"[{', '.join(map(data_text, value))}]" if isinstance(value, list) else as_text(value)
@@ -43,7 +43,7 @@ _MOST_DIGITS = 18
 
 
 def whole_number(text: str) -> int | None:
-    """The number that decimal digits stand for; None for other texts, and for more digits than 64 bits hold."""
+    """Parse decimal digits; None for other texts, and for more digits than 64 bits hold."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
@@ -51,13 +51,13 @@ _MINOR = regex(r"v?1\.(\d{1,9})(?:\D|$)")
 
 
 def minor_version(text: str) -> int | None:
-    """The minor version in `1.33`, `v1.33.2` or `1.33.5-gke.1`, as Kubernetes and its parts write them; else None."""
+    """Parse the minor version in `1.33`, `v1.33.2` or `1.33.5-gke.1`, as Kubernetes writes them; else None."""
     match = _MINOR.match(text)
     return int(match[1]) if match else None
 
 
 def shown(value: object, unit: str = "") -> str:
-    """A value in a message: thousands separated, seconds as minutes, lists joined."""
+    """Format a value for a message: thousands separated, seconds as minutes, lists joined."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -70,22 +70,22 @@ def shown(value: object, unit: str = "") -> str:
 
 
 def counted(number: int, word: str, plural: str = "") -> str:
-    """How many there are of something: `1 node`, `1,200 nodes`."""
+    """Format a number with its noun: `1 node`, `1,200 nodes`."""
     return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
 
 
 def listed(words: Sequence[str]) -> str:
-    """One, two and three."""
+    """Join words: one, two and three."""
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def clipped(text: str, most: int) -> str:
-    """A text without what is beyond so many characters, with three dots for that."""
+    """Cut a text to so many characters, with three dots if it was longer."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 def some(words: Sequence[str], most: int, what: str = "") -> str:
-    """The first of some words, and how many more there are: a, b and 3 more."""
+    """Join the first words and count the rest: a, b and 3 more."""
     more = f" and {len(words) - most:,} more{what and f' {what}'}" if len(words) > most else ""
     return f"{', '.join(words[:most])}{more}"
 
@@ -99,25 +99,25 @@ _NOUN = regex(
 
 
 def singular(text: str) -> str:
-    """What follows the number 1 in a sentence, its noun in the singular."""
+    """Make the noun of a text singular, for use after the number 1."""
     return _NOUN.sub(lambda match: match[1] + _one(match[2]), text, count=1) if _NOUN.match(text) else text
 
 
 def _one(noun: str) -> str:
-    """The singular of a noun."""
+    """Return the singular of a noun."""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
     return noun[:-2] if noun.endswith(("sses", "ches")) else noun[:-1]
 
 
 def round_up(count: int) -> int:
-    """A rounded-up count: 37 as 40, 616 as 620, 1,234 as 1,250; small ones unchanged."""
+    """Round up a count: 37 to 40, 616 to 620, 1,234 to 1,250; small ones stay."""
     step = 1 if count <= 20 else 5 if count <= 100 else 10 if count <= 1_000 else 50
     return -(-count // step) * step
 
 
 def readable(seconds: int) -> str:
-    """Readable seconds: 30 s, 10 min, 2 h; rounded to minutes from two minutes on."""
+    """Format seconds: 30 s, 10 min, 2 h; rounded to minutes from two minutes on."""
     if seconds < 120 and (seconds % 60 or not seconds):
         return f"{seconds} s"
     if seconds >= 7200 and seconds % 3600 == 0:
@@ -126,13 +126,13 @@ def readable(seconds: int) -> str:
 
 
 def dollars(mills: int | Fraction) -> str:
-    """An amount of thousandths of a dollar, with cents where they matter: 5,000, 55.04, 5."""
+    """Format thousandths of a dollar, with cents where they matter: 5,000, 55.04, 5."""
     cents = round(mills / Fraction(10))
     return f"{cents / 100:.2f}" if cents % 100 and cents < 10_000 else f"{cents / 100:,.0f}"
 
 
 def duration(seconds: int) -> str:
-    """Seconds as a Go duration with one unit: 5m, 90s, 1h."""
+    """Format seconds as a Go duration with one unit: 5m, 90s, 1h."""
     for unit, size in (("h", 3600), ("m", 60)):
         if seconds and seconds % size == 0:
             return f"{seconds // size}{unit}"
@@ -140,7 +140,7 @@ def duration(seconds: int) -> str:
 
 
 def seconds(text: str) -> int:
-    """A Go duration such as `10m` or `1h30m` in whole seconds.
+    """Parse a Go duration such as `10m` or `1h30m`, in whole seconds.
 
     Raises:
         ValueError: it is not a duration.
@@ -149,7 +149,7 @@ def seconds(text: str) -> int:
 
 
 def exact_seconds(text: str) -> Fraction:
-    """A Go duration such as `1m30s` or `500ms` in seconds.
+    """Parse a Go duration such as `1m30s` or `500ms`, in seconds.
 
     Raises:
         ValueError: it is not a duration.
@@ -171,7 +171,7 @@ _POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T"
 
 
 def quantity(text: str) -> Fraction:
-    """A quantity of Kubernetes, such as `500m`, `1.5` or `2Gi`, exactly; a larger one than 64 bits hold is their most.
+    """Parse a Kubernetes quantity such as `500m`, `1.5` or `2Gi` exactly, limited to 64 bits.
 
     Raises:
         ValueError: it is not one.
@@ -188,7 +188,7 @@ def quantity(text: str) -> Fraction:
 
 
 def size(count: int) -> str:
-    """Bytes as people write them: 64Mi, 1.5Gi."""
+    """Format bytes: 64Mi, 1.5Gi."""
     for suffix, power in (("Ti", 4), ("Gi", 3), ("Mi", 2), ("Ki", 1)):
         if count >= 1024**power:
             return f"{count / 1024**power:.3g}{suffix}"
@@ -196,29 +196,29 @@ def size(count: int) -> str:
 
 
 def cores(millicores: int) -> str:
-    """Millicores as people say them: 4, 0.5."""
+    """Format millicores in cores: 4, 0.5."""
     return f"{millicores / 1000:g}"
 
 
 def node_hours(node_seconds: int) -> str:
-    """Seconds of nodes as people pay them: 1.5 node-hours, 167 node-hours."""
+    """Format node-seconds: 1.5 node-hours, 167 node-hours."""
     hours = Fraction(node_seconds, 3600)
     return f"{float(round(hours, 1)):g} node-hours" if hours < 10 else f"{round(hours):,} node-hours"
 
 
 def money(mills: int) -> str:
-    """Thousandths of a dollar: $4,908."""
+    """Format thousandths of a dollar: $4,908."""
     return f"${dollars(mills)}"
 
 
 def rough(number: float) -> int:
-    """A number with three significant digits, as estimates have."""
+    """Round an estimate to three significant digits."""
     step: int = 10 ** max(0, len(str(abs(round(number)))) - 3)
     return round(number / step) * step
 
 
 def between(low: str, high: str) -> str:
-    """Two texts of one unit as a range: 2 to 9 node-hours, $5 to $7; one of them where they are the same."""
+    """Format two texts of one unit as a range: 2 to 9 node-hours, $5 to $7; once if equal."""
     unit = low.rpartition(" ")[2]
     if low == high:
         return low
@@ -229,4 +229,4 @@ _SHOWN = {
     "seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores, "node-seconds": node_hours,
     "mills": money,
 }  # fmt: skip
-"""How numbers of a unit are written, where not as a number alone."""
+"""Formatters by unit; other numbers are formatted plainly."""

@@ -1,8 +1,8 @@
 """Values: known, unset or unknown, and where each was written.
 
-A value is Known, Unset (absent, with the place where it would be written) or Unknown (with a reason).
-Each carries its Origin, so that a finding can point at, and a fix can change, the right bytes.
-Large trees have millions of them: `gc=False` saves 16 bytes each, and none is looked for in cycles.
+A value is Known, Unset (absent, with the place where it would be written) or Unknown (with a reason). Each carries its
+Origin, so that a finding can point at, and a fix can change, the right bytes. Large trees have millions of them:
+`gc=False` saves 16 bytes each, and the search for cycles.
 """
 
 from __future__ import annotations
@@ -32,27 +32,26 @@ Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
 
 
 class Missing(Struct, frozen=True, gc=False):
-    """Where an absent value would be written.
+    """Place where an absent value would be written.
 
-    `container` is the block or mapping that exists; `path` the names below it that do not, the last one the
-    attribute, those before it nested blocks or mappings. An empty path belongs to a part of a default that can only be
-    written as a whole.
+    `container`: existing block or mapping. `path`: missing names below it: nested blocks or mappings, and last the
+    attribute. An empty path is for a part of a default that can only be written as a whole.
     """
 
     container: Span
     path: tuple[str, ...]
 
     def below(self, name: str) -> Missing:
-        """Where an attribute of the absent value would be written."""
+        """Return the place of an attribute of the absent value."""
         return Missing(self.container, (*self.path, name))
 
 
 class Origin(Struct, frozen=True, gc=False):
     """Origin of a value: a chain of spans from where it is written to its last use.
 
-    `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
-    and takes a default has `missing`, and the span of its container. `why` says why only a person can write
-    something there, though the place is known. Where that is of something larger only, `within` has the keys below it.
+    `literal`: whether the first span is a literal that can be replaced. `missing`: place of an absent value that takes
+    a default; its span is that of its container. `why`: why only a person can write there, though the place is known.
+    `within`: keys below the place, if that is of something larger.
     """
 
     spans: tuple[Span, ...]
@@ -63,12 +62,12 @@ class Origin(Struct, frozen=True, gc=False):
 
     @property
     def written(self) -> Span:
-        """The place where the value is written, or would be."""
+        """Place where the value is written, or would be."""
         return self.spans[0]
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The keys of the value, from the outermost block or map to its own name.
+        """Keys of the value, from the outermost block or map to its own name.
 
         In HCL ('resource "azurerm_kubernetes_cluster" "main"', "sku_tier"), of a flag (..., "args", "--expander").
         """
@@ -79,20 +78,20 @@ class Origin(Struct, frozen=True, gc=False):
         return (*self.missing.container.keys, *self.missing.path)
 
     def used(self, span: Span) -> Origin:
-        """The origin after a reference at `span`; references in skeletons are left out."""
+        """Add a reference at `span`; references in skeletons are left out."""
         if span.source.bundled or span in self.spans:
             return self
         return replace(self, spans=(*self.spans, span))
 
     def below(self, name: str) -> Origin:
-        """Where an attribute would be written that the object with this origin lacks."""
+        """Return where an attribute would be written that the object with this origin lacks."""
         if not self.spans or (self.missing and not self.missing.path):
             return self
         missing = self.missing or Missing(self.written, ())
         return Origin((self.written,), missing=missing.below(name))
 
     def outside(self, place: Span | None) -> Origin:
-        """The origin without spans of skeletons; a value written only there gets `place`."""
+        """Remove the spans of skeletons; a value written only there gets `place`."""
         if not self.spans or not self.spans[0].source.bundled:
             return self
         spans = tuple(span for span in self.spans if not span.source.bundled)
@@ -101,19 +100,19 @@ class Origin(Struct, frozen=True, gc=False):
 
 
 class Overlaid(Origin, frozen=True, gc=False, kw_only=True):
-    """An origin that others may share; `own` is where an overlay would have a value of its own instead."""
+    """An origin that others may share; `own` is where an overlay would write its own value."""
 
     own: Missing
 
 
 class Symbol(NamedTuple):
-    """An attribute of a resource that only the cloud knows: its identity is known, its value is not."""
+    """Identity of a resource's attribute whose value only the cloud knows."""
 
     address: str
     attribute: str
 
     def element(self, key: Datum) -> Symbol:
-        """The identity of an element of it; the attribute is "?" if unknown."""
+        """Return the identity of an element of it; the attribute is "?" if unknown."""
         if not isinstance(key, Known) or self.attribute == "?":
             return Symbol(self.address, "?")
         step = f'["{key.value}"]' if isinstance(key.value, str) else f"[{key.value}]"
@@ -128,9 +127,9 @@ class Known(Struct, Generic[T_co], gc=False):
 
 
 class Unset(Struct, frozen=True, eq=False, gc=False):
-    """A value that is absent and for which no default is known: its origin, or where it would be written.
+    """An absent value without a known default: its origin, or where it would be written.
 
-    A workload has 57, most of them never looked at: one takes 56 bytes beside shared parts, with its origin 400.
+    A workload has 57, most of them never looked at: one takes 56 bytes plus shared parts, 400 with its origin.
     """
 
     at: Origin | Span
@@ -139,7 +138,7 @@ class Unset(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def origin(self) -> Origin:
-        """Where it would be written."""
+        """Place where it would be written."""
         if isinstance(self.at, Origin):
             return self.at
         return Origin((self.at,), missing=Missing(self.container or self.at, self.path))
@@ -191,7 +190,7 @@ class Piece(NamedTuple):
 
 
 class Rendered(str):
-    """Text that a template made, with its parts."""
+    """Text made by a template, with its pieces."""
 
     __slots__ = ("pieces",)
     pieces: tuple[Piece, ...]
@@ -204,12 +203,12 @@ class Unrendered(Unknown):
 
 
 def with_origin(value: V, origin: Origin) -> V:
-    """The same value from another place."""
+    """Return a value with another origin."""
     return cast("V", Unset(origin) if isinstance(value, Unset) else replace(value, origin=origin))
 
 
 def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
-    """The parts of a text that a template made; none of another."""
+    """Return the pieces of a text that a template made; none for other values."""
     if isinstance(value, Unrendered):
         return value.pieces
     return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
@@ -224,26 +223,26 @@ class Either(Unknown, kw_only=True):
 class Partial(Unknown, kw_only=True):
     """A partly known collection: `part` is in it, and any number like each of `rest`.
 
-    Both are of one type. An entry of `rest` with a key of its own is there or not.
+    Both are of one type. A keyed entry of `rest` is there or not.
     """
 
     part: tuple[Datum, ...] | dict[str, Datum]
     rest: tuple[Datum, ...] | dict[str, Datum]
 
     def elements(self) -> Iterator[Datum]:
-        """The certain elements, then the possible ones."""
+        """Yield the certain elements, then the possible ones."""
         for some in (self.part, self.rest):
             yield from some.values() if isinstance(some, dict) else some
 
 
 class AtLeast(Unknown, kw_only=True):
-    """A value to which something that is not read may add: a map or a list with this `part`."""
+    """A map or list with this `part`, to which something unread may add."""
 
     part: Any
 
 
 def candidates(value: Value[T]) -> tuple[Known[T], ...]:
-    """The value, or its candidates if all are known; empty otherwise."""
+    """Return the value, or its candidates if all are known; empty otherwise."""
     if isinstance(value, Known):
         return (value,)
     if not isinstance(value, Either):
@@ -261,13 +260,13 @@ class Joined(Unknown, kw_only=True):
 
 
 class Answer(Unknown, kw_only=True):
-    """The result of a data source; `echo` has the attributes of its query."""
+    """Result of a data source; `echo` has the attributes of its query."""
 
     echo: Callable[[str], Datum | None]
 
 
 class Secret(Unknown, kw_only=True):
-    """A value marked as sensitive: it is never read or printed."""
+    """A sensitive value: it is never read or printed."""
 
     datum: Datum
 
@@ -276,34 +275,34 @@ class Secret(Unknown, kw_only=True):
 
 
 def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
-    """The value as a secret; unknown values stay unknown."""
+    """Wrap a value as a secret; unknown values stay unknown."""
     return value if isinstance(value, Unknown) else Secret(reason, value.origin, symbol, datum=value)
 
 
 def encoded(value: Value[object]) -> Datum | None:
-    """The encoded value of a text from `jsonencode` or `yamlencode`; else None."""
+    """Return the encoded value of a text from `jsonencode` or `yamlencode`; else None."""
     if isinstance(value, Unencoded):
         return value.datum
     return value.value.datum if isinstance(value, Known) and isinstance(value.value, Encoded) else None
 
 
 Value: TypeAlias = Known[T_co] | Unset | Unknown
-"""What the model holds: one field of a cluster, a pool, a workload."""
+"""A field of the model: of a cluster, a pool, a workload."""
 
 DatumValue: TypeAlias = (
     "bool | int | float | Fraction | str | tuple[Datum, ...] | dict[str, Datum] | Named | Record | None"
 )
-"""What an expression may give: a tuple is a tuple, list or set, a dict a map or an object (see `data_types`)."""
+"""Result of an expression: tuple for a tuple, list or set, dict for a map or object (see `data_types`)."""
 
 Datum: TypeAlias = "Known[DatumValue] | Unknown"
-"""What evaluating an expression gives."""
+"""Result of evaluating an expression, with its origin."""
 
 
 class Named(Protocol):
     """Something with attributes that are evaluated lazily: `var`, `local`, a resource."""
 
     def attribute(self, name: str) -> Datum:
-        """The attribute's value.
+        """Return the attribute's value.
 
         Raises:
             EvaluationError: there is no such attribute.
@@ -315,33 +314,33 @@ class Record(Protocol):
 
     @property
     def span(self) -> Span:
-        """Where it is written."""
+        """Place where it is written."""
 
     def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if it is not set."""
+        """Return the value of an attribute; None if it is not set."""
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        """The nested blocks of one type."""
+        """Return the nested blocks of one type."""
 
     def names(self) -> Iterable[str]:
-        """The names of its attributes and the types of its nested blocks."""
+        """Return the names of its attributes and the types of its nested blocks."""
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not set below this record."""
+        """Return the origin of something that is not set below this record."""
 
 
 def known(value: Value[T]) -> T | None:
-    """The value, or None if it is unknown."""
+    """Return the value; None if it is not known."""
     return value.value if isinstance(value, Known) else None
 
 
 def sure(value: Value[T]) -> T | None:
-    """The value, or the part of it that is known; None if it is unknown."""
+    """Return the value, or the part of it that is known; None if it is unknown."""
     return cast("T", value.part) if isinstance(value, AtLeast) else known(value)
 
 
 def number(value: Value[int], default: int) -> int:
-    """The number, or a default if it is unknown."""
+    """Return the number, or a default if it is unknown."""
     return value.value if isinstance(value, Known) else default
 
 
@@ -351,7 +350,7 @@ def equals(value: Value[str], text: str) -> bool:
 
 
 def reason_of(value: Value[object]) -> str:
-    """Why a needed value is missing."""
+    """Return why a needed value is missing."""
     if isinstance(value, Unknown):
         return value.reason
     if isinstance(value, Unset) and not value.origin.spans:
@@ -365,31 +364,31 @@ def reason_of(value: Value[object]) -> str:
 
 
 def _at(span: Span) -> str:
-    """The place as text; empty outside the code of the user."""
+    """Format a place; empty outside the user's code."""
     source = span.source
     return "" if source.bundled or source.private else f" in {source.path}:{span.begin.line}"
 
 
 def unknown_of(*values: Value[object]) -> Unknown | None:
-    """The reason of the first missing value; None if all are known."""
+    """Return the first missing value as an Unknown; None if all are known."""
     missing = next((value for value in values if not isinstance(value, Known)), None)
     return None if missing is None else Unknown(reason_of(missing), missing.origin)
 
 
 def all_known(values: Iterable[Value[T]]) -> list[T] | Unknown:
-    """The values, or the reason of the first unknown one."""
+    """Return the values, or the reason of the first unknown one."""
     found = list(values)
     return unknown_of(*found) or [value.value for value in found if isinstance(value, Known)]
 
 
 def total(values: Iterable[Value[int]]) -> int | Unknown:
-    """The sum of some numbers, or the reason of an unknown one."""
+    """Sum numbers, or return the reason of an unknown one."""
     found = all_known(values)
     return found if isinstance(found, Unknown) else sum(found)
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """A known value, or each candidate, changed by a function; others unchanged."""
+    """Apply a function to a known value or to each candidate; others stay."""
     if type(value) is Either:
         options: tuple[Known[T], ...] = candidates(value)
         if not options or any(one.value is None for one in options):
@@ -399,7 +398,7 @@ def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
 
 
 def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
-    """The common value of branches, else a choice of them; unknown if one is unknown."""
+    """Return the common value of branches, else a choice of them; Unknown if one is unknown."""
     if not all(isinstance(branch, Known) for branch in branches):
         return Unknown(choice.reason, choice.origin, choice.symbol)
     if branches and all(branch.value == branches[0].value for branch in branches):
@@ -417,13 +416,13 @@ def combined(
     function: Callable[[A, B, C, D], R], a: Value[A], b: Value[B], c: Value[C], d: Value[D], /
 ) -> R | Unknown: ...
 def combined(function: Callable[..., R], *values: Value[object]) -> R | Unknown:
-    """The function's result for known values, or the reason of the first unknown one."""
+    """Call a function with known values, or return the reason of the first unknown one."""
     found = all_known(values)
     return found if isinstance(found, Unknown) else function(*found)
 
 
 def plain(datum: Value[object]) -> Any:
-    """The value as plain Python data.
+    """Convert a value to plain Python data.
 
     Raises:
         ValueError: part of it is unknown; the message is the reason.

@@ -20,7 +20,7 @@ class Range(NamedTuple):
     high: Version
 
     def both(self, other: Range) -> Range | None:
-        """The versions that lie in both; None if none does."""
+        """Return the versions that lie in both; None if none does."""
         found = Range(max(self.low, other.low), min(self.high, other.high))
         return found if found.low < found.high else None
 
@@ -29,7 +29,7 @@ class Range(NamedTuple):
         return self.both(other) is not None
 
     def reaches(self, version: str) -> bool:
-        """Whether the newest of them is that version, or newer."""
+        """Whether the newest version of the range is that version, or newer."""
         found = parse(version)
         return found is not None and self.high > found.low
 
@@ -38,7 +38,7 @@ ANY = Range((0, 0, 0), _END)
 
 
 def parse(constraint: str) -> Range | None:
-    """The range that a constraint allows; None if it is not one. What `!=` leaves out is left in."""
+    """Parse a constraint; None if it is not one. Versions that `!=` excludes are left in."""
     low, high = ANY
     for term in constraint.split(","):
         match = _TERM.fullmatch(term)

@@ -1,4 +1,4 @@
-"""Trees of YAML: nodes with the bytes that they are written in. `syntax/yaml.py` makes them."""
+"""Nodes of YAML trees with their bytes. `syntax/yaml.py` makes them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class _Node(_Spanned, eq=False):
 
     @property
     def span(self) -> Span:
-        """The bytes of the node, without its anchor and tag; made once, and shared by all values that are there."""
+        """Bytes of the node, without its anchor and tag; made once, and shared by all values there."""
         if self._span is None:
             self._span = Span(self.source, self.start, self.end)
         return self._span
 
 
 class Scalar(_Node):
-    """One text as YAML reads it; `value` tells what it means.
+    """A single text of YAML; `syntax.yaml.value` interprets it.
 
-    An absent value (`key:`) is a plain scalar with an empty span right after the `:` or `-`. The span of a
-    block scalar (`|`, `>`) includes the line end of its last line.
+    An absent value (`key:`) is a plain scalar with an empty span right after the `:` or `-`. The span of a block scalar
+    (`|`, `>`) includes the line end of its last line.
     """
 
     text: str
@@ -55,21 +55,21 @@ class Computed(Scalar):
 
 
 class Sequence(_Node):
-    """A list; a block one ends with its last item."""
+    """A list; in block style it ends with its last item."""
 
     items: tuple[Node, ...]
     flow: bool
 
 
 class Pair(NamedTuple):
-    """One `key: value`; an alias in the place of the key is replaced by its text."""
+    """One `key: value`; an alias as a key is replaced by its text."""
 
     key: Scalar
     value: Node
 
 
 class Mapping(_Node):
-    """A map with all its entries, duplicates and merge keys too; a block one ends with its last value."""
+    """A map with all its entries, also duplicates and merge keys; in block style it ends with its last value."""
 
     entries: tuple[Pair, ...]
     flow: bool
@@ -77,30 +77,30 @@ class Mapping(_Node):
 
     @property
     def index(self) -> dict[str, Pair]:
-        """The last entry of each key, merge keys not followed."""
+        """Last entry of each key; merge keys are not followed."""
         if self.indexed is None:
             self.indexed = {entry.key.text: entry for entry in self.entries}
         return self.indexed
 
     def own(self, name: str) -> Pair | None:
-        """The last entry of that key, merge keys not followed."""
+        """Return the last entry of a key; merge keys are not followed."""
         return self.index.get(name)
 
 
 class Stated(Mapping, kw_only=True):
-    """A map that stands for something written otherwise; `absent` is where goes what it lacks at a path."""
+    """A map that stands for code in another form; `absent` gives the place of what it lacks at a path."""
 
     absent: Callable[[tuple[str, ...]], Origin]
 
 
 class Patched(Mapping, kw_only=True):
-    """A map with what an overlay changes in it; `patch` is the overlay's part."""
+    """A map that an overlay changes; `patch` is the overlay's part."""
 
     patch: Span
 
 
 class Alias(_Node):
-    """`*name`: the span of the reference, and the node that it stands for."""
+    """`*name`: the span of the reference, and its target."""
 
     name: str
     target: Target

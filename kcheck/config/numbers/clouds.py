@@ -1,4 +1,4 @@
-"""The clouds that kcheck knows, and the folders of their numbers."""
+"""Clouds that kcheck knows, and the folders of their numbers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from kcheck.text.bundled import PROFILES
 
 CLOUDS = {name: os.path.join(PROFILES, name) for name in ("aks", "eks", "gke", "ack", "selfmanaged")}
-"""The folder of each cloud's numbers, by its name."""
+"""Folder of each cloud's numbers."""
 
 
 def owners() -> tuple[str, ...]:
-    """The owners of numbers: `any` for all clouds, and each cloud."""
+    """List the owners of numbers: `any` for all clouds, then each cloud."""
     return ("any", *CLOUDS)
 
 
 def folder(cloud: str) -> str:
-    """The folder of a cloud's numbers, or of `any`, those of every cloud."""
+    """Return the folder of a cloud's numbers; `any` is for all clouds."""
     return CLOUDS.get(cloud) or os.path.join(PROFILES, cloud)

@@ -1,4 +1,4 @@
-"""When every number of the profiles was last checked, those of whole tables included."""
+"""Dates on which the numbers and tables of the profiles were last checked."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BY_ENTRY = ("limits.yaml", "settings.yaml", "quotas.yaml", "retirements.yaml")
-"""Files whose entries have dates of their own, and are read one by one."""
+"""Files whose entries have dates of their own."""
 
 
 TABLE = "table"
-"""The kind of what is a whole table and has no value of its own."""
+"""Kind of an entry that is a whole table, without a value of its own."""
 
 
 class Dated(NamedTuple):
-    """A number, or a table, with its full name and the cloud it is about."""
+    """A number or table with its full name and cloud."""
 
     name: str
     cloud: str
@@ -31,7 +31,7 @@ class Dated(NamedTuple):
 
 
 def entries() -> Iterator[Dated]:
-    """All limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
+    """Yield all limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
     for kind, own in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in owners():
             for key, entry in own(cloud).items():
@@ -43,7 +43,7 @@ def entries() -> Iterator[Dated]:
 
 
 def numbers() -> Iterator[Dated]:
-    """All of these, and tables."""
+    """Yield all entries, then tables."""
     yield from entries()
     for cloud in owners():
         yield from _tables(cloud, folder(cloud))
@@ -51,7 +51,7 @@ def numbers() -> Iterator[Dated]:
 
 
 def _tables(cloud: str, path: str) -> Iterator[Dated]:
-    """The tables of a folder; of one whose parts have dates of their own, these."""
+    """Yield the tables of a folder; of a table whose parts are dated, the parts."""
     for file in sorted(os.listdir(path)):
         if not file.endswith(".yaml") or file in _BY_ENTRY:
             continue
@@ -61,7 +61,7 @@ def _tables(cloud: str, path: str) -> Iterator[Dated]:
 
 
 def _parts(name: str, data: object) -> Iterator[tuple[str, dict[str, object]]]:
-    """What has a date of its own in a file: the whole, or parts of it by their names or numbers."""
+    """Yield the dated parts of a file: the whole, or parts by their names or numbers."""
     if isinstance(data, dict) and "checked" in data and "sources" in data:
         yield name, data
         return

@@ -12,7 +12,7 @@ from kcheck.text.bundled import PROFILES
 
 
 class Equivalent(NamedTuple):
-    """A machine type, and what it has in common with the other: `8 x H100 80 GB`, or `32 vCPUs`."""
+    """A machine type and what both have in common: `8 x H100 80 GB` or `32 vCPUs`."""
 
     machine: str
     common: str
@@ -30,7 +30,7 @@ def _tables() -> _File:
 
 
 def equivalent(cloud: str, machine: str, other: str) -> Equivalent | None:
-    """The machine type of another cloud for the work of one; None if none is known."""
+    """Find a machine type of another cloud that does the same work; None if none is known."""
     found = machines.machine(cloud, machine)
     if found is None:
         return None
@@ -43,7 +43,6 @@ def equivalent(cloud: str, machine: str, other: str) -> Equivalent | None:
 
 
 def _with_gpus(cloud: str, machine: str, gpus: int, other: str) -> Equivalent | None:
-    """The first type of another cloud with as many GPUs of the same model."""
     own = model(cloud, machine)
     types = _tables()["gpus"][own].get(other, "").split() if own else []
     first = next((name for name in types if machines.gpus(other, name) == gpus), None)
@@ -51,6 +50,6 @@ def _with_gpus(cloud: str, machine: str, gpus: int, other: str) -> Equivalent | 
 
 
 def model(cloud: str, machine: str) -> str | None:
-    """The model of a machine's GPUs; None if it is not in the tables."""
+    """Return the GPU model of a machine; None if it is not in the tables."""
     every = _tables()["gpus"].items()
     return next((name for name, types in every if machine in types.get(cloud, "").split()), None)

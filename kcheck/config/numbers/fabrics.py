@@ -1,4 +1,4 @@
-"""The networks between GPUs that machine types have beside the ordinary one."""
+"""Networks between GPUs that machine types have in addition to the ordinary one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from kcheck.config.numbers.profiles import load_own
 
 
 class Fabric(NamedTuple):
-    """The network between GPUs of a machine type: Gbit/s of each interface, and what a node has without them.
+    """Network between GPUs of a machine type. `each` is Gbit/s per interface, `ordinary` Gbit/s of a node without it.
 
-    Nodes of a job reach each other by it within what it `joins`: a pool, zone or region. Pods ask for it by `resource`,
-    which may be an annotation that `annotations` matches; what matches `plugin` brings it, what matches `disabled` in
-    a command or a variable switches it off. With `of_host`, pods on the network of the node have it too.
+    `joins`: what nodes of a job must share to use it: a pool, zone or region. `resource`: resource or annotation by
+    which pods ask for it; `annotations` matches keys of the latter. `plugin`: matches charts and images that provide
+    it. `disabled`: matches a command or variable that turns it off. `of_host`: whether pods on the host network have it
+    too.
     """
 
     name: str
@@ -31,13 +32,11 @@ class Fabric(NamedTuple):
 
     @property
     def gbits(self) -> int:
-        """What a node has with all interfaces."""
+        """Gbit/s of a node with all interfaces."""
         return self.interfaces * self.each
 
 
 class _Entry(TypedDict, total=False):
-    """A fabric in `fabrics.yaml`, with its machine types."""
-
     joins: str
     resource: str
     annotations: str
@@ -55,7 +54,7 @@ def _by_machine(cloud: str) -> dict[str, Fabric]:
 
 
 def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
-    """A fabric from an entry and its `interfaces x Gbit/s of each, Gbit/s without them`."""
+    """Parse an entry; `text` is `interfaces x Gbit/s of each, Gbit/s without them`."""
     sizes, _, ordinary = text.partition(", ")
     interfaces, _, each = sizes.partition("x")
     return Fabric(
@@ -74,11 +73,11 @@ def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
 
 
 def fabric(cloud: str, machine: str) -> Fabric | None:
-    """The fabric of a machine type; None if it has none that is known."""
+    """Return the fabric of a machine type; None if none is known."""
     return _by_machine(cloud).get(machine.removeprefix("Standard_"))
 
 
 @cache
 def plugins(cloud: str) -> frozenset[re.Pattern[str]]:
-    """What brings the fabrics of a cloud to pods, in names of charts and images."""
+    """Return patterns of the charts and images that provide a cloud's fabrics."""
     return frozenset(one.plugin for one in _by_machine(cloud).values())

@@ -50,7 +50,7 @@ _MODEL_TYPES: dict[object, type[object]] = {
     "Value[str]": str, "Value[int]": int, "Value[bool]": bool, "Value[tuple[str, ...]]": tuple,
     "Value[dict[str, str]]": dict,
 }  # fmt: skip
-"""What is read for a field of the model, by its annotation."""
+"""Type to read for a field of the model, by annotation."""
 
 
 class _Path(Struct, frozen=True):
@@ -64,7 +64,7 @@ class _Path(Struct, frozen=True):
 
 @cache
 def _paths(text: str) -> tuple[_Path, ...]:
-    """The spellings of a field."""
+    """Parse the alternative paths of a field, separated by ` | `."""
     result = []
     for path in text.split(" | "):
         *outer, last = path.split(".")
@@ -73,7 +73,7 @@ def _paths(text: str) -> tuple[_Path, ...]:
 
 
 class Fields:
-    """The fields of one record, read when they are asked for."""
+    """Fields of a record, read on demand."""
 
     def __init__(
         self, cloud: str, resource: str, record: Record, pins: Mapping[str, Range] = MappingProxyType({})
@@ -87,27 +87,27 @@ class Fields:
         self._settings = profiles.settings(cloud)
 
     def has(self, name: str) -> bool:
-        """Whether the resource has such a field."""
+        """Whether the resource has a field."""
         return name in self._table
 
     def text(self, name: str) -> Value[str]:
-        """The value of a field that is a text."""
+        """Read a text."""
         return self._checked(name, str)
 
     def number(self, name: str) -> Value[int]:
-        """The value of a field that is a whole number, of seconds or bytes too."""
+        """Read a whole number, also of seconds or bytes."""
         return self._checked(name, int)
 
     def flag(self, name: str) -> Value[bool]:
-        """The value of a field that is true or false."""
+        """Read a boolean."""
         return self._checked(name, bool)
 
     def texts(self, name: str) -> Value[tuple[str, ...]]:
-        """The value of a field that is a list of texts."""
+        """Read a list of texts."""
         return self._checked(name, tuple)
 
     def count(self, name: str) -> Value[int]:
-        """Number of distinct elements in a field's list, even if some are unknown."""
+        """Count the distinct elements of a list, even if some are unknown."""
         datum = self.raw(name)
         lists = datum.branches if type(datum) is Either else (datum,)
         items = [one.value for one in lists if isinstance(one, Known) and isinstance(one.value, tuple)]
@@ -119,11 +119,11 @@ class Fields:
         return agreed(datum, found) if type(datum) is Either else with_origin(found[0], place)
 
     def mapping(self, name: str) -> Value[dict[str, str]]:
-        """The value of a field that is a map of texts."""
+        """Read a map of texts."""
         return self._checked(name, dict)
 
     def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
-        """A record of the model: the given fields, and all others by name from the table."""
+        """Make a record of the model from the given fields; read all others by name from the table."""
         made = kind(*given, **computed)
         types = {name: _MODEL_TYPES.get(text) for name, text in type(made).__annotations__.items()}
         found = {
@@ -140,7 +140,7 @@ class Fields:
         raise TypeError(f"{name} of {self.resource} is no {kind.__name__}")
 
     def read(self, name: str) -> Value[object]:
-        """The field's value, converted to its type; the default if it is absent or null."""
+        """Read a field, converted to its type; the default if it is absent or null."""
         value = self._value(name)
         origin = value.origin
         if origin is not None and origin.spans and origin.spans[0].source.bundled:
@@ -187,7 +187,7 @@ class Fields:
         return found if found is not None else Unset(self.record.absent((name,)))
 
     def _typed_either(self, value: Either, kind: str, unset: str) -> Known[object] | Unknown:
-        """A choice of values, all converted; null stands for the default if there is one."""
+        """Convert all candidates; null becomes the default if there is one."""
         options: tuple[Known[object], ...] = candidates(value)
         found: list[Value[object]] = []
         for one in options:
@@ -199,7 +199,7 @@ class Fields:
         return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
-        """An unset field; it cannot be set if the pinned provider may lack it."""
+        """Return an unset field, marked as impossible to set if the pinned provider may lack it."""
         origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
         first, why = since.get(name), ""
         if first is not None and not self._pin.reaches(first):
@@ -209,7 +209,7 @@ class Fields:
         return Unset(replace(origin, why=why) if why else origin)
 
     def _obstacle(self, entry: FieldEntry, name: str) -> str:
-        """Why an attribute cannot be added: a conflicting one is set, or a required one is not."""
+        """Return why an attribute cannot be added: a conflicting one is set, or a required one is not."""
         for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
             if not isinstance(self._read(path, {}), Unset):
                 return f"remove {path.written} first: it excludes {name}"
@@ -219,7 +219,7 @@ class Fields:
         return ""
 
     def raw(self, name: str) -> Datum | None:
-        """The field's evaluated datum with symbols; None if absent."""
+        """Return the evaluated datum with symbols; None if absent."""
         values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
         return next((value for value in values if not isinstance(value, Unset)), None)
 

@@ -1,4 +1,4 @@
-"""The cluster autoscaler's flags by version, and the versions in its charts."""
+"""Flags of the cluster autoscaler by version, and the versions in its charts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import Flag
 
     class _Charts(TypedDict):
-        """Charts of one major version: the first and the last chart of each minor version of what they run."""
+        """Charts of one major version; `minors` has the first and last chart of each autoscaler minor version."""
 
         major: int
         minors: dict[int, tuple[int, int]]
 
 
 class Release(Struct, frozen=True):
-    """A version of the autoscaler: 1.minor.patch; no patch where only the minor version is known."""
+    """An autoscaler version, 1.minor.patch; `patch` is None if only the minor version is known."""
 
     minor: int
     patch: int | None
@@ -37,12 +37,12 @@ class Release(Struct, frozen=True):
 
 
 def flags() -> dict[str, Flag]:
-    """The flags by name: type, defaults, first version, removal, successor."""
+    """Return the flags by name: type, defaults, first version, removal, successor."""
     return flag_file()["flags"]
 
 
 def default(name: str, minor: int | None) -> int | str | bool | None:
-    """The default of a flag in a minor version; None if it depends on an unknown version."""
+    """Return a flag's default in a minor version; None if it depends on an unknown version."""
     found = flags()[name]
     newest, before = found["default"], found.get("before", {})
     if minor is None:
@@ -54,20 +54,20 @@ _RELEASE = regex(r"v?1\.(\d{1,9})(?:\.(\d{1,9}))?(?:\D|$)")
 
 
 def release(text: str) -> Release | None:
-    """The version in `1.33`, `v1.33.2` or `1.33.5-custom.1`; None if it is none."""
+    """Parse `1.33`, `v1.33.2` or `1.33.5-custom.1`; None if it is no version."""
     match = _RELEASE.match(text)
     return Release(int(match[1]), int(match[2]) if match[2] else None) if match else None
 
 
 def first_release(name: str, since: int) -> Release | None:
-    """The first release with a flag in a minor version or a later one; None if all from there on have it."""
+    """Find the first release with a flag from a minor version on; None if all from there on have it."""
     given = flags().get(name, {}).get("first", [])
     found = map(release, [given] if isinstance(given, str) else given)
     return next((one for one in found if one is not None and one.minor >= since), None)
 
 
 def removed_release(name: str) -> Release | None:
-    """The first release without a flag that earlier ones had; None if it is still there."""
+    """Return the first release without a flag that earlier ones had; None if it still exists."""
     return release(flags().get(name, {}).get("removed", ""))
 
 
@@ -78,7 +78,7 @@ def comes_later(name: str, own: Release) -> bool | None:
 
 
 def is_removed(name: str, own: Release) -> bool | None:
-    """Whether a flag is no longer in a release; None if that depends on its patch."""
+    """Whether a release no longer has a flag; None if that depends on its patch."""
     gone = removed_release(name)
     if gone is None:
         return False
@@ -96,7 +96,7 @@ def _before(own: Release, other: Release) -> bool | None:
 
 
 def known_to(name: str, own: Release | None) -> bool:
-    """Whether an autoscaler certainly knows a flag; of an unknown version, whether all do."""
+    """Whether an autoscaler certainly knows a flag; without a release, whether all versions do."""
     if own is None:
         return "first" not in flags()[name] and "removed" not in flags()[name]
     return comes_later(name, own) is False and is_removed(name, own) is False
@@ -109,7 +109,7 @@ def _charts() -> _Charts:
 
 
 def chart_minor(version: str) -> int | None:
-    """The autoscaler's minor version in a version of its Helm chart; None if unknown."""
+    """Return the autoscaler's minor version in a Helm chart version; None if unknown."""
     charts = _charts()
     match = re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.\d+", version)
     if match is None or int(match[1]) != charts["major"]:
@@ -119,7 +119,7 @@ def chart_minor(version: str) -> int | None:
 
 
 def chart_of(minor: int) -> str | None:
-    """The newest chart version with a minor version of the autoscaler; None if unknown."""
+    """Return the newest chart version with an autoscaler minor version; None if unknown."""
     charts = _charts()
     found = charts["minors"].get(minor)
     return f"{charts['major']}.{found[1]}.0" if found else None

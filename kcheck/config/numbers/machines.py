@@ -1,4 +1,4 @@
-"""Machine types of the clouds: their hardware, and the quotas they count against."""
+"""Machine types of the clouds: hardware, prices, and the quotas they count against."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Machine(NamedTuple):
-    """A machine type; None if unknown. GPUs are accelerators of any kind, `nvme` is GB of local disk."""
+    """A machine type; None means unknown. `gpus` are accelerators of any kind, `nvme` is GB of local disk."""
 
     vcpus: int | None
     gpus: int | None
@@ -23,9 +23,9 @@ class Machine(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """An account quota: its code in the console, and what each node uses of it.
+    """An account quota: its code in the console, and what it counts of a node.
 
-    `of` is what has such a quota: an account in a `region`, a `project` in all regions, or a `cluster`.
+    `of` is its scope: an account in a `region`, a `project` in all regions, or a `cluster`.
     """
 
     key: str
@@ -36,9 +36,9 @@ class Quota(NamedTuple):
 
 
 class Price(NamedTuple):
-    """The price of a node in thousandths of a US dollar per hour: the user's, else the list price.
+    """Price of a node in thousandths of a US dollar per hour: the user's, else the list price.
 
-    A price of a list has its `machine` and its `market`, on demand or spot.
+    A list price has a `machine` and a `market`, on demand or spot.
     """
 
     mills: int
@@ -48,11 +48,10 @@ class Price(NamedTuple):
 
 
 _Sizes: TypeAlias = Literal["interfaces", "vcpus", "gpus", "efa", "nvme"]
-"""The tables of sizes by family."""
 
 
 class Tables(TypedDict, total=False):
-    """What `instances.yaml` has: mostly lines of `type value` by family."""
+    """Contents of `instances.yaml`: mostly lines of `type value` by family."""
 
     prefix: str
     interfaces: dict[str, str]
@@ -76,14 +75,14 @@ class Tables(TypedDict, total=False):
 
 @cache
 def tables_of(cloud: str) -> Tables:
-    """The tables of a cloud's machines."""
+    """Load the machine tables of a cloud."""
     data: Tables = profiles.load_own(cloud, "instances")
     return data
 
 
 @cache
 def machine(cloud: str, name: str) -> Machine | None:
-    """A machine type of a cloud; None if it is unknown."""
+    """Find a machine type of a cloud; None if unknown."""
     tables = tables_of(cloud)
     if "shared_core" in tables:
         found = _by_third_part(tables, name)
@@ -95,7 +94,7 @@ def machine(cloud: str, name: str) -> Machine | None:
 
 
 def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
-    """Network interfaces of an instance, and IPv4 addresses of each; None if unknown."""
+    """Return the network interfaces of an instance and the IPv4 addresses of each; None if unknown."""
     found = _entry(cloud, "interfaces", name)
     if found is None:
         return None
@@ -104,7 +103,7 @@ def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
 
 
 def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
-    """The machine types with GPUs of a cloud that names them family.size, each with its family."""
+    """Yield family and name of each GPU machine type, for clouds with names like family.size."""
     tables = tables_of(cloud)
     prefix = tables.get("prefix", "")
     for family, line in tables.get("gpus", {}).items():
@@ -113,7 +112,7 @@ def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
 
 
 def gpus(cloud: str, name: str) -> int | None:
-    """GPUs of a machine; None if it has none or is unknown."""
+    """Count the GPUs of a machine; None if it has none or is unknown."""
     found = machine(cloud, name)
     return found.gpus if found else None
 
@@ -125,7 +124,7 @@ def has_fraction(cloud: str, name: str) -> bool:
 
 @cache
 def memory(cloud: str, name: str) -> int | None:
-    """Memory that a machine is sold with, in bytes; None if unknown."""
+    """Return the nominal memory of a machine in bytes; None if unknown."""
     found, tables = machine(cloud, name), tables_of(cloud)
     custom = _CUSTOM.search(name)
     if custom and "shared_core" in tables:
@@ -141,7 +140,7 @@ def memory(cloud: str, name: str) -> int | None:
 
 
 def _spelling(tables: Tables, name: str) -> tuple[str, str]:
-    """What the tables of memory call a type: the types like it, and the one."""
+    """Return the keys of a type in the memory tables: of types like it, and its own."""
     if "shared_core" in tables:
         return re.sub(r"-\d+(?=-|$)", "", re.sub(r"-\d+[gt]\b", "-{n}", name)), name
     if "exceptions" in tables:
@@ -158,18 +157,18 @@ def _memory_per_vcpu(cloud: str) -> dict[str, float]:
 
 
 def value_in(line: str, name: str) -> str | None:
-    """The value of a type in a line of `type value` separated by commas."""
+    """Return the value of a type in a line of `type value` separated by commas; None if missing."""
     return next((value for key, _, value in (entry.partition(" ") for entry in line.split(", ")) if key == name), None)
 
 
 def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
-    """The value of a machine type in a table of `instances.yaml`: one line per family."""
+    """Return the value of a machine type in a table of `instances.yaml`, which has one line per family."""
     family, _, size = name.removeprefix("ecs.").rpartition(".")
     return value_in(tables_of(cloud).get(table, {}).get(family, ""), size) or None
 
 
 def _by_size(cloud: str, name: str) -> Machine:
-    """Of Amazon and Alibaba Cloud: family.size."""
+    """Read a type of Amazon or Alibaba Cloud: family.size."""
 
     def number(table: _Sizes) -> int | None:
         text = _entry(cloud, table, name)
@@ -179,11 +178,11 @@ def _by_size(cloud: str, name: str) -> Machine:
 
 
 _CUSTOM = regex(r"(?:^|-)custom-(\d{1,9})-(\d{1,9})")
-"""A type of Google with the vCPUs and MiB that its user chose."""
+"""A Google type with vCPUs and MiB chosen by the user."""
 
 
 def _by_third_part(tables: Tables, name: str) -> Machine:
-    """Of Google: the third part of the name, or one of the tables."""
+    """Read a Google type: vCPUs are the third part of the name, or in a table."""
     listed = _listed(tables["accelerators"], name)
     if listed is not None:
         return listed
@@ -194,7 +193,7 @@ def _by_third_part(tables: Tables, name: str) -> Machine:
 
 
 def _by_first_number(cloud: str, name: str) -> Machine:
-    """Of Azure: the first number of the name, but for some old sizes."""
+    """Read an Azure type: vCPUs are the first number of the name, except for some old sizes."""
     tables, size = tables_of(cloud), _size(name)
     listed = _listed(tables["families"], size)
     if listed is not None:
@@ -206,7 +205,7 @@ def _by_first_number(cloud: str, name: str) -> Machine:
 
 
 def _listed(tables: dict[str, str], name: str) -> Machine | None:
-    """A type in tables of `type vcpusxgpus`."""
+    """Find a type in tables of `type vcpusxgpus`."""
     value = next((found for line in tables.values() if (found := value_in(line, name)) is not None), None)
     if value is None:
         return None
@@ -218,18 +217,18 @@ _PROMOTION = "_Promo"
 
 
 def _size(name: str) -> str:
-    """A size of Azure as the tables call it: a promotion as the size that it is."""
+    """Return an Azure size as in the tables, without the suffix of a promotion."""
     return name.removeprefix("Standard_").removesuffix(_PROMOTION)
 
 
 def _pattern(size: str) -> str:
-    """A size of Azure with {n} for its vCPUs."""
+    """Replace the vCPUs of an Azure size by {n}."""
     return re.sub(r"\d+(?:-\d+)?", "{n}", size, count=1)
 
 
 @cache
 def family(cloud: str, name: str) -> str | None:
-    """The quota family of a machine type, on Azure; None if it is unknown."""
+    """Return the quota family of an Azure machine type; None if unknown."""
     tables, size = tables_of(cloud), _size(name)
     promotion = re.match(r"[A-Z]+", size) if name.endswith(_PROMOTION) else None
     if promotion is not None:
@@ -245,16 +244,16 @@ def family(cloud: str, name: str) -> str | None:
 
 
 def families(cloud: str) -> frozenset[str]:
-    """The quota families of all machine types, on Azure."""
+    """Return the quota families of all Azure machine types."""
     tables = tables_of(cloud)
     return frozenset((*tables["promotions"].values(), *tables["families"], *tables["patterns"]))
 
 
 @cache
 def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, "")) -> Price | None:
-    """The list price of a machine with its `attached` accelerators; None if not listed.
+    """Find the list price of a machine with its `attached` accelerators; None if not listed.
 
-    Spot machines cost what they do on demand where the list has no price of spot.
+    Without a spot price in the list, spot machines cost as much as on demand.
     """
     table, (count, accelerator) = profiles.prices(cloud), attached
     if table is None:
@@ -274,7 +273,7 @@ def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str]
 
 @cache
 def _prices(cloud: str, market: str) -> dict[str, tuple[int, str]]:
-    """List prices with their regions by machine type in lower case: Azure takes any."""
+    """Map machine types to list prices and regions; names are in lower case, since Azure accepts any case."""
     own = profiles.prices(cloud)
     found: dict[str, tuple[int, str]] = {}
     for table in (*own.elsewhere, own) if own is not None else ():
@@ -284,7 +283,7 @@ def _prices(cloud: str, market: str) -> dict[str, tuple[int, str]]:
 
 
 def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:
-    """The quotas of an account that nodes of a machine type count against."""
+    """List the account quotas that nodes of a machine type count against."""
     market = "spot" if spot else "on-demand"
     result = []
     for key, entry in profiles.quotas(cloud).items():

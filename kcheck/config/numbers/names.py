@@ -1,4 +1,4 @@
-"""Names that clouds and drivers give to resources, in Terraform and in manifests; each cloud's are in `names.yaml`."""
+"""Names that clouds and drivers give to resources, from the `names.yaml` of each cloud."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     ]
 
     class Names(TypedDict, total=False):
-        """The names of one owner, as the head of `any/names.yaml` explains."""
+        """Names of one owner; the head of `any/names.yaml` explains the keys."""
 
         cards: list[str]
         shares: list[str]
@@ -41,28 +41,28 @@ NVIDIA = f"{VENDOR}/gpu"
 
 
 def listed(key: Key) -> tuple[str, ...]:
-    """The names under a key: those of no cloud, then those of each."""
+    """List the names under a key: those of no cloud, then those of each."""
     return _listed(key, owners())
 
 
 def cards() -> tuple[str, ...]:
-    """Resources that count whole accelerators."""
+    """List the resources that count whole accelerators."""
     return listed("cards")
 
 
 def pattern(key: Key, flags: int = 0) -> re.Pattern[str]:
-    """The patterns under a key as one."""
+    """Join the patterns under a key into one."""
     return _pattern("|".join(listed(key)), flags)
 
 
 def vendors(machines: Iterable[str]) -> set[str]:
-    """The domains of the resources that count the cards of machines: NVIDIA's where no cloud names another."""
+    """Return the domains of the resources that count the cards of machines; NVIDIA's if no cloud names another."""
     named = [(domain, names) for owner in owners() for domain, names in _table(owner).get("machines", {}).items()]
     return {next((own for own, names in named if _pattern(names, 0).search(one)), VENDOR) for one in machines}
 
 
 def scripts() -> dict[str, list[str]]:
-    """Resource types of machines, and their arguments that hold scripts, or files for them."""
+    """Map resource types of machines to their arguments with scripts, or with files for them."""
     tables = (_table(owner).get("scripts", {}) for owner in owners())
     return {kind: arguments for table in tables for kind, arguments in table.items()}
 

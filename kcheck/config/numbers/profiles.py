@@ -17,10 +17,10 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
     from typing import NotRequired, TypedDict
 
     class FieldEntry(TypedDict):
-        """The place of a field: `path`, its spellings; `unset`, the setting used as default.
+        """A field: `path` has its spellings, `unset` names the setting used as default.
 
-        `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
-        `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be without.
+        `since`: first provider version with an attribute; `values_since`: first one with its values. `conflicts`:
+        attributes that exclude it. `needs`: an attribute that it requires.
         """
 
         path: str
@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         needs: NotRequired[str]
 
     class Growth(TypedDict, total=False):
-        """The largest number of pods of an elastic role: `to` and `when` are paths."""
+        """Largest number of pods of an elastic role; `to` and `when` are paths."""
 
         to: str
         when: str
@@ -86,7 +86,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         of: NotRequired[str]
 
     class SkeletonEntry(TypedDict):
-        """The skeleton that stands for some versions of a published module."""
+        """The skeleton for some versions of a published module."""
 
         file: str
         versions: str
@@ -103,7 +103,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         whole: NotRequired[bool]
 
     class KindEntry(TypedDict):
-        """The signs of a module that makes things of a kind."""
+        """Signs of a module that makes things of a kind."""
 
         words: list[str]
         arguments: list[str]
@@ -121,7 +121,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         inputs: dict[str, list[str]]
 
     class UnreadModules(TypedDict):
-        """How to recognise modules without code."""
+        """Signs by which modules without code are recognised."""
 
         ignored: list[str]
         handed: list[str]
@@ -139,7 +139,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         successor: str
 
     class FlagFile(TypedDict):
-        """The flags of the cluster autoscaler, with the sources of all of them."""
+        """Flags of the cluster autoscaler, with their sources."""
 
         sources: list[str]
         checked: str
@@ -150,7 +150,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
 class ProfileValue(Struct, frozen=True):
     """A number of a profile: hard, quota, recommended or default. `value` is None if it depends on the account.
 
-    `code` is what one types into the provider's console to have a quota raised.
+    `code` is for the provider's console, to request a higher quota.
     """
 
     key: str
@@ -180,30 +180,30 @@ class ProfileValue(Struct, frozen=True):
 
 
 HEAD = ("sources", "checked", "confidence")
-"""What the head of a table says of its sources."""
+"""Keys in the head of a table that describe its sources."""
 
 
 def load_own(cloud: str, name: str, document: int = 0) -> Any:
-    """A bundled file of a cloud; empty if it has none."""
+    """Load a bundled file of a cloud; empty if it has none."""
     path = os.path.join(folder(cloud), f"{name}.yaml")
     return bundled.load(path, document) if os.path.exists(path) else {}
 
 
 def load_table(path: str) -> Any:
-    """A bundled table by its own keys, without what its head says of its sources; empty if there is none."""
+    """Load a bundled table without the keys of its head; empty if there is none."""
     data = bundled.load(path) if os.path.exists(path) else {}
     return {key: value for key, value in data.items() if key not in HEAD}
 
 
 @cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
-    """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
+    """Return the limits of a cloud by `group.name`, including those of every cloud."""
     own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
     return _entries("any", "limits") | own
 
 
 def _quotas(cloud: str) -> dict[str, ProfileValue]:
-    """Account quotas as limits, `quota.<key>`; most values depend on the account."""
+    """Return account quotas as limits, `quota.<key>`; most values depend on the account."""
     return {
         f"quota.{key}": ProfileValue(
             f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
@@ -216,19 +216,20 @@ def _quotas(cloud: str) -> dict[str, ProfileValue]:
 
 @cache
 def settings(cloud: str) -> dict[str, ProfileValue]:
-    """Defaults of a cloud or its provider, by `group.name`."""
+    """Return the defaults of a cloud or its provider, by `group.name`."""
     return _entries(cloud, "settings")
 
 
 def recommended(cloud: str) -> dict[str, ProfileValue]:
-    """What `generate` writes, by `group.name`: the second document of the settings."""
+    """Return the values that `generate` writes, by `group.name`: the second document of the settings."""
     return _entries(cloud, "settings", 1)
 
 
 def entries(name: str) -> dict[str, ProfileValue]:
-    """The numbers that `limits[.<cloud>].<group>.<name>` means, by full name: without a cloud, those of all clouds.
+    """Find numbers by `limits[.<cloud>].<group>.<name>`; return them by full name.
 
-    As well `settings[.<cloud>].<group>.<name>` and `flags.<name>`; the number of every cloud has the cloud `any`.
+    `settings[.<cloud>].<group>.<name>` and `flags.<name>` work too. Without a cloud, the numbers of all clouds match. A
+    number of every cloud has the cloud `any`.
     """
     table, _, rest = name.partition(".")
     if table == "flags":
@@ -249,13 +250,13 @@ def entries(name: str) -> dict[str, ProfileValue]:
 
 @cache
 def flag_file() -> FlagFile:
-    """The flags of the cluster autoscaler."""
+    """Load the flags of the cluster autoscaler."""
     data: FlagFile = bundled.load(os.path.join(PROFILES, "any", "flags.yaml"))
     return data
 
 
 def flag_entry(name: str) -> ProfileValue | None:
-    """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
+    """Return an autoscaler flag as an entry with its newest default; None if there is no such flag."""
     file = flag_file()
     found = file["flags"].get(name)
     if found is None:
@@ -270,17 +271,17 @@ def flag_entry(name: str) -> ProfileValue | None:
 
 @cache
 def charts() -> tuple[str, ...]:
-    """The names of the published charts that are known."""
+    """List the known published charts."""
     return tuple(bundled.load(os.path.join(PROFILES, "any", "charts.yaml")))
 
 
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
-    """The fields of resources and manifests: resource -> field -> place."""
+    """Return the fields of resources and manifests: resource -> field -> place."""
     return _tables(cloud)[0]
 
 
 def oldest(cloud: str) -> dict[str, str]:
-    """The oldest version of each provider that the tables are about."""
+    """Return the oldest version of each provider that the tables cover."""
     return _tables(cloud)[1]
 
 
@@ -298,20 +299,20 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
 
 @cache
 def workloads() -> dict[str, WorkloadKind]:
-    """Where the pods of each kind are, by `group/Kind`."""
+    """Return where each kind has its pods, by `group/Kind`."""
     data: dict[str, WorkloadKind] = load_table(os.path.join(PROFILES, "workloads.yaml"))
     return data
 
 
 @cache
 def mechanisms() -> dict[str, Mechanism]:
-    """Kinds of walls: names, and how to move them."""
+    """Return the kinds of walls: names, limits, and how to move them."""
     data: dict[str, Mechanism] = bundled.load(os.path.join(PROFILES, "mechanisms.yaml"))
     return data
 
 
 def move(mechanism: str, cloud: str) -> str:
-    """How a wall is moved on a cloud."""
+    """Return how to move a wall on a cloud."""
     return _moves(cloud).get(mechanism) or mechanisms()[mechanism]["move"]
 
 
@@ -323,16 +324,16 @@ def _moves(cloud: str) -> dict[str, str]:
 
 @cache
 def quotas(cloud: str) -> dict[str, Quota]:
-    """Account quotas of a cloud, with the resources they count and their codes."""
+    """Return the account quotas of a cloud."""
     data: dict[str, Quota] = load_own(cloud, "quotas")
     return data
 
 
 class Prices(Struct, frozen=True):
-    """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
+    """List prices of one region, in thousandths of a US dollar per hour, by group and machine type.
 
-    `accelerators` are those that are billed beside the machine. `elsewhere` has tables of other regions, of types that
-    this one does not sell. The list is in a `currency` of which `rate` is a dollar.
+    `accelerators`: those billed separately from the machine. `elsewhere`: tables of other regions, for types that this
+    one does not sell. `currency`: that of the list; `rate`: its units per dollar.
     """
 
     region: str
@@ -350,7 +351,7 @@ class Prices(Struct, frozen=True):
 
 @cache
 def prices(cloud: str) -> Prices | None:
-    """The list prices of a cloud; None if there is no table."""
+    """Load the list prices of a cloud; None if there is no table."""
     data, others = load_own(cloud, "prices"), []
     if not data:
         return None
@@ -368,28 +369,28 @@ def prices(cloud: str) -> Prices | None:
 
 
 def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
-    """Lines of `type price`, separated by commas, in thousandths of a dollar."""
+    """Parse lines of `type price`, separated by commas, into thousandths of a dollar."""
     pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
     return {group: {name: round(int(price) / rate) for name, price in entries} for group, entries in pairs.items()}
 
 
 @cache
 def modules() -> dict[str, ModuleEntry]:
-    """The published modules that have skeletons, by their source in the registry."""
+    """Return the published modules that have skeletons, by their source in the registry."""
     data: dict[str, ModuleEntry] = load_table(os.path.join(PROFILES, "modules.yaml"))
     return data
 
 
 @cache
 def unread_modules() -> UnreadModules:
-    """The words and arguments that identify modules without code."""
+    """Return the words and arguments that identify modules without code."""
     data: UnreadModules = bundled.load(os.path.join(PROFILES, "unread.yaml"))
     return data
 
 
 @cache
 def other_clusters() -> dict[str, Any]:
-    """The types and kinds of clusters that are named and not judged."""
+    """Return the types and kinds of clusters that kcheck names but does not judge."""
     return bundled.load(os.path.join(PROFILES, "other_clusters.yaml"))  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""What a node keeps from pods: for the kubelet and the system, and as the kubelet's threshold of eviction."""
+"""Resources that a node keeps from pods, for kubelet and system, and the eviction threshold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STEP = regex(r"([\d.]+)%(?: up to (\d+)| above)?")
 
 
 class Node(NamedTuple):
-    """A node by its machine: CPU in millicores, memory in bytes, the most pods it may run, the minor version."""
+    """A node by its machine: CPU in millicores, memory in bytes, most pods, and Kubernetes' minor version."""
 
     machine: str
     cpu: int
@@ -25,7 +25,7 @@ class Node(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """What is kept from pods, at least and at most: CPU in millicores, memory and the threshold in bytes."""
+    """Bounds of what is kept from pods: CPU in millicores, memory and eviction threshold in bytes."""
 
     cpu: Interval
     memory: Interval
@@ -33,22 +33,22 @@ class Reserved(NamedTuple):
 
 
 def exactly(number: int) -> Interval:
-    """Bounds that are one number."""
+    """Return bounds that are one number."""
     return Interval(number, number)
 
 
 def by_default() -> Reserved:
-    """What the kubelet keeps by itself."""
+    """Return what the kubelet keeps by default."""
     return Reserved(exactly(0), exactly(0), eviction())
 
 
 def eviction() -> Interval:
-    """The kubelet's default threshold."""
+    """Return the kubelet's default eviction threshold, in bytes."""
     return exactly(profiles.limits("any")["reserved.eviction"].number * MI)
 
 
 def taken(steps: str, amount: int, unit: int) -> int:
-    """What steps take of an amount, each rounded down; their bounds are in units of it."""
+    """Sum what steps such as `25% up to 4` take of an amount, each rounded down; bounds are in `unit`."""
     result = reached = 0
     for share, bound in _parsed(steps):
         end = amount if bound is None else min(amount, bound * unit)

@@ -1,4 +1,4 @@
-"""What clouds retire, with the day on which it ends, and how long they support the minor versions of Kubernetes."""
+"""Retirements of clouds with their dates, and support periods of Kubernetes' minor versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Retirement(NamedTuple):
     """Something that a cloud retires, as the head of `profiles/aks/retirements.yaml` explains.
 
-    `kind` says which setting names it. Of `successor` and `effect`, one that is not known is empty.
+    `kind` is the setting that names it. `successor` and `effect` are empty if unknown.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Retirement(NamedTuple):
 
     @property
     def entry(self) -> profiles.ProfileValue:
-        """The day as a number of the profiles: with a page, and sources for rules."""
+        """The end date as a number of the profiles, with sources for rules."""
         note = ". ".join(filter(None, (self.what, self.effect, self.note.rstrip("."))))
         return profiles.ProfileValue(
             f"{self.kind}.{self.key}", self.ends.isoformat(), unit="date", kind="hard", sources=self.sources,
@@ -45,13 +45,13 @@ class Retirement(NamedTuple):
         )  # fmt: skip
 
     def names(self, text: str) -> bool:
-        """Whether a value of the code names it."""
+        """Whether a value in the code names it."""
         return re.fullmatch(self.matches, text, re.IGNORECASE) is not None
 
 
 @cache
 def retirements(cloud: str) -> tuple[Retirement, ...]:
-    """What a cloud retires."""
+    """List the retirements of a cloud."""
     from datetime import date
 
     data: dict[str, dict[str, Any]] = profiles.load_own(cloud, "retirements")
@@ -62,12 +62,12 @@ def retirements(cloud: str) -> tuple[Retirement, ...]:
 
 
 def find(cloud: str, kind: str, name: str) -> list[Retirement]:
-    """What a cloud retires under a name: several where it depends on the cluster."""
+    """List the retirements of a name; several if they depend on the cluster."""
     return [found for found in retirements(cloud) if found.kind == kind and found.names(name)]
 
 
 def entries(name: str) -> dict[str, profiles.ProfileValue]:
-    """The days that `retirements[.<cloud>].<kind>[.<key>]` means, by full name."""
+    """Find dates by `retirements[.<cloud>].<kind>[.<key>]`; return them by full name."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
     clouds, key = ((cloud,), key) if cloud in owners() else (owners(), rest)
@@ -82,7 +82,7 @@ def entries(name: str) -> dict[str, profiles.ProfileValue]:
 
 
 class Window(NamedTuple):
-    """The support of a minor version. `extended` is the end of support that one asks or pays for."""
+    """Support period of a minor version. `extended` is the end of support on request or for a fee."""
 
     released: datetime.date
     ends: datetime.date
@@ -90,7 +90,7 @@ class Window(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """The minor versions of a cloud, and what it does with clusters of one that has ended."""
+    """Minor versions of a cloud; `effect` is what happens to clusters of one that has ended."""
 
     sources: tuple[str, ...]
     checked: str
@@ -99,18 +99,18 @@ class Versions(NamedTuple):
     minors: dict[int, Window]
 
     def window(self, minor: int) -> Window | None:
-        """The support of a version; of one older than all that are listed, that of the oldest."""
+        """Return the support of a version; of one older than all listed, that of the oldest."""
         return self.minors.get(max(minor, min(self.minors)))
 
     def newest(self, has_come: Callable[[datetime.date], bool]) -> int:
-        """The newest version whose day has come."""
+        """Return the newest version that is released."""
         there = (minor for minor, window in self.minors.items() if has_come(window.released))
         return max(there, default=min(self.minors))
 
 
 @cache
 def versions(cloud: str) -> Versions | None:
-    """The minor versions of a cloud; None if they are not known."""
+    """Load the minor versions of a cloud; None if unknown."""
     from datetime import date
 
     data: dict[str, Any] = profiles.load_own(cloud, "versions")

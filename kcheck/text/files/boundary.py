@@ -1,4 +1,4 @@
-"""What a run may read: the repositories of the paths it is given, and what the command line names besides."""
+"""Limits of what a run may read: the repositories of its paths, and paths named on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REASON = "outside of the repository"
 
 
 class Boundary:
-    """The folders that are read, with all in them, by their real paths with a separator at the end."""
+    """Folders that may be read, with all in them: real paths that end with a separator."""
 
     def __init__(self, folders: Iterable[str]) -> None:
         self.folders = tuple(dict.fromkeys(folders))
@@ -25,16 +25,16 @@ class Boundary:
         return _with_separator(real).startswith(self.folders)
 
     def widened(self, named: Iterable[str]) -> Boundary:
-        """One that also holds files and folders that the user names. A link in a repository does not lead out of it."""
+        """Return a boundary that also holds paths the user names, except links out of a repository."""
         own = [system.real_path(path) for path in named if not leads_out(path)]
         return Boundary((*self.folders, *map(_with_separator, own)))
 
 
 def around(paths: Iterable[str], outside: Iterable[str] = ()) -> Boundary:
-    """The boundary of a run on some paths that may read folders outside it, too.
+    """Make the boundary of a run on some paths, with folders `outside` it.
 
-    A path belongs to the repository that holds its name, wherever a link leads: in a checkout of strangers, any folder
-    can be one. Without a repository it is the working directory, or a path that is not in it.
+    A path belongs to the repository that holds its name, wherever links lead: in a stranger's checkout, any folder can
+    be a link. Without a repository it is the working directory, or a path that is not in it.
     """
     tops = [*(_top(path) for path in paths), *map(system.real_path, outside)]
     return Boundary(map(_with_separator, tops))
@@ -47,12 +47,12 @@ def leads_out(path: str) -> bool:
 
 
 def remedy(path: str) -> str:
-    """How to have something outside read."""
+    """Return the flag with which a path outside is read."""
     return f"--allow-outside {path} reads it"
 
 
 def repository(path: str) -> str:
-    """The folder of the repository that holds `path`, links resolved; empty without one."""
+    """Return the folder of the repository that holds `path`, links resolved; empty without one."""
     folder = system.real_path(path)
     while not os.path.exists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
@@ -78,7 +78,7 @@ def _top(path: str) -> str:
 
 
 def _owner(path: str) -> str:
-    """The repository that holds a path by its name; empty if none does."""
+    """Return the repository that holds a path by its name; empty if none does."""
     here, found = os.path.abspath(path), ""
     while True:
         if not found and os.path.exists(os.path.join(here, ".git")):

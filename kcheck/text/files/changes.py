@@ -1,4 +1,4 @@
-"""Waits until files change, by looking at them again and again: that works on every system and file system."""
+"""Wait for changes of files by polling, which works on every system and file system."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _PAUSE = 0.3
-"""Seconds between two looks."""
+"""Seconds between two polls."""
 _SHARE = 20
-"""A look takes at most one part in so many of the time."""
+"""Polling takes at most this fraction (1/20) of the time."""
 _SETTLED = 0.15
-"""Seconds without a change after which nobody goes on writing: editors and git write several times."""
+"""Seconds without a change after which writing is done: editors and git write several times."""
 _LONGEST = 5.0
-"""Seconds after which changes are told though somebody goes on writing."""
+"""Seconds after which changes are reported even if writing goes on."""
 
 Stamps = dict[str, "system.Stamp"]
 
 
 class Watcher:
-    """What the files below some paths are, and some others, by their paths.
+    """Stamps of the files below some paths, and of some other files.
 
     Links out of the repository are not followed.
     """
@@ -39,7 +39,7 @@ class Watcher:
         self._seen = self._look()
 
     def watch_others(self, paths: Iterable[str]) -> None:
-        """Look at some other files, too, from here on."""
+        """Set the other files to watch from now on."""
         self._others = tuple(paths)
         self._boundary = around(self._paths).widened(self._others)
         for path in self._others:
@@ -51,7 +51,7 @@ class Watcher:
                     self._seen.setdefault(name, stamp)
 
     def wait(self) -> list[str]:
-        """Wait for a change, and until no more follow; gives the paths of what was written, is new, or is gone."""
+        """Wait for changes until no more follow; return the paths that were written, created or removed."""
         before = self._seen
         while (now := self._look()) == before:
             time.sleep(self._pause)
@@ -74,7 +74,7 @@ class Watcher:
         return found
 
     def _add(self, top: str, found: Stamps, visited: set[str]) -> None:
-        """Add a file, or the files of a folder that are looked into; links are followed, each folder once."""
+        """Add a file, or the files of a folder; links are followed, each folder once."""
         if not os.path.isdir(top):
             _add_file(top, found)
             return

@@ -21,12 +21,10 @@ COMMAND = regex(
     rb"(?![^\n]*(?:[ \t]-f|--config-file))",
     re.MULTILINE,
 )
-"""A command that makes a cluster of its flags, not of a file."""
+"""Matches a command that creates a cluster from its flags, not from a file."""
 
 
 class _Mark(NamedTuple):
-    """How to recognise a kind of file: its path, a word in it, and a pattern."""
-
     kind: str
     path: re.Pattern[str]
     word: bytes
@@ -78,19 +76,19 @@ _MARKS = (
 )
 
 _ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2", ".template")
-"""How the names of such files end that are no YAML, if they have an end."""
+"""Suffixes of such files that are not YAML."""
 _OBJECT = regex(rb"^kind[ \t]*:", re.MULTILINE)
-"""What YAML has that is an object itself, such as one of Cluster API with scripts in it."""
+"""Sign that a YAML file is an object itself, such as one of Cluster API with scripts in it."""
 
 
 def may_be(path: str) -> bool:
-    """Whether a file may be one of these by its path, even without a YAML suffix."""
+    """Whether the path of a file without a YAML suffix may be one of these."""
     own = path.endswith(_ENDS) or "." not in path.rpartition("/")[2]
     return own and any(mark.path.search(path) for mark in _MARKS)
 
 
 def kind_of(path: str, data: bytes) -> str:
-    """The kind of such a file; empty for others."""
+    """Return the kind of such a file; empty for others."""
     for mark in _MARKS:
         if mark.word in data and mark.path.search(path) and mark.content.search(data):
             own = mark.kind == SCRIPT and not data.startswith(b"#!") and _OBJECT.search(data)
@@ -99,7 +97,7 @@ def kind_of(path: str, data: bytes) -> str:
 
 
 def inventory_of(path: str) -> str | None:
-    """The inventory folder of a variables file; None for other files."""
+    """Return the inventory folder of a variables file; None for other files."""
     if not _MARKS[0].path.search(path):
         return None
     return path.rpartition("group_vars/")[0] or "."

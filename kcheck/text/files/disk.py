@@ -1,4 +1,4 @@
-"""The files on disk; an overlay replaces the bytes of some, before a change or after a fix."""
+"""Files on disk; an overlay replaces the bytes of some, before a change or after a fix."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kcheck.text.files.boundary import Boundary
 
 MAX_BYTES = 20_000_000
-"""Larger files are dumps, not configuration."""
+"""Largest file that is read; larger ones are dumps, not configuration."""
 
 
 class DirectoryEntry(NamedTuple):
-    """A file or folder in a folder."""
+    """A file or folder within a folder."""
 
     name: str
     path: str
@@ -33,11 +33,11 @@ class OutsideError(OSError):
 
 
 class Disk:
-    """The files within a boundary; without one, those that a person names.
+    """Files within a boundary; without one, those that a person names.
 
-    `overlay` maps real paths to the bytes that stand in for those on disk; None for a file that does not exist.
-    What is outside is as if it were not there; `refused` is told of each file and folder there that is asked for, once:
-    the path and where it leads.
+    `overlay` maps real paths to the bytes that replace those on disk; None for a file that does not exist. Files
+    outside the boundary count as missing; `refused` is called once for each that exists and is asked for, with its path
+    and real path.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Disk:
                 self._add(path)
 
     def _add(self, path: str) -> None:
-        """List a file that is not on disk, and its missing parent folders."""
+        """Add a file that is not on disk, with its missing parent folders."""
         is_folder = False
         while True:
             above, name = os.path.split(path)
@@ -65,7 +65,7 @@ class Disk:
             path, is_folder = above, True
 
     def real(self, path: str) -> str:
-        """The path with its links resolved; those of a folder once for everything in it."""
+        """Resolve the links of a path; those of a folder are resolved once."""
         folder, name = os.path.split(path)
         if name in ("", ".", "..") or os.path.islink(path):
             return system.real_path(path)
@@ -74,7 +74,7 @@ class Disk:
         return os.path.join(self._real[folder], name)
 
     def is_outside(self, path: str) -> bool:
-        """Whether a path leads out of the boundary to something that is there."""
+        """Whether a path leads out of the boundary."""
         return self._is_outside(path, self.real(path))
 
     def _is_outside(self, path: str, real: str) -> bool:
@@ -86,7 +86,7 @@ class Disk:
         return True
 
     def read(self, path: str, real: str = "") -> bytes | None:
-        """The bytes of a regular file; None if there is none that can be read. `real` is its real path if known.
+        """Read a regular file; None if none can be read. `real` is its real path if known.
 
         Raises:
             TooLargeError: it has more than MAX_BYTES.
@@ -107,7 +107,7 @@ class Disk:
             return None
 
     def head(self, path: str, size: int) -> bytes:
-        """The first bytes of a file, however large it is; none if it cannot be read."""
+        """Read the first bytes of a file of any size; none if it cannot be read."""
         real = self.real(path)
         if real in self.overlay:
             return (self.overlay[real] or b"")[:size]
@@ -132,7 +132,7 @@ class Disk:
         return bool(self._added) and system.real_path(path) in self._added
 
     def entries(self, folder: str) -> list[DirectoryEntry]:
-        """What a folder holds, sorted by name.
+        """List the contents of a folder, sorted by name.
 
         Raises:
             OutsideError: it is outside.
@@ -153,7 +153,7 @@ class Disk:
         return sorted(found)
 
     def links(self, top: str) -> Iterator[str]:
-        """All links below a folder, those that are found behind links to folders too, each folder once."""
+        """Yield all links below a folder, also those behind links to folders, each folder once."""
         stack, seen = [top], set()
         while stack:
             folder = stack.pop()
@@ -169,7 +169,7 @@ class Disk:
             stack += [entry.path for entry in entries if entry.is_folder]
 
     def walk(self, top: str) -> Iterator[str]:
-        """All files below a folder, links to folders not followed."""
+        """Yield all files below a folder; links to folders are not followed."""
         stack = [top]
         while stack:
             try:

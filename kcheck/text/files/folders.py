@@ -1,4 +1,4 @@
-"""Which folders are read, by name, and whether skipped ones hold relevant files."""
+"""Folders that are read, by name, and skipped ones that hold relevant files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 FOREIGN = frozenset({"vendor", "testdata"})
-"""What somebody else maintains, or is broken on purpose; people put Terraform and manifests there."""
+"""Folders of third-party or deliberately broken files, where people also put Terraform and manifests."""
 _FETCHED = ".terraform"
 _COPIES = frozenset({_FETCHED, ".external_modules"})
-"""Folders with copies of modules, which are read where a source leads there."""
+"""Folders with copies of modules, which are read if a source leads there."""
 _WITHOUT = FOREIGN | _COPIES | {
     "node_modules", "__pycache__", "site-packages", "venv",
     ".git", ".hg", ".svn", ".bzr", ".jj",
@@ -27,18 +27,18 @@ _WITHOUT = FOREIGN | _COPIES | {
     ".idea", ".vscode", ".vscode-test", ".vs", ".fleet", ".zed", ".cursor", ".history", ".settings", ".metadata",
     ".snapshots", ".Trash", ".trash", ".Trashes", ".Spotlight-V100",
 }  # fmt: skip
-"""What is never looked into: the list is closed, as teams put their manifests into hidden folders, too."""
+"""Folders that are never entered. The list is closed, as teams also put manifests into hidden folders."""
 _WORKFLOWS = (".github", "workflows")
 _DEPTH, _ENTRIES = 3, 200
 
 
 def is_ours(folder: str) -> bool:
-    """Whether a folder is looked into, by its name."""
+    """Whether a folder is entered, by its name."""
     return folder not in _WITHOUT and not (folder[0] == "." and folder.endswith("_cache"))
 
 
 def may_be_read(path: str) -> bool:
-    """Whether anything reads a folder: the walk, or a module's source that leads to it. All of it matters then."""
+    """Whether the walk or a module's source may lead to a folder, so that all of it matters."""
     above, name = os.path.split(path)
     if os.path.basename(above) == _FETCHED:
         return name == "modules"
@@ -46,19 +46,19 @@ def may_be_read(path: str) -> bool:
 
 
 def is_workflows(path: str) -> bool:
-    """Whether a folder holds workflows of GitHub, which are YAML and no manifests."""
+    """Whether a folder holds GitHub workflows, which are YAML but no manifests."""
     above, name = os.path.split(path)
     return (os.path.basename(above), name) == _WORKFLOWS
 
 
 def is_reached(path: str) -> bool:
-    """Whether a walk comes to a folder, by its name and those above it."""
+    """Whether a walk reaches a folder, by its name and those above it."""
     names = [name for name in path.split("/") if name]
     return all(map(is_ours, names)) and _WORKFLOWS not in pairwise(names)
 
 
 def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
-    """Whether a folder seems to hold a wanted file; the search is limited in depth and number."""
+    """Whether a folder seems to hold a wanted file; the search is limited in depth and number of entries."""
     level, left = [folder], _ENTRIES
     for _ in range(_DEPTH):
         inner: list[str] = []
@@ -81,7 +81,7 @@ def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
 
 
 def note(names: Iterable[str]) -> Skipped:
-    """The note on folders with these names that were skipped."""
+    """Make the note on skipped folders with these names."""
     found = list(names)
     kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
     count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"

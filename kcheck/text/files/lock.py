@@ -1,4 +1,4 @@
-"""A folder that one process at a time writes to. The system holds the lock, so that a killed process leaves none."""
+"""Lock a folder for one writing process. The system holds the lock, so that a killed process leaves none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _NAME = ".lock"
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
-"""What the system says of a lock that another process has; anything else says that there are none on this disk."""
+"""Error codes of a lock that another process has; others mean that this disk has no locks."""
 
 
 class LockedError(Exception):
@@ -23,11 +23,11 @@ class LockedError(Exception):
 
 @contextlib.contextmanager
 def locked(folder: str) -> Iterator[None]:
-    """Keep other processes from a folder, which exists, until the end; nobody is kept out where there are no locks.
+    """Lock an existing folder against other processes; without effect where there are no locks.
 
     Raises:
         LockedError: another process has it.
-        OSError: the file of the lock cannot be written.
+        OSError: the lock file cannot be written.
     """
     handle = os.open(os.path.join(folder, _NAME), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
     try:

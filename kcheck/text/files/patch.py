@@ -1,4 +1,4 @@
-"""Changes as a unified diff that `git apply` takes, and that a person may look at."""
+"""Changes as a unified diff for `git apply` and for people."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 _BOM = "\ufeff"
 _NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
-"""How git writes some bytes of a name."""
+"""Escapes that git uses for some bytes of a name."""
 
 
 class Diff(NamedTuple):
-    """The diff of a file. One that is not `exact` has escapes for what acts on terminals and on logs of CI jobs."""
+    """Diff of a file; not `exact` if characters that act on terminals or CI logs are escaped."""
 
     text: str
     exact: bool
 
 
 def diff(file: File) -> Diff:
-    """The diff of a file: what `git apply` takes, byte for byte, unless a line of it acts on who looks at it."""
+    """Make the diff of a file: for `git apply`, byte for byte, unless a line must be escaped."""
     path = display_path(system.real_path(file.real))  # without the links on the way, beyond which git changes nothing
     before = file.old.decode("utf-8", "surrogateescape").split("\n")
     after = file.new.decode("utf-8", "surrogateescape").split("\n")
@@ -41,14 +41,14 @@ def diff(file: File) -> Diff:
 
 
 def _lines(parts: list[str]) -> Iterator[str]:
-    """The lines with their newline; only a newline ends a line, as for git."""
+    """Yield the lines with their newline; as for git, only a newline ends a line."""
     yield from (part + "\n" for part in parts[:-1])
     if parts[-1]:
         yield parts[-1]
 
 
 def _shown(line: str) -> str:
-    """A line of a diff; a line end of Windows and a byte-order mark are honest."""
+    """Escape a line of a diff, except a Windows line end and a byte-order mark."""
     mark = _BOM if line[1:2] == _BOM else ""
     end = "\r\n" if line.endswith("\r\n") else "\n"
     body = line[1 + len(mark) :].removesuffix(end)
@@ -56,7 +56,7 @@ def _shown(line: str) -> str:
 
 
 def _name(path: str) -> str:
-    """A path as git writes it: in quotes where it has characters that act, with its bytes as octal numbers."""
+    """Format a path like git: quoted if it has characters that act, with its bytes as octal numbers."""
     if visible(path) == path and not set('"\\') & set(path):
         return path
     hashes = path.replace("##", "#\0").encode("utf-8", "surrogateescape")

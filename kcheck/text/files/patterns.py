@@ -9,11 +9,11 @@ from typing import Any
 from kcheck.text.regex import regex
 
 _FEW = 2
-"""Wildcards with which Python's own engine, which tries all ways of many, is quick."""
+"""Most wildcards for Python's own engine, which tries all ways and is slow with many."""
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path matches a named file or folder, or a pattern; `**` stands for any folders."""
+    """Whether a path matches a file, folder or pattern; `**` stands for any folders."""
     path, pattern = path.removeprefix("./"), pattern.removeprefix("./").rstrip("/")
     if pattern in (".", "") or path == pattern or path.startswith(pattern + "/"):
         return True
@@ -21,12 +21,12 @@ def matches(path: str, pattern: str) -> bool:
 
 
 class PatternError(ValueError):
-    """A pattern with a class such as [z-a]."""
+    """An invalid pattern, such as [z-a]."""
 
 
 @cache
 def _below(text: str) -> re.Pattern[str]:
-    """A settings pattern as a regular expression; it also matches below a matching folder."""
+    """Compile a pattern of the settings; it also matches below a matching folder."""
     try:
         return _compiled(text, _glob(text) + "(?:/.*)?")
     except PatternError:  # only the text itself fits
@@ -34,16 +34,16 @@ def _below(text: str) -> re.Pattern[str]:
 
 
 def compiled(text: str) -> re.Pattern[str]:
-    """A pattern of Terraform, which may have `{a,b}`, as a regular expression.
+    """Compile a pattern of Terraform, which may have `{a,b}`.
 
     Raises:
-        PatternError: it is none.
+        PatternError: it is invalid.
     """
     return _compiled(text, _glob(text, braces=True))
 
 
 def _compiled(text: str, expression: str) -> re.Pattern[str]:
-    """A compiled expression: one with many wildcards for the engine that takes linear time."""
+    """Compile an expression; one with many wildcards for RE2, which takes linear time."""
     try:
         if text.count("*") <= _FEW:
             return re.compile(f"(?s){expression}")
@@ -65,7 +65,7 @@ _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def _glob(pattern: str, *, braces: bool = False) -> str:
-    """A pattern of paths as the text of a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
+    """Translate a path pattern to a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
     result = []
     depth = 0
     for part in _GLOB.findall(pattern):

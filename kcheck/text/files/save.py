@@ -1,4 +1,4 @@
-"""Save files: all or none, each old or new at every moment."""
+"""Save files: all or none, each with its old or its new bytes at every moment."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _TEMPORARY = regex(r"\.kcheck-(\d{1,10})-\w{8}\.tmp")
-"""A file that is being written, by the number of its process."""
+"""Name of a file being written, with the number of its process."""
 
 
 class File(NamedTuple):
-    """A file to write: its path on disk, its shown path, its bytes before and after.
+    """A file to write: path on disk, displayed path, bytes before and after.
 
-    A `fresh` one is not there yet. Links in a repository are not followed out of it.
+    A `fresh` one does not exist yet. Links in a repository are not followed out of it.
     """
 
     real: str
@@ -37,14 +37,14 @@ class File(NamedTuple):
 
 
 class SaveError(Error):
-    """What could not be written, and what was."""
+    """Files could not be written; the message says which, and which were."""
 
 
 def save(files: Iterable[File]) -> None:
     """Replace files whose bytes have not changed. Readers see the old bytes or the new ones.
 
-    All are written beside the old ones first, so that nothing has changed if anything fails until then. Modes are kept.
-    New files get the folders that they need.
+    All are first written beside the old ones, so that an early failure changes nothing. Modes are kept. Missing folders
+    of new files are created.
 
     Raises:
         SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
@@ -84,11 +84,6 @@ def save(files: Iterable[File]) -> None:
 
 
 def _resolved(file: File) -> File:
-    """Return a file by its real path.
-
-    Raises:
-        SaveError: a link leads there out of a repository.
-    """
     try:
         _refuse_outside(file.real)
     except PermissionError as error:
@@ -107,20 +102,20 @@ def _refuse_outside(path: str) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder with those above it, if it is not there.
+    """Create a folder and its parents if missing.
 
     Raises:
-        OSError: it cannot be made, or is a link out of the repository.
+        OSError: it cannot be created, or is a link out of the repository.
     """
     _refuse_outside(path)
     os.makedirs(path, exist_ok=True)
 
 
 def _checked(file: File) -> None:
-    """Refuse a file that is not what was read, or not to be written.
+    """Refuse to write a file that is read-only or not as it was read.
 
     Raises:
-        SaveError: that is so.
+        SaveError: it is so, or it cannot be read.
     """
     if file.fresh:
         if os.path.lexists(file.real):
@@ -138,7 +133,7 @@ def _checked(file: File) -> None:
 
 
 def _make(folder: str, made: list[str]) -> None:
-    """Create a folder and its parents if missing; created ones are added to a list."""
+    """Create a folder and its parents if missing, and add those to `made`."""
     if folder and not os.path.isdir(folder):
         _make(os.path.dirname(folder), made)
         os.mkdir(folder)
@@ -146,7 +141,7 @@ def _make(folder: str, made: list[str]) -> None:
 
 
 def _beside(file: File) -> str:
-    """The new bytes in a temporary file of the same folder, on disk, with the mode of the old file."""
+    """Write the new bytes to a temporary file in the same folder, synced, with the mode of the old file."""
     status = None if file.fresh else os.stat(file.real)
     prefix = f".kcheck-{os.getpid()}-"
     handle, temporary = tempfile.mkstemp(".tmp", prefix, os.path.dirname(file.real))
@@ -169,7 +164,7 @@ def _beside(file: File) -> str:
 
 @cache
 def _remove_stale(folder: str) -> None:
-    """Remove what killed runs have left in a folder: once, before this run writes there, so none of it is its own."""
+    """Remove files of killed runs from a folder: only once, before this run writes there, so none is its own."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder or "."):
             match = _TEMPORARY.fullmatch(name)
@@ -179,7 +174,7 @@ def _remove_stale(folder: str) -> None:
 
 
 def _is_running(number: int) -> bool:
-    """Whether there is another process of a number; Windows cannot be asked without harm."""
+    """Whether another process with a number exists; always assumed on Windows, where asking does harm."""
     if os.name == "nt" or number == os.getpid():
         return number != os.getpid()
     try:
@@ -192,14 +187,13 @@ def _is_running(number: int) -> bool:
 
 
 def _usual_mode() -> int:
-    """The mode that this system gives to new files."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
 
 
 def _settle(folder: str) -> None:
-    """Have a folder's names on disk too, where the system can."""
+    """Sync the names in a folder to disk, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     with contextlib.suppress(OSError):
@@ -228,9 +222,9 @@ def copies(files: Iterable[File], folder: str) -> None:
 
 
 def write(path: str, data: bytes) -> None:
-    """Write a file, new or not, whose readers see the old bytes or the new ones; a pipe is written to.
+    """Write a file so that readers see the old bytes or the new ones.
 
-    A link in a repository is not followed out of it.
+    A pipe, or a file that cannot be replaced, is written in place. Links in a repository are not followed out of it.
 
     Raises:
         OSError: it cannot be written.
@@ -253,7 +247,7 @@ def write(path: str, data: bytes) -> None:
 
 
 def replace(file: str, place: str) -> None:
-    """Move a finished file to its place, on the same disk: readers see what was there before, or all of it.
+    """Move a finished file to its place on the same disk, in one step for readers.
 
     Raises:
         OSError: it cannot be moved.
@@ -266,7 +260,7 @@ def replace(file: str, place: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file that an earlier run has written, if it is there.
+    """Remove a file of an earlier run, if it exists.
 
     Raises:
         OSError: it cannot be removed.
@@ -277,7 +271,7 @@ def remove(path: str) -> None:
 
 
 _NOT_REPLACED = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
-"""Why a file that may be written to cannot be replaced: its folder may not be, or it is mounted by itself."""
+"""Error codes of a writable file that cannot be replaced, because of its folder or because it is a mount."""
 
 
 def _replace(file: File) -> None:

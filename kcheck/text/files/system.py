@@ -1,4 +1,4 @@
-"""Reads files and folders as the system has them; a path that no file can have is one without a file."""
+"""Read files and folders from the system; an impossible path counts as a missing file."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def digest(data: bytes) -> str:
-    """Return a short text that other bytes do not have."""
+    """Return a short hash of some bytes."""
     return blake2b(data, digest_size=20).hexdigest()
 
 
 def is_read_only(path: str) -> bool:
-    """Return whether an existing file is read-only."""
+    """Whether an existing file is read-only."""
     return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
 
 
 def real_path(path: str) -> str:
-    """Resolve the links of a path; a text that no file can have for a path stays as it is."""
+    """Resolve the links of a path; an impossible path only becomes absolute."""
     try:
         return os.path.realpath(path)
     except ValueError:  # a null character, or half of one
@@ -35,13 +35,13 @@ def real_path(path: str) -> str:
 
 
 def size(path: str) -> int | None:
-    """Return the bytes of a regular file; None if there is none."""
+    """Return the size of a regular file in bytes; None if there is none."""
     found = stamp(path)
     return found[1] if found is not None else None
 
 
 def read(path: str) -> bytes:
-    """Return the bytes of a file.
+    """Read a file.
 
     Raises:
         OSError: it cannot be read.
@@ -50,7 +50,7 @@ def read(path: str) -> bytes:
 
 
 def head(path: str, most: int) -> bytes:
-    """Return the first bytes of a file.
+    """Read at most so many bytes of a file; -1 stands for all.
 
     Raises:
         OSError: it cannot be read.
@@ -63,7 +63,7 @@ def head(path: str, most: int) -> bytes:
 
 
 def entries(folder: str) -> list[tuple[str, bool]]:
-    """List the readable entries of a folder, sorted: the name, and whether it is a folder, links followed.
+    """List the readable entries of a folder, sorted: name, and whether it is a folder, links followed.
 
     Raises:
         OSError: it cannot be read.
@@ -82,7 +82,7 @@ def entries(folder: str) -> list[tuple[str, bool]]:
 
 
 def variables(prefix: str) -> list[tuple[str, str]]:
-    """List the environment variables whose names begin so, sorted."""
+    """List the environment variables with a prefix, sorted."""
     return sorted((name, text) for name, text in os.environ.items() if name.startswith(prefix))
 
 
@@ -90,7 +90,7 @@ def variables(prefix: str) -> list[tuple[str, str]]:
 
 
 def stamp(path: str) -> Stamp | None:
-    """Return what changes when a file is written again: its time, size and number; None if there is no file."""
+    """Return time, size and inode number of a file, which change when it is written; None if there is none."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -99,7 +99,7 @@ def stamp(path: str) -> Stamp | None:
 
 
 def stamps(folder: str) -> list[tuple[str, Stamp | None]]:
-    """List a folder: files with their stamps, folders without; nothing of one that cannot be read."""
+    """List a folder: files with their stamps, folders with None; empty if it cannot be read."""
     found: list[tuple[str, Stamp | None]] = []
     try:
         with os.scandir(folder) as listed:

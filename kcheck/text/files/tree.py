@@ -1,4 +1,4 @@
-"""The files of a tree: walk, skip, classify. Each file is read once, even through several links."""
+"""Walk a tree and classify its files. Each file is read once, even through several links."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
 HCL = (".tf", ".tfvars", ".hcl")
-"""Files in HCL itself: those of Terragrunt too."""
+"""Files in HCL itself, also those of Terragrunt."""
 MANIFESTS = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 UNIT = "terragrunt.hcl"
 STACK = "terragrunt.stack.hcl"
-"""The files of a unit and of a stack of Terragrunt."""
+"""File names of Terragrunt's units and stacks."""
 KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
-"""Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
+"""Kernel settings of nodes: sysctl.conf, or files in a folder such as sysctl.d."""
 
 
 _KIND = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
@@ -42,27 +42,27 @@ _BRACE = regex(rb"(?:\xef\xbb\xbf)?\s*\{")
 
 
 def holds_objects(data: bytes) -> bool:
-    """Whether YAML may hold Kubernetes objects, without parsing. False is always right."""
+    """Whether YAML may hold Kubernetes objects, without parsing. False is certain."""
     if b"kind" not in data or b"apiVersion" not in data:
         return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
     return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or in_braces(data))
 
 
 def in_braces(data: bytes) -> bool:
-    """Whether YAML is a map in flow style, as JSON is."""
+    """Whether YAML is a map in flow style, like JSON."""
     return _BRACE.match(data) is not None
 
 
 _HEAD = 65_536
-"""So many bytes tell whether JSON may be a Kubernetes object: data can be large."""
+"""Bytes read to tell whether JSON may be a Kubernetes object; data files can be large."""
 _JSON_KIND = regex(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
 _JSON_BEGIN = regex(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
 
 
 def is_json_object(data: bytes) -> bool:
-    """Whether JSON is a Kubernetes object: others have a kind or a version too, but not both and not as texts.
+    """Whether JSON is a Kubernetes object: both kind and apiVersion are texts.
 
-    JSON that cannot be read is one if it begins as one.
+    Unreadable JSON counts if it begins like one.
     """
     if not _JSON_KIND.search(data):
         return False
@@ -80,7 +80,7 @@ class PathError(Error):
 
 
 class Folder:
-    """The Terraform files of one folder, sorted by name; some cannot be read if it is `incomplete`.
+    """Terraform files of one folder, sorted by name; it is `incomplete` if some cannot be read.
 
     `links` has the names of those files that are links to others.
     """
@@ -93,21 +93,20 @@ class Folder:
         self.links: dict[Source, str] = {}
 
     def name(self, source: Source) -> str:
-        """The name of a file in this folder."""
+        """Return the name of a file in this folder."""
         return self.links.get(source) or os.path.basename(source.path)
 
 
 class Tree:
-    """The files below the given paths, and folders outside them that modules refer to; nothing outside the boundary.
+    """Files below the given paths, and folders elsewhere that modules refer to; nothing outside the boundary.
 
-    `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
-    no manifests. `units` are the files of Terragrunt. `kustomizations` are the files of Kustomize, which name other
-    files by their own folder; `charts` are the folders of Helm charts; `kernel` are the settings of the kernel of
-    nodes; `configurations` are files of other tools that make clusters, by their kind.
-    `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
-    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that does not exist:
-    fixes not yet written, or the tree before a change. `before` has files of another tree by their real paths: those
-    with the same content are the same here.
+    `variables`: tfvars files, wherever they are. `plans`: JSON files named by the user that are no manifests. `units`:
+    files of Terragrunt. `kustomizations`: files of Kustomize, which name other files relative to their folder.
+    `charts`: folders of Helm charts. `kernel`: kernel settings of nodes. `configurations`: files of other tools that
+    create clusters, by kind. `exclude`: paths and patterns that are not read. `skipped`: what else was left out.
+    `overlay`: maps real paths to bytes that replace those on disk, or to None for a missing file: fixes not yet
+    written, or the tree before a change. `before`: sources of another tree by real path, reused where the content is
+    the same.
     """
 
     def __init__(
@@ -147,22 +146,21 @@ class Tree:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing of ours in it."""
+        """Whether it holds no files of ours."""
         found = (
             self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations, self.units
         )  # fmt: skip
         return not any(found)
 
     def _refused(self, path: str, real: str) -> None:
-        """Note a path that leads out of the boundary."""
         self.skipped.append(Skipped(display_path(path), REASON, remedy=remedy(display_path(real))))
 
     def real_path(self, source: Source) -> str:
-        """The path on disk, links resolved, that a fix must write to."""
+        """Return the path on disk, links resolved, that a fix must write to."""
         return self._real[id(source)]
 
     def why_protected(self, source: Source) -> str:
-        """Why a file is not to be changed, with its path; empty if it may be."""
+        """Return why a file must not be changed, with its path; empty if it may."""
         real = self._real.get(id(source))
         if real is None:
             return f"{source.path}, which is generated from another file"
@@ -181,7 +179,7 @@ class Tree:
         return f"{source.path}, outside the given paths"
 
     def source(self, path: str) -> Source | None:
-        """The file at `path`, read once; None if it is not a regular file of sensible size that is not encrypted."""
+        """Read a file once; None if it is not a regular file, too large or encrypted."""
         real = self.disk.real(path)
         if real in self._sources:
             return self._sources[real]
@@ -206,22 +204,22 @@ class Tree:
         return source
 
     def sources(self) -> dict[str, Source | None]:
-        """The files that were looked into, by their real paths; None for those that cannot be read."""
+        """Map the real paths of all files that were looked at to their sources; None if unreadable."""
         return self._sources
 
     def note_encrypted(self, source: Source) -> None:
-        """Say of a file that is read that its values are encrypted, if they are."""
+        """Record that a file has encrypted values, if it does."""
         if placeholders.hides_values(source.data):
             self.skipped.append(Skipped(source.path, placeholders.ENCRYPTED, remedy=placeholders.DECRYPT))
 
     def _shown(self, path: str, real: str) -> str:
-        """A path as findings print it; a link within the repository has the path that git has."""
+        """Format a path for findings; a link within the repository becomes the path that git has."""
         if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
             path = os.path.relpath(real, system.real_path("."))
         return display_path(path)
 
     def folder(self, path: str) -> Folder | None:
-        """The Terraform files of one folder, also outside the given paths; None if there is no such folder."""
+        """Read the Terraform files of a folder, also outside the given paths; None if there is no such folder."""
         if path not in self._loaded:
             real = system.real_path(path)
             if real not in self._loaded:
@@ -234,11 +232,11 @@ class Tree:
         return self._loaded[path]
 
     def loaded_folders(self) -> Iterable[str]:
-        """The folders whose Terraform files were asked for."""
+        """Return the folders whose Terraform files were read."""
         return self._loaded
 
     def repository(self, path: str) -> str:
-        """The folder of the repository that holds `path`; without one the working directory, or a given path."""
+        """Return the repository that holds `path`; without one, the working directory or a given path."""
         top = repository(path)
         return top or next((folder for folder in (".", *self.given) if contains_path(folder, path)), path)
 
@@ -259,7 +257,7 @@ class Tree:
         return folder
 
     def _file(self, path: str) -> None:
-        """A single file: the whole root module of a Terraform file, a plan in JSON, a kustomization, a manifest."""
+        """Add a single file; a Terraform file adds its whole root module."""
         if path.endswith((*TERRAFORM, *VARIABLES)):
             self._add_folder(os.path.dirname(path) or ".")
         elif os.path.basename(path) in KUSTOMIZATIONS:
@@ -311,7 +309,7 @@ class Tree:
                     self._add_configuration(where)
 
     def _chart_of(self, path: str) -> str | None:
-        """The folder of the chart that a file is of: beside it, or above its `templates`."""
+        """Return the chart folder of a file: beside it, or above its `templates`; None without one."""
         folder, parts = os.path.dirname(path), system.real_path(path).split(os.sep)
         steps = parts[::-1].index("templates") if "templates" in parts else 0
         for _ in range(steps):
@@ -321,9 +319,9 @@ class Tree:
         return os.path.normpath(folder) if folder else "."
 
     def _folders(self, top: str) -> Iterator[tuple[str, list[str]]]:
-        """Folders below `top` with their sorted file names; links are followed, loops are not.
+        """Yield the folders below `top` with their sorted file names; links are followed, loops are not.
 
-        A link to another folder below `top` is that folder.
+        A link to a folder below `top` counts as that folder.
         """
         stack = [top]
         real_top = system.real_path(top)
@@ -347,13 +345,12 @@ class Tree:
             stack += [entry.path for entry in reversed(inner) if self._is_entered(entry)]
 
     def _is_entered(self, entry: DirectoryEntry) -> bool:
-        """Whether a folder is read; skipped folders with relevant files are noted."""
+        """Whether a folder is entered; skipped ones with relevant files are recorded."""
         if entry.name in folders.FOREIGN and folders.holds(entry.path, self._may_be_ours):
             self._foreign.append(entry.name)
         return folders.is_ours(entry.name) and not folders.is_workflows(entry.path)
 
     def _may_be_ours(self, path: str) -> bool:
-        """Whether a file is of Terraform or a manifest."""
         return path.endswith(TERRAFORM) or (path.endswith(MANIFESTS) and holds_objects(self.disk.head(path, _HEAD)))
 
     def _excluded(self, path: str) -> bool:
@@ -396,18 +393,18 @@ class Tree:
 
 
 _ARCHIVE = b"PK\x03\x04"
-"""How plans of Terraform begin."""
+"""First bytes of a binary plan of Terraform."""
 _GENERATED = regex(
     rb"^[ \t]*(?:#|//|/?\*)[^\n]*\b"
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,
 )
 _TOP = 1_500
-"""Where a file says that it is generated: a licence may stand before it."""
+"""Bytes within which a file says that it is generated; a licence may come first."""
 
 
 def _is_foreign(top: str, names: list[str]) -> bool:
-    """Whether a folder below `top` is third-party code: vendored, or a chart's dependency."""
+    """Whether a folder below `top` is third-party code: vendored, or a dependency of a chart."""
     for folder in names:
         if not folders.is_ours(folder):
             return True
@@ -418,7 +415,7 @@ def _is_foreign(top: str, names: list[str]) -> bool:
 
 
 def display_path(path: str) -> str:
-    """A path as findings print it: relative to the working directory, with forward slashes."""
+    """Format a path for findings: relative to the working directory, with forward slashes."""
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive on Windows

@@ -1,4 +1,4 @@
-"""YAML anchors: how many places share a value."""
+"""Count the places that share a value through YAML anchors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source, Span
 
 _EXTENSION = "x-"
-"""How top-level keys begin that only hold what the rest refers to."""
+"""Prefix of top-level keys that only hold anchors for the rest."""
 
 
 def uses(span: Span, key: str = "") -> tuple[str, int]:
-    """The innermost anchor above a place, and its number of uses; ("", 1) without one.
+    """Return the innermost anchor above a place and its number of uses; ("", 1) without one.
 
-    With a `key`, it is about the member of that name that a map does not have: who merges the map would get it too.
+    With a `key` that the map at the place lacks, count the maps that would get it through merges.
     """
     roots, shared = _anchors(span.source)
     found = [node for node in shared if node.start <= span.start and span.end <= node.end]
@@ -29,7 +29,7 @@ def uses(span: Span, key: str = "") -> tuple[str, int]:
 
 
 class _Counter:
-    """Count how often a place is reached; each node is visited once, because aliases can multiply."""
+    """Counts how often a place is reached; each node is visited once, because aliases can multiply."""
 
     def __init__(self, span: Span, key: str) -> None:
         self.span = span
@@ -64,7 +64,7 @@ def _values(node: yaml.Target, *, top: bool = False) -> list[yaml.Node]:
 
 @lru_cache(maxsize=4)
 def _anchors(source: Source) -> tuple[list[yaml.Target], set[yaml.Target]]:
-    """The roots of a file, and what its aliases stand for."""
+    """Return the roots of a file and the targets of its aliases."""
     roots = [document.root for document in yaml.documents(source) if document.root is not None]
     targets: set[yaml.Target] = set()
     todo: list[yaml.Node] = list(roots)

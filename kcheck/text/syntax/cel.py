@@ -1,6 +1,6 @@
-"""CEL, the language of conditions: compile, evaluate, and tell which words of the rules an expression uses.
+"""Compile and evaluate CEL, the language of conditions, and find which words of the rules it uses.
 
-The only module that knows cel_expr_python.
+Only this module and `cel_kubernetes` import cel_expr_python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Undecided(Enum):
-    """The type of UNDECIDED."""
+    """Type of UNDECIDED."""
 
     UNDECIDED = "undecided"
 
@@ -37,7 +37,7 @@ UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value 
 Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 Serialized: TypeAlias = list[Any]
-"""The syntax tree of an expression as bytes, and its usage as `cel_usage.packed` has it."""
+"""Syntax tree of an expression as bytes, and its usage as `cel_usage.packed` has it."""
 
 _ERROR = _cel.Type.ERROR
 _NULL = _cel.Type.NULL
@@ -63,7 +63,7 @@ _SYNTAX = tuple(
 class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
     """An invalid expression, place or message; the text has the error and its position.
 
-    `at` is the character of the text, None if that cannot be told.
+    `at` is the index of the character; None if unknown.
     """
 
     def __init__(self, message: str, at: int | None = None) -> None:
@@ -80,7 +80,7 @@ class ExpressionError(Exception):
 
 
 class Expression:
-    """A compiled expression: a program, or what a wheel has of it, which becomes one when it first runs."""
+    """A compiled expression: a program, or a wheel's serialized one, which becomes a program when it first runs."""
 
     def __init__(self, text: str, variables: tuple[str, ...], compiled: _cel.Expression | Serialized) -> None:
         self.text, self.variables = text, variables
@@ -92,17 +92,17 @@ class Expression:
 
     @cached_property
     def program(self) -> _cel.Expression:
-        """What runs."""
+        """Program to run."""
         return _env(self.variables).deserialize(self.serialized)
 
     @cached_property
     def serialized(self) -> bytes:
-        """The syntax tree."""
+        """Syntax tree as bytes."""
         return bytes(self.program.serialize())
 
     @cached_property
     def used(self) -> Usage:
-        """What it uses."""
+        """Usage of the expression."""
         from kcheck.text.syntax import cel_usage
 
         if self.packed_usage:
@@ -111,7 +111,7 @@ class Expression:
 
 
 class Hole(Struct, frozen=True):
-    """A hole of a message: the text of an expression."""
+    """Expression in the braces of a message."""
 
     text: str
 
@@ -126,7 +126,7 @@ def _env(variables: tuple[str, ...]) -> _cel.Env:
 
 @contextmanager
 def _hidden(name: str) -> Iterator[None]:
-    """Make a module that is not imported yet one that cannot be."""
+    """Let the import of a module fail, if it is not imported yet."""
     if name in sys.modules:
         yield
         return
@@ -156,9 +156,9 @@ def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 
 
 @cache
 def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
-    """The expressions of kcheck's own rules that the wheel has, by text: five times as fast as to compile them.
+    """Return the wheel's compiled expressions of kcheck's rules, by text; five times as fast as to compile them.
 
-    Those of another version of the runtime are left alone.
+    None are returned if they are of another version of the runtime.
     """
     runtime, found = bundled.compiled(f"expressions/{'-'.join(variables)}") or ("", {})
     installed = os.path.dirname(os.path.dirname(_cel.__file__))
@@ -166,21 +166,21 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
 
 
 def serialized(expression: Expression) -> bytes:
-    """What a wheel has of an expression, the same in each build."""
+    """Serialize an expression for a wheel, the same in each build."""
     from kcheck.text.syntax import cel_tree, cel_usage
 
     return bundled.packed([cel_tree.stable(expression.serialized), cel_usage.packed(expression.used)])
 
 
 def _plain(error: str) -> str:
-    """What the parser says, in words for people who write rules."""
+    """Translate an error of the parser for people who write rules."""
     if not error.startswith("Syntax error: "):
         return error
     return next((plain for pattern, plain in _SYNTAX if pattern.search(error)), error)
 
 
 def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:
-    """Compile `when && problem` as one: a false half decides, also beside an unknown one."""
+    """Compile `when && problem` as one: a false half decides, even beside an unknown one."""
     joined = f"({when}\n) && ({problem}\n)"  # a line end closes a comment
     for text in () if joined in serialized_expressions(variables) else (when, problem):
         if ")" in text and _mask(text)[1] < len(text):  # `a) || (b` would compile between brackets
@@ -194,19 +194,22 @@ def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expressi
 
 
 def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
-    """The data of a subject for its expressions; a variable without data is unknown.
+    """Wrap the data of a subject for its expressions; a variable without data is unknown.
 
-    It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and
-    a cycle kills the process.
+    It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and a cycle
+    kills the process.
     """
     return _env(variables).Activation(data)
 
 
 def evaluate(expression: Expression, activation: Activation) -> Result:
-    """Plain Python data; UNDECIDED where a missing value, or too large a number, decides; ExpressionError otherwise.
+    """Evaluate to plain Python data, or UNDECIDED if a missing value or an integer overflow decides.
 
-    The runtime gives away a reference to None with every null that it hands out, and Python ends when none is left: no
-    expression may return maps or lists with nulls in them.
+    The runtime releases a reference to None with every null it returns, and Python ends when none is left: no
+    expression may return maps or lists with nulls.
+
+    Raises:
+        ExpressionError: any other error of CEL.
     """
     try:
         value = expression.program.eval(activation)
@@ -223,7 +226,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
 
 
 def condition(expression: Expression, activation: Activation) -> bool | None:
-    """The result of a condition, None if undecided; ExpressionError if it is not true or false."""
+    """Evaluate a condition; None if undecided, ExpressionError if the result is not true or false."""
     value = evaluate(expression, activation)
     if isinstance(value, bool):
         return value
@@ -233,19 +236,19 @@ def condition(expression: Expression, activation: Activation) -> bool | None:
 
 
 def usage(expression: Expression) -> Usage:
-    """What the expression uses, read off its serialised syntax tree."""
+    """Return what an expression uses, by its syntax tree."""
     return expression.used
 
 
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
-    """The values of a path for which a condition can hold; None if it can hold with any."""
+    """Return the values of a path for which a condition can hold; None if it can with any."""
     from kcheck.text.syntax import cel_usage
 
     return cel_usage.required_texts(tree(expression), path)
 
 
 def tree(expression: Expression) -> Node:
-    """The syntax tree."""
+    """Return the syntax tree of an expression."""
     from kcheck.text.syntax import cel_tree
 
     return cel_tree.tree(expression.serialized)
@@ -260,7 +263,7 @@ _TOKEN = regex(
 
 
 def masked(text: str) -> str:
-    """The text with strings and what is in brackets masked."""
+    """Mask strings and the contents of brackets."""
     return _mask(text)[0]
 
 
@@ -269,7 +272,7 @@ _PLACE = regex(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*
 
 
 def _mask(text: str, at: int = 0) -> tuple[str, int]:
-    """The text from `at` with strings and brackets masked, up to an unmatched bracket, and its position."""
+    """Mask strings and brackets from `at` up to an unmatched bracket; return the text and that position."""
     masked, opened = "", ""
     for found in _TOKEN.finditer(text, at):
         piece, inside = found[0], opened
@@ -301,7 +304,7 @@ def split_place(text: str) -> tuple[str, str]:
 
 @cache
 def holes(message: str) -> tuple[str | Hole, ...]:
-    """Split a message into text, in which `{{` and `}}` are braces, and holes; SyntaxProblem for a lone brace."""
+    """Split a message into text, where `{{` and `}}` are braces, and holes; SyntaxProblem for a lone brace."""
     parts: list[str | Hole] = []
     literal, at = "", 0
     while at < len(message):

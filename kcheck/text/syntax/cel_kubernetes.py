@@ -1,4 +1,4 @@
-"""CEL as the API server of Kubernetes has it: optional fields, and functions of its own, beside what rules have."""
+"""CEL as in the API server of Kubernetes, with optional fields and its own functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FUNCTIONS = {
     "max": ((_TYPE.List(_TYPE.INT),), _TYPE.INT),
     "asApproximateFloat": ((_TYPE.STRING,), _TYPE.DOUBLE),
 }
-"""Methods of the API server that the language itself does not have: what they take, and what they give."""
+"""Methods that only the API server has: types of their arguments and result."""
 
 VARIABLES = ("object", "oldObject", "request", "params", "variables")
 NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
@@ -33,7 +33,7 @@ def compile(text: str, names: tuple[str, ...] = VARIABLES) -> Expression:  # noq
     """Compile an expression of a policy.
 
     Raises:
-        SyntaxProblem: it is none.
+        SyntaxProblem: it is invalid.
     """
     try:
         return Expression(text, names, environment(names).compile(text))
@@ -42,7 +42,7 @@ def compile(text: str, names: tuple[str, ...] = VARIABLES) -> Expression:  # noq
 
 
 def environment(names: tuple[str, ...], functions: Mapping[str, Callable[..., object]] = NONE) -> _cel.Env:
-    """An environment of the API server's kind; `functions` implement what only the API server has."""
+    """Make an environment like the API server's; `functions` implement what only the API server has."""
     return _environment(names, tuple(functions.items()))
 
 

@@ -1,4 +1,4 @@
-"""The syntax tree of an expression of CEL, read off its serialised form (cel/expr/syntax.proto)."""
+"""Syntax tree of a CEL expression, read from its serialized form (cel/expr/syntax.proto)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from msgspec import Struct
 
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
 Message: TypeAlias = dict[int, list[Any]]
-"""The fields of a protobuf message by number: ints of varints, bytes of all else."""
+"""Fields of a protobuf message by number: ints for varints, bytes for all else."""
 
 
 class Node(Struct, frozen=True):
-    """One part of an expression. `at` is the character where it begins.
+    """A part of an expression. `at` is the index of its first character.
 
-    A `const` has its value; an `ident` (`rooted` as `.a`, which no macro binds), a `select` (also of `has()`, a `test`)
-    and a `call` their name, of operators that of CEL (`_>_`); calls have their operands as parts, the receiver first; a
-    `map` its keys and values in turn. A `loop` is a macro such as exists(): what it walks over, how it starts, its step
-    and its result; `name` is its variable and `value` that of the result.
+    A `const` has a value. An `ident` (`rooted` as `.a`, which no macro binds), a `select` (also of `has()`, a `test`)
+    and a `call` have a name; of operators it is CEL's (`_>_`). The parts of a call are its operands, the receiver
+    first; those of a `map` its keys and values in turn. A `loop` is a macro such as exists(): its parts are the range,
+    the initial value, the step and the result; `name` is its variable, `value` that of the result.
     """
 
     kind: str
@@ -36,14 +36,14 @@ class Node(Struct, frozen=True):
 
 
 def tree(serialized: bytes) -> Node:
-    """The tree of a compiled expression that was serialised."""
+    """Parse a serialized expression."""
     content, source = _content(serialized)
     places = [fields(entry) for entry in fields(source).get(4, ())]
     return _node(content, {one[1][0]: one.get(2, [0])[0] for one in places})
 
 
 def _content(serialized: bytes) -> tuple[bytes, bytes]:
-    """The message of the expression, and that of its places."""
+    """Return the message of the expression, and the one of its places."""
     envelope = fields(serialized)  # type, content
     checked = envelope[1][0].endswith(b".CheckedExpr")
     content = fields(envelope[2][0])
@@ -51,7 +51,7 @@ def _content(serialized: bytes) -> tuple[bytes, bytes]:
 
 
 def stable(serialized: bytes) -> bytes:
-    """A checked expression with its maps in order; the runtime writes them in a different one each time."""
+    """Sort the maps of a serialized checked expression, which the runtime writes in a different order each time."""
     envelope = fields(serialized)
     content = fields(envelope[2][0])
     source = fields(content[5][0])
@@ -63,7 +63,7 @@ def stable(serialized: bytes) -> bytes:
 
 
 def _written(message: Message) -> bytes:
-    """A message whose fields all are texts or messages."""
+    """Encode a message whose fields all are texts or messages."""
     return b"".join(
         _written_varint(number << 3 | 2) + _written_varint(len(content)) + content
         for number, contents in sorted(message.items())
@@ -105,7 +105,6 @@ def _node(message: bytes, places: dict[int, int]) -> Node:
 
 
 def _constant(body: Message) -> object:
-    """The value of a literal."""
     if 2 in body:
         return bool(body[2][0])
     for number in (3, 4):
@@ -118,7 +117,7 @@ def _constant(body: Message) -> object:
 
 
 def fields(message: bytes) -> Message:
-    """The fields of a message of protobuf."""
+    """Decode the fields of a protobuf message."""
     found: Message = {}
     at = 0
     while at < len(message):

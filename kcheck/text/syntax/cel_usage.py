@@ -1,4 +1,4 @@
-"""Which words of the rules an expression of CEL uses, read off its syntax tree."""
+"""Words of the rules that a CEL expression uses, by its syntax tree."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Usage(Struct, frozen=True):
-    """What an expression uses.
+    """Paths, functions and numbers that an expression uses.
 
-    Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. Only where the element itself is meant,
-    a path of the narrower sets ends in `[]`. A constant key counts as a field if it is an identifier.
+    Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. In the narrower sets, a path ends in `[]`
+    if the element itself is meant. A constant key counts as a field if it is an identifier.
     """
 
     paths: frozenset[str]  # all, those of the other sets too
@@ -40,18 +40,18 @@ _SETS = Usage.__struct_fields__[:-1]
 
 
 def packed(used: Usage) -> list[list[str] | tuple[int | float, ...]]:
-    """A usage as plain data, the same in each run."""
+    """Convert a usage to plain data, the same in each run."""
     return [*(sorted(getattr(used, name)) for name in _SETS), used.numbers]
 
 
 def unpacked(data: list[Any]) -> Usage:
-    """The usage that plain data stands for."""
+    """Convert plain data back to a usage."""
     sets = dict(zip(_SETS, map(frozenset, data), strict=False))
     return Usage(**sets, numbers=tuple(data[-1]))
 
 
 def usage(tree: Node, variables: tuple[str, ...]) -> Usage:
-    """What an expression uses."""
+    """Collect what an expression uses."""
     walker = _Walker(variables)
     walker.sets["result"].update(path for path, _ in walker.use(tree, {}))
     sets = {name: frozenset(found) for name, found in walker.sets.items()}
@@ -59,7 +59,7 @@ def usage(tree: Node, variables: tuple[str, ...]) -> Usage:
 
 
 def required_texts(node: Node, path: str) -> frozenset[str] | None:
-    """The values of a path for which a condition can hold; None if it can hold with any."""
+    """Return the values of a path for which a condition can hold; None if it can with any."""
     if node.kind != "call" or len(node.parts) != 2:
         return None
     if node.name in ("_&&_", "_||_"):
@@ -80,12 +80,11 @@ def required_texts(node: Node, path: str) -> frozenset[str] | None:
 
 
 def _text(node: Node) -> str | None:
-    """The text that a part is; None for all else."""
     return node.value if node.kind == "const" and isinstance(node.value, str) else None
 
 
 def _dotted(node: Node) -> str:
-    """`a.b.c` as a text; empty for all else."""
+    """Return `a.b.c` as text; empty for all else."""
     if node.kind == "select" and not node.test and (inner := _dotted(node.parts[0])):
         return f"{inner}.{node.name}"
     return node.name if node.kind == "ident" else ""

@@ -1,4 +1,4 @@
-"""Changes to edits: the place of a value decides how it is changed. Knows no cloud."""
+"""Turn changes into edits; the place of a value decides how. Knows no cloud."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ if TYPE_CHECKING:
     from kcheck.text.values import Data
 
 _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
-"""Files that are read as YAML, templates of it too."""
 _LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")
-"""What a literal of HCL begins with, or is."""
+"""Start of an HCL literal, or all of it."""
 _NUMBER = regex(r"(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
 class EditError(Exception):
-    """A change that cannot be written, with the instruction for the user."""
+    """A change that cannot be written; the message is for the user."""
 
 
 def edits(changes: Iterable[Change]) -> list[Edit]:
-    """The edits of all changes; those that insert into the same block are written together.
+    """Make the edits of all changes; those that insert into the same block are written together.
 
     Raises:
         EditError: a value stands where kcheck cannot change it.
@@ -49,7 +48,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
 
 
 class Together:
-    """Changes that can be made together; one more costs what it touches, however many there are."""
+    """A growing set of changes that fit together; adding one costs only what it touches."""
 
     def __init__(self) -> None:
         self._insertions: dict[Span, Insertion] = {}
@@ -62,7 +61,7 @@ class Together:
 
         Raises:
             EditError: a value stands where kcheck cannot change it.
-            OverlapError: they want bytes that are changed already.
+            OverlapError: their bytes are changed already.
         """
         new, insertions = _sorted_out(changes, self._insertions)
         inserted = {
@@ -83,7 +82,7 @@ class Together:
         self._inserted |= inserted
 
     def _insert(self, edit: Edit) -> bool:
-        """Note the range of an edit; False if another edit wants some of it."""
+        """Record the range of an edit; False if it overlaps another edit."""
         ranges = self._ranges.setdefault(edit.span.source, [])
         start, end = edit.span[1:]
         if edit not in self._edits:
@@ -104,7 +103,7 @@ class Together:
 
 
 def apply_edits(source: Source, changes: list[Edit]) -> bytes:
-    """The bytes of a source after some edits; in HCL, lines that were aligned still are.
+    """Apply edits to a source; in HCL, aligned lines stay aligned.
 
     Raises:
         OverlapError: two different edits touch the same bytes.
@@ -117,13 +116,13 @@ def apply_edits(source: Source, changes: list[Edit]) -> bytes:
 
 
 def source_of(change: Change) -> Source:
-    """The file that a change is written to."""
+    """Return the file that a change is written to."""
     missing = change.origin.missing
     return missing.container.source if missing is not None else change.origin.written.source
 
 
 def is_anchored(span: Span) -> bool:
-    """Whether a place may be below an anchor of YAML that others refer to."""
+    """Whether a place may be below a YAML anchor that others refer to."""
     data = span.source.data
     return _is_yaml(span.source) and b"&" in data and b"*" in data
 
@@ -133,7 +132,6 @@ def _is_hcl(source: Source) -> bool:
 
 
 def _is_terraform_json(source: Source) -> bool:
-    """Whether a file is Terraform in JSON; plans are not."""
     return not source.derived and source.path.endswith((".tf.json", ".tfvars.json"))
 
 
@@ -147,7 +145,7 @@ def _is_yaml(source: Source) -> bool:
 def _sorted_out(
     changes: Iterable[Change], before: Mapping[Span, Insertion]
 ) -> tuple[list[Edit], dict[Span, Insertion]]:
-    """The edits that write over a literal, and what is inserted where, together with what was `before`."""
+    """Split changes into edits of literals, and insertions by container on top of those from `before`."""
     replaced: list[Edit] = []
     insertions: dict[Span, Insertion] = {}
     for change in changes:
@@ -168,7 +166,6 @@ def _sorted_out(
 
 
 def _replaced(change: Change) -> Edit:
-    """The edit that writes another single value over a literal."""
     span, value = change.origin.written, change.value
     if isinstance(value, str) and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(span.text):
         return Edit(span, value)  # who wrote a number without quotes may go on so: `cpu: 4`
@@ -188,7 +185,6 @@ def _replaced(change: Change) -> Edit:
 
 
 def _added(container: Span, insertion: Insertion) -> list[Edit]:
-    """The edits that add an insertion to a block, map or list."""
     source = container.source
     if _is_hcl(source):
         found = _at(container)
@@ -205,7 +201,7 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
 
 
 def _names(value: Data) -> Iterator[str]:
-    """The names of added members, with their path while it does not branch; items by name."""
+    """Yield the names of added members, with their path while it does not branch; items by name."""
     for item in value if isinstance(value, list) else ():
         yield str(item.get("name", "an item")) if isinstance(item, dict) else "an item"
     for name, inner in value.items() if isinstance(value, dict) else ():
@@ -214,7 +210,7 @@ def _names(value: Data) -> Iterator[str]:
 
 
 def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
-    """The HCL block, object or list at a span, parsed again; None if there is none."""
+    """Find the HCL block, object or list at a span, parsed again; None if there is none."""
     from kcheck.text.syntax.hcl import names, nodes
 
     outline = names.of(container.source)

@@ -1,4 +1,4 @@
-"""Insertions of a fix in any language, and the siblings they go after."""
+"""Insertions of a fix in any syntax, and the siblings they follow."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _WORD = regex(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 class Insertion(Struct):
-    """An insertion into a block, map or list: new members and items."""
+    """New members and items of a block, map or list."""
 
     members: dict[str, Data] = {}
     items: list[Data] = []
 
     def add(self, path: tuple[str, ...], value: Data) -> None:
-        """Add what is below a path; additions of several fixes to one place are merged."""
+        """Add a value below a path; additions of several fixes to one place are merged."""
         inner: Data = value
         for name in reversed(path):
             if isinstance(name, Item):
@@ -56,7 +56,7 @@ def _join(into: dict[str, Data], more: dict[str, Data]) -> None:
 
 
 def sibling(name: str, others: Iterable[str]) -> str | None:
-    """The last name that shares the most first and last words, or any two; else None.
+    """Return the last name that shares the most first and last words, or any two; None if none does.
 
     `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`, `one_nat_gateway_per_az` behind
     `single_nat_gateway`.

@@ -41,11 +41,11 @@ class Node(Struct, eq=False):
 
 
 class _NotJsonError(Exception):
-    """The error, and the index of its character."""
+    """An error, and the index of its character."""
 
 
 def parse(source: Source) -> Node | Problem:
-    """Read a file of one JSON value; of several equal keys the last one counts."""
+    """Parse a file of one JSON value; the last of several equal keys counts."""
     source.syntax = source.syntax or "json"
     try:
         text = source.data.decode()
@@ -61,7 +61,7 @@ def parse(source: Source) -> Node | Problem:
 
 
 def key_of(span: Span) -> tuple[str, ...]:
-    """The key of a value in a file too large to parse again; empty for list items."""
+    """Find the key of a value in a file too large to parse again; empty for list items."""
     before = span.source.data[max(0, span.start - _LONGEST_KEY) : span.start].decode("utf-8", "replace")
     match = _KEY.search(before)
     return (match[1],) if match else ()
@@ -77,7 +77,7 @@ def _blank(text: str, at: int) -> int:
 
 
 class _Reader:
-    """Reads text that begins at a byte of the source."""
+    """Parses text that begins at a byte of the source."""
 
     def __init__(self, source: Source, text: str, base: int) -> None:
         self.source = source
@@ -154,7 +154,7 @@ class _Reader:
         return Node(items, self.span(start, at + 1)), at + 1
 
     def next(self, at: int, closing: str) -> int:
-        """Where the next member begins, or the closing bracket stands."""
+        """Return the index of the next member, or of the closing bracket."""
         at = _blank(self.text, at)
         if self.text[at : at + 1] == ",":
             at = _blank(self.text, at + 1)
@@ -166,9 +166,10 @@ class _Reader:
 
 
 def members(text: str, start: int) -> Iterator[tuple[str, int]]:
-    """The keys of the object at an index of a file's text, and where their values begin; nothing is kept of them.
+    """Yield the keys of the object at an index of a file's text, and where their values begin.
 
-    For large files of which only a part matters: what is not asked for is skipped at the speed of the library.
+    For large files of which only a part matters: nothing is kept, and unwanted values are skipped at the speed of the
+    library.
 
     Raises:
         ValueError: it is no object, or not JSON.
@@ -187,7 +188,7 @@ def members(text: str, start: int) -> Iterator[tuple[str, int]]:
 
 
 def items(text: str, start: int) -> Iterator[tuple[Any, int]]:
-    """The plain items of the list at an index, and where they begin.
+    """Yield the plain items of the list at an index, and where they begin.
 
     Raises:
         ValueError: it is no list, or not JSON.
@@ -204,7 +205,7 @@ def items(text: str, start: int) -> Iterator[tuple[Any, int]]:
 
 
 def node(source: Source, text: str, start: int) -> Node:
-    """The value at an index of a file's text, with places.
+    """Parse the value at an index of a file's text, with places.
 
     Raises:
         ValueError: it is not JSON.
@@ -216,7 +217,7 @@ def node(source: Source, text: str, start: int) -> Node:
 
 
 def plain(node: Node) -> object:
-    """The value without places."""
+    """Convert a value to plain data, without places."""
     if isinstance(node.value, dict):
         return {key: plain(member.value) for key, member in node.value.items()}
     if isinstance(node.value, list):

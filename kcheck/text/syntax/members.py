@@ -1,4 +1,4 @@
-"""New members of maps and items of lists in YAML, in the style of their neighbours."""
+"""Add members to maps and items to lists in YAML, in the style of their neighbours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FILLED = regex(rb"\$\{[^}\n]*\}")
 
 
 def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
-    """The edits that add to the map or list at a span; None if none is found there."""
+    """Make the edits that add to the map or list at a span; None if there is none."""
     if any(isinstance(name, Json) for name in insertion.members):
         return None
     if container.text.strip() in _NULLS:
@@ -40,9 +40,9 @@ def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
 
 
 def _read(container: Span) -> yaml.Target | None:
-    """The node at a span, parsed again at its place with everything around it blanked.
+    """Parse the node at a span again, with everything around it blanked.
 
-    What an alias stands for is elsewhere: it is read as a text.
+    Aliases are read as text, since their targets are elsewhere.
     """
     source, data = container.source, container.source.data
     blank = b" " * len(source.before(container.start))
@@ -53,7 +53,6 @@ def _read(container: Span) -> yaml.Target | None:
 
 
 def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
-    """A list or map with its contents, at its place in the file."""
     if isinstance(node, yaml.Scalar):
         return replace(node, source=source, start=node.start + by, end=node.end + by, _span=None)
     at = (source, node.start + by, node.end + by, node.anchor)
@@ -69,7 +68,6 @@ def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
 
 
 def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
-    """New members of a map, and values for null members."""
     style = _own_style(node)
     behind: dict[int, dict[str, Data]] = {}
     result: list[Edit] = []
@@ -90,7 +88,7 @@ def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
 
 
 def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
-    """The edits that append large members to a map, like jobs of a pipeline."""
+    """Make the edits that append large members to a map, like jobs of a pipeline."""
     style = _own_style(node)
     if node.flow:
         return _in_flow(node, len(node.entries) - 1, members, style)
@@ -107,7 +105,7 @@ def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit
 
 
 def _are_apart(nodes: Sequence[yaml.Node]) -> bool:
-    """Whether an empty line separates all parts, above their comments."""
+    """Whether an empty line separates all nodes, above their comments."""
     return len(nodes) > 1 and all(_is_apart(node.source, node.start) for node in nodes[1:])
 
 
@@ -119,7 +117,7 @@ def _is_apart(source: Source, at: int) -> bool:
 
 
 def _given(node: yaml.Target, value: Data, style: Style) -> list[Edit] | None:
-    """The edits that set an existing null member; None if it has a value."""
+    """Set an existing null member; None if it has a value."""
     if isinstance(value, dict):
         return edits_to_add(node.span, Insertion(members=value))
     if isinstance(value, list):
@@ -139,7 +137,10 @@ def _own_style(node: yaml.Mapping) -> Style:
 
 
 def _place(node: yaml.Mapping, name: str, value: Data) -> int:
-    """The member after which a new one goes: a sibling, else the last scalar; -1 for the top."""
+    """Return the index of the member to add after: a sibling, else the last scalar; -1 is the top.
+
+    Lists go last.
+    """
     if isinstance(value, list):
         return len(node.entries) - 1
     short = {entry.key.text: i for i, entry in enumerate(node.entries) if _is_short(entry)}
@@ -156,7 +157,7 @@ def _is_short(entry: yaml.Pair) -> bool:
 
 
 def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
-    """New lines behind the member `at`, or before the first one and its comments."""
+    """Add lines after the member `at`; if it is -1, before the first one and its comments."""
     source, lines = node.source, style.lines(members)
     indent = " " * column(node.entries[0].key)
     if at >= 0:
@@ -168,7 +169,7 @@ def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Styl
 
 
 def _own_end(source: Source, at: int, column: int) -> int:
-    """The end of the part at `at`, with comments below it that are indented more than `column`."""
+    """Return the end of the part at `at`, with comments below it that are indented more than `column`."""
     number = last = source.line_number(at)
     while number < len(source.line_starts):
         number += 1
@@ -182,7 +183,7 @@ def _own_end(source: Source, at: int, column: int) -> int:
 
 
 def _commented(source: Source, at: int) -> int:
-    """The begin of the comment right above `at`, at its column; `at` without one."""
+    """Return the start of the comments right above `at`, in its column; `at` without any."""
     number, before = source.line_number(at), source.before(at)
     if before.strip():
         return at
@@ -193,7 +194,7 @@ def _commented(source: Source, at: int) -> int:
 
 
 def _in_flow(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
-    """New members of a map in braces, behind the member `at`, or before the first one."""
+    """Add members to a map in braces after the member `at`; if it is -1, before the first one."""
     source, first = node.source, node.entries[0].key.start
     indent = _margin(node, first if at < 0 else node.entries[at].key.start)
     broken = indent is not None and _is_broken(node)
@@ -206,7 +207,7 @@ def _in_flow(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style
 
 
 def _is_broken(node: yaml.Mapping) -> bool:
-    """Whether nested maps and lists in a map in braces have a line for each member."""
+    """Whether nested maps and lists of a map in braces all cover several lines."""
     source = node.source
     inner = [value.span for _, value in node.entries if isinstance(value, yaml.Mapping | yaml.Sequence)]
     spans = [span for span in inner if span.text.strip("{}[] \t\r\n")] or [node.span]
@@ -214,7 +215,7 @@ def _is_broken(node: yaml.Mapping) -> bool:
 
 
 def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
-    """The indentation of a flow part that begins a line; None if it does not."""
+    """Return the indentation of a flow part that begins a line; None if it does not."""
     before = node.source.before(at)
     return None if before.strip() else before
 
@@ -222,7 +223,7 @@ def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
 def _listed(
     node: yaml.Mapping | yaml.Sequence, end: int, indent: str | None, texts: list[str], *, last: bool
 ) -> list[Edit]:
-    """The text to add after a flow part that ends at `end`; its comment stays with it."""
+    """Add texts after a flow part that ends at `end`; its comment stays with it."""
     source = node.source
     if indent is None:
         return [Edit(source.span(end, end), "".join(f", {text}" for text in texts))]
@@ -241,7 +242,7 @@ def _listed(
 
 
 def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
-    """New last items of a list that has some, in the style of the last one."""
+    """Append items to a list that is not empty, in the style of the last one."""
     source = node.source
     last = yaml.resolve(node.items[-1])
     flags = [item for name, value in insertion.members.items() for item in _flag(node, name, value)]
@@ -267,7 +268,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
 
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
-    """A flag as items: name and value apart if the other flags are written so."""
+    """Format a flag as items; name and value are apart if the other flags are written so."""
     written = [item.text for item in yaml.scalars(node)]
     apart = [text for text in written if text.startswith("--")]
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -280,7 +281,7 @@ def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
 
 
 def _filled(container: Span, insertion: Insertion) -> list[Edit] | None:
-    """The text for an empty or null map or list: below its key, or in braces."""
+    """Fill an empty or null map or list: below its key, or in braces."""
     source = container.source
     value: Data = insertion.members or insertion.items
     before = source.before(container.start)
@@ -315,6 +316,6 @@ _NEXT = regex(rb"(?:\s|#[^\n]*)*([},\]])?")
 
 
 def _in_brackets(source: Source, at: int) -> bool:
-    """Whether what ends a line stands in braces or brackets that close below."""
+    """Whether the end of a line is in braces or brackets that close below."""
     match = _NEXT.match(source.data, at)
     return match is not None and match[1] is not None

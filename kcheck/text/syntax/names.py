@@ -1,4 +1,4 @@
-"""The keys of a place in YAML or JSON, and the name of the value there."""
+"""Keys of a place in YAML or JSON."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = frozenset({"args", "command", "arguments", "additionalArgs"})
 _DEPTH = 4
-"""Texts of YAML in texts of YAML that are looked into."""
+"""Levels of YAML embedded in YAML that are searched."""
 _start = attrgetter("start")
 
 
 def in_yaml(span: Span) -> tuple[str, ...]:
-    """The keys of a place in a YAML file."""
+    """Return the keys of a place in a YAML file."""
     roots = _roots(span.source)
     at = _holder(roots, span)
     return _keys(roots[at], span) if at is not None else ()
 
 
 def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
-    """The keys of a place in YAML that is written in a text."""
+    """Return the keys of a place in YAML embedded in a text."""
     found = (root for root in texts.read(pieces) if not isinstance(root, Problem))
     return next((_keys(root, span, depth) for root in found if _holds(root.span, span)), ())
 
 
 def in_json(span: Span) -> tuple[str, ...]:
-    """The keys of a place in a JSON file."""
+    """Return the keys of a place in a JSON file."""
     node = _json(span.source)
     return tuple(_members(node, span)) if isinstance(node, json.Node) else ()
 
 
 def json_member(span: Span, name: str) -> Span | None:
-    """The value of a member of the object at a place in a JSON file."""
+    """Return the value of a member of the object at a place in a JSON file."""
     node: json.Node | Problem | None = _json(span.source)
     while isinstance(node, json.Node) and node.span != span:
         found = node.value if isinstance(node.value, list) else []
@@ -67,7 +67,7 @@ def _holds(outer: Span, inner: Span) -> bool:
 
 
 def _holder(nodes: Sequence[yaml.Node], span: Span) -> int | None:
-    """The number of the node that holds a place."""
+    """Return the index of the node that holds a place."""
     near = bisect_right(nodes, span.start, key=_start) - 1
     if near >= 0 and _holds(nodes[near].span, span):
         return near
@@ -92,7 +92,7 @@ def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
 
 
 def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None:
-    """The key below a node that leads to a place, and its value."""
+    """Return the key below a node that leads to a place, and its value."""
     if isinstance(node, yaml.Mapping):
         for entry in node.entries:
             if _holds(entry.key.span, span) or _holds(entry.value.span, span):
@@ -107,7 +107,7 @@ def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None
 
 
 def _item(items: tuple[yaml.Node, ...], at: int, key: str) -> str:
-    """The name of a list item: its flag among arguments, else its number."""
+    """Name a list item by its flag among arguments, else by its number."""
     flag = _flag(items[at]) or (_flag(items[at - 1]) if at else "")
     return flag if flag and key in _ARGUMENTS else f"[{at}]"
 

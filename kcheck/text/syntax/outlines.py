@@ -1,4 +1,4 @@
-"""Outlines of files: the keys of a place, by syntax. Computed only for reported places."""
+"""Outlines of files: keys of a place, by syntax. Computed only for reported places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files of YAML, HCL, TOML and sysctl name, found by patterns without parsing."""
+"""Find names in files of YAML, HCL, TOML and sysctl by patterns, without parsing."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ _DOCUMENT = regex(rb"^---(?:\s|$)", re.MULTILINE)
 
 @lru_cache(maxsize=4)
 def document_starts(source: Source) -> list[int]:
-    """Where the documents of a file begin, but for the first."""
+    """List the starts of the documents of a file, except the first."""
     return [match.start() for match in _DOCUMENT.finditer(source.data)]
 
 
 def kinds_named(data: bytes) -> set[tuple[bool, str]]:
-    """The text of each `kind`, and whether it is indented; empty if templated."""
+    """Return the text of each `kind` and whether it is indented; the text is empty if templated."""
     if in_braces(data):
         return {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
     return {(bool(indent[1]), match[1].decode()) for match in _KIND.finditer(data) if (indent := _before(data, match))}
 
 
 def every_kind(data: bytes) -> set[str]:
-    """The text behind each `kind:`, wherever it stands; empty texts are in another form."""
+    """Return the text after each `kind:` anywhere; it is empty where it has another form."""
     return {kind.decode() for kind in _FLOW_KIND.findall(data)}
 
 
 def _before(data: bytes, match: re.Match[bytes]) -> re.Match[bytes] | None:
-    """What the line of a key begins with; None if the key is not the first thing on it."""
+    """Match the start of a key's line; None if the key is not the first thing on it."""
     return _INDENT.fullmatch(data, data.rfind(b"\n", 0, match.start()) + 1, match.start())
 
 
 def has_word(data: bytes, word: str) -> bool:
-    """Whether a word is in a text outside its comments."""
+    """Whether a text has a word outside its comments."""
     return re.search(rb"^[^#\n]*\b" + re.escape(word.encode()) + rb"\b", data, re.MULTILINE) is not None
 
 
 def sysctl_numbers(source: Source, name: str) -> Iterator[Span]:
-    """Where a file gives a setting, written with dots, a whole number, in order."""
+    """Yield the places where a file sets a setting, written with dots, to a whole number, in order."""
     steps = rb"[./]".join(re.escape(step.encode()) for step in name.split("."))
     for match in re.finditer(rb"^[ \t]*-?" + steps + rb"[ \t]*=[ \t]*(\d+)\b", source.data, re.MULTILINE):
         yield source.span(match.start(1), match.end(1))
 
 
 def toml_table(data: bytes, name: str) -> int | None:
-    """The begin of the first header of a table or a subtable; None without one."""
+    """Return the start of the first header of a table or a subtable; None without one."""
     match = re.search(rb"^\[" + re.escape(name.encode()) + rb"(?:\.|\])", data, re.MULTILINE)
     return match.start() if match else None
 
 
 def toml_key_line(source: Source, table: str, key: str, start: int) -> Span | None:
-    """The first line from `start` that sets a key, or is the header of its table."""
+    """Find the first line from `start` that sets a key, or is the header of its table."""
     names = re.escape(table.encode()), re.escape(key.encode())
     pattern = re.compile(rb"^[ \t]*(?:\[+%s\.)?[\"']?%s\b[^\n]*" % names, re.MULTILINE)
     match = pattern.search(source.data, start)
@@ -71,12 +71,12 @@ def toml_key_line(source: Source, table: str, key: str, start: int) -> Span | No
 
 
 _COMPUTED = regex(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
-"""The ends of names of files that are not written as they are."""
+"""Ends of file names with computed parts."""
 _FILESET = regex(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
 
 
 def computed_paths(data: bytes) -> list[str] | None:
-    """Templates and patterns that may name files; None if a pattern is not a literal."""
+    """List templates and patterns that may name files; None if a pattern is not a literal."""
     found = [data[data.rfind(b'"', 0, match.start()) + 1 : match.end()] for match in _COMPUTED.finditer(data)]
     for match in _FILESET.finditer(data):
         if match[2] is None:
@@ -86,7 +86,7 @@ def computed_paths(data: bytes) -> list[str] | None:
 
 
 def without_trailing_blanks(data: bytes, base: int, end: int) -> int:
-    """An end of some bytes, moved back over blanks."""
+    """Move the end of some bytes, counted from `base`, back over blanks."""
     while data[base + end - 1 : base + end] in (b" ", b"\t", b"\n", b"\r"):
         end -= 1
     return end

@@ -23,7 +23,7 @@ _MAP = regex(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
 
 
 class Style(NamedTuple):
-    """The style of neighbours: quotes of keys and strings, indentation of maps and lists."""
+    """Style of neighbours: quotes of keys and texts, indentation of maps (`step`) and lists (`dash`)."""
 
     keys: yaml.Style
     texts: yaml.Style
@@ -31,7 +31,7 @@ class Style(NamedTuple):
     dash: int
 
     def lines(self, members: dict[str, Data]) -> Iterator[str]:
-        """Members of a map in block style."""
+        """Yield members of a map in block style."""
         for name, value in members.items():
             key = yaml.literal(name, self.keys)
             if isinstance(value, dict) and value:
@@ -44,13 +44,13 @@ class Style(NamedTuple):
                 yield f"{key}: {self.flow(value)}"
 
     def item(self, item: Data) -> Iterator[str]:
-        """An item of a list in block style."""
+        """Yield the lines of a list item in block style."""
         lines = list(self.lines(item)) if isinstance(item, dict) and item else [self.flow(item)]
         yield f"- {lines[0]}"
         yield from (f"  {line}" for line in lines[1:])
 
     def flow(self, value: Data) -> str:
-        """A value in flow style."""
+        """Format a value in flow style."""
         if isinstance(value, dict):
             return f"{{{', '.join(self.members(value))}}}"
         if isinstance(value, list):
@@ -58,17 +58,17 @@ class Style(NamedTuple):
         return yaml.literal(value, self.texts)
 
     def members(self, members: dict[str, Data]) -> Iterator[str]:
-        """Members of a map in flow style."""
+        """Yield members of a map in flow style."""
         return (f"{yaml.literal(name, self.keys)}: {self.flow(value)}" for name, value in members.items())
 
     def spread(self, members: dict[str, Data], margin: str, newline: str) -> list[str]:
-        """Members of a map in flow style, nested ones on lines of their own; `margin` stands before each."""
+        """List members of a map in flow style, nested ones on lines of their own; `margin` precedes each."""
         return [
             f"{yaml.literal(name, self.keys)}: {self.wide(value, margin, newline)}" for name, value in members.items()
         ]
 
     def wide(self, value: Data, margin: str, newline: str) -> str:
-        """A value in flow style, each member and item on a line of its own."""
+        """Format a value in flow style, each member and item on a line of its own."""
         deeper = margin + ("\t" if margin.startswith("\t") else " " * self.step)
         if isinstance(value, dict) and value:
             inner, ends = self.spread(value, deeper, newline), "{}"
@@ -81,11 +81,11 @@ class Style(NamedTuple):
 
 
 PLAIN = Style("plain", "plain", 2, 2)
-"""How kcheck writes where there is nothing to go by."""
+"""Style where there are no neighbours."""
 
 
 def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Target], step: int = 0) -> Style:
-    """The style at a place: quotes from keys and strings there, the rest from nearby."""
+    """Find the style at a place: quotes from keys and texts there, the rest from nearby."""
     data, at = place.source.data, place.start
     key = next(iter(keys), None)
     texts = [text for text in texts if isinstance(text, yaml.Scalar) and _is_chosen(text)]
@@ -100,20 +100,20 @@ def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Targ
 
 
 def _is_chosen(node: yaml.Scalar) -> bool:
-    """Whether a text has quotes, or none, because somebody likes it so."""
+    """Whether a text has quotes, or none, by choice and not because it needs them."""
     value = yaml.value(node)
     return isinstance(value, str) and yaml.literal(value, "plain")[:1] not in ("'", '"')
 
 
 def _deeper(pattern: re.Pattern[bytes], data: bytes, at: int) -> int | None:
-    """The indentation step below the nearest key above a place, else the first one below."""
+    """Return the indentation step below the nearest key above a place, else the first one below."""
     starts, steps = _indentations(pattern, data)
     return steps[max(bisect_right(starts, at) - 1, 0)] if steps else None
 
 
 @lru_cache(maxsize=8)  # several changes of one file come together
 def _indentations(pattern: re.Pattern[bytes], data: bytes) -> tuple[list[int], list[int]]:
-    """Where the keys of a file with something below them begin, and how much further in that is."""
+    """List where keys with something below them begin, and how much deeper that is."""
     starts, steps = [], []
     for match in pattern.finditer(data):
         by = len(match[2]) - len(match[1])
@@ -124,10 +124,10 @@ def _indentations(pattern: re.Pattern[bytes], data: bytes) -> tuple[list[int], l
 
 
 def column(node: yaml.Target) -> int:
-    """How many characters stand before a node on its line."""
+    """Count the characters before a node on its line."""
     return len(node.source.before(node.start))
 
 
 def quotes(text: str) -> yaml.Style:
-    """The quotes of a text as it is written."""
+    """Return the quotes of a text as written."""
     return "double" if text[:1] == '"' else "single" if text[:1] == "'" else "plain"

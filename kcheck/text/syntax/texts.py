@@ -1,4 +1,4 @@
-"""Texts made of pieces, read as YAML; each part keeps its place, unknown parts too."""
+"""Read texts made of pieces as YAML; each part keeps its place, unknown parts too."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _UNKNOWN = "unknown-part"
-"""What stands for a part of a text that is unknown while the text is parsed."""
+"""Stands for an unknown part while a text is parsed."""
 
 
 def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
-    """The YAML documents in a text joined from pieces; invalid ones are left out."""
+    """Yield the YAML documents in a text joined from pieces, without invalid ones."""
     return (root for root in read(pieces) if not isinstance(root, Problem))
 
 
 def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> Iterator[yaml.Target | Problem]:
-    """The `wanted` YAML documents in a text joined from pieces, or the error of one."""
+    """Yield the `wanted` YAML documents in a text joined from pieces, or the error of one."""
     text = _Text(pieces)
     for document in yaml.documents(text.source, wanted):
         if document.problem is not None:
@@ -37,7 +37,7 @@ def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> I
 
 
 def lines(pieces: tuple[Piece, ...]) -> list[list[Piece]]:
-    """The lines of a text joined from pieces, each with its pieces."""
+    """Split a text joined from pieces into lines, each with its pieces."""
     result: list[list[Piece]] = [[]]
     for piece in pieces:
         for part in _by_line(piece):
@@ -48,7 +48,6 @@ def lines(pieces: tuple[Piece, ...]) -> list[list[Piece]]:
 
 
 def _by_line(piece: Piece) -> Iterator[Piece]:
-    """The parts of a piece that are in one line each."""
     if isinstance(piece.datum, Unknown) or "\n" not in piece.text[:-1]:
         yield piece
         return
@@ -61,7 +60,7 @@ def _by_line(piece: Piece) -> Iterator[Piece]:
 
 
 def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:
-    """The lines of a scalar that is YAML itself, with places if they are unescaped."""
+    """Split a scalar that is YAML itself into lines, with places if they are unescaped."""
     source, data = scalar.source, scalar.source.data
     if scalar.style == "literal":
         pieces = []
@@ -84,7 +83,7 @@ def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:
 
 
 def data(node: yaml.Node) -> Datum:
-    """A tree as data, with the places of its parts."""
+    """Convert a tree to data with the places of its parts."""
     node = yaml.resolve(node)
     origin = Origin((node.span,))
     if isinstance(node, yaml.Computed):
@@ -98,7 +97,7 @@ def data(node: yaml.Node) -> Datum:
 
 
 class _Segment(Struct, frozen=True):
-    """Bytes of the joined text from one place; `verbatim` ones are unescaped there."""
+    """Bytes of the joined text from one place; `verbatim` if they are unescaped there."""
 
     start: int
     end: int
@@ -127,7 +126,6 @@ class _Text:
         self.ends = [segment.end for segment in self.segments]
 
     def _at(self, start: int, end: int) -> list[_Segment]:
-        """The segments that a part of the text lies in."""
         touched = self.segments[bisect_right(self.ends, start) : bisect_left(self.starts, end)]
         if touched:
             return touched
@@ -135,7 +133,7 @@ class _Text:
         return self.segments[last : last + 1]
 
     def span(self, start: int, end: int) -> Span:
-        """Where a part of the text is written."""
+        """Return where a part of the text is written."""
         touched = self._at(start, end)
         first, last = touched[0], touched[-1]
         begin = first.span.start + (start - first.start if first.verbatim else 0)
@@ -145,7 +143,7 @@ class _Text:
         return Span(first.span.source, begin, max(begin, finish))
 
     def placed(self, node: yaml.Node) -> yaml.Target:
-        """A node with the places of its pieces; aliased nodes are placed once."""
+        """Return a node with the places of its pieces; aliased nodes are placed once."""
         node = yaml.resolve(node)
         if node not in self.done:
             self.done[node] = self._placed(node)
@@ -180,7 +178,7 @@ class _Text:
 
 
 def _aligned(piece: Piece) -> list[tuple[str, Span, bool]]:
-    """The lines of a piece with their places, without what the template strips."""
+    """Split a piece into lines with their places and whether those are verbatim, without what the template strips."""
     raw = piece.span.text
     if piece.datum is not None:
         return [(piece.text, piece.span, False)]

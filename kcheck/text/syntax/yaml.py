@@ -1,7 +1,7 @@
-"""YAML as trees with byte spans, built from the events of PyYAML's C parser, and scalars back to text.
+"""Parse YAML into trees with byte spans, from the events of PyYAML's C parser, and format scalars.
 
-A file is cut at its `---` and `...` lines before it is parsed, so that a broken document loses no other one.
-Aliases stay references to nodes that are built once; nothing here copies what an alias stands for.
+A file is cut at its `---` and `...` lines before it is parsed, so that a broken document loses no other one. Aliases
+stay references to nodes that are built once; nothing here copies their targets.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Document(Struct, frozen=True):
 
 
 class _RefusedError(Exception):
-    """Message, start and end of an error that PyYAML accepts."""
+    """Message, start and end of an error in YAML that PyYAML accepts."""
 
 
 _SEPARATOR = regex(rb"\n(---|\.\.\.)(?=[ \t\r\n]|\Z)")  # six times faster than one that begins with `^`
@@ -74,9 +74,9 @@ _SEPARATOR = regex(rb"\n(---|\.\.\.)(?=[ \t\r\n]|\Z)")  # six times faster than 
 def documents(
     source: Source, wanted: Callable[[bytes], bool] = bool, instead: bytes | None = None
 ) -> Iterator[Document]:
-    """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it.
+    """Yield the `wanted` documents of a file; each span begins with `---`, or with what precedes it.
 
-    `instead` is read in the place of the file's bytes, which are as many.
+    `instead` replaces the file's bytes and must be as long.
     """
     source.syntax = source.syntax or "yaml"
     data = source.data if instead is None else instead
@@ -100,7 +100,7 @@ def documents(
 
 
 def _separators(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where each `---` and `...` on a line of its own begins and ends."""
+    """Yield start and end of each `---` and `...` on a line of its own."""
     if _SEPARATOR.match(b"\n" + data[:4]):
         yield 0, 3
     for match in _SEPARATOR.finditer(data):
@@ -124,7 +124,7 @@ def _read(source: Source, data: bytes, start: int, wanted: Callable[[bytes], boo
 
 
 def _offsets(data: bytes, base: int) -> Callable[[int], int]:
-    """From PyYAML's marks, which count code points of `data`, to bytes of the file."""
+    """Return a function that maps PyYAML's marks, in code points of `data`, to bytes of the file."""
     if data.isascii():
         return base.__add__
     text = data.decode()
@@ -259,14 +259,14 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
 
 
 def resolve(node: Node) -> Target:
-    """The node itself, or the target of an alias."""
+    """Return the node itself, or the target of an alias."""
     return node.target if isinstance(node, Alias) else node
 
 
 def get(node: Node | None, *path: str | int) -> Target | None:
     """Walk down keys and indexes, through aliases and merge keys; None if there is nothing.
 
-    The last one of duplicate keys wins, and keys of the map itself win over merged ones.
+    The last of duplicate keys wins, and keys of the map itself win over merged ones.
     """
     for step in path:
         node = node.target if isinstance(node, Alias) else node
@@ -284,20 +284,20 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
 
 def text(node: Node | None, *path: str | int) -> str:
-    """The text of the scalar at a path; empty if there is none."""
+    """Return the text of the scalar at a path; empty if there is none."""
     found = get(node, *path)
     return found.text if isinstance(found, Scalar) else ""
 
 
 def scalars(node: Node | None, *path: str | int) -> list[Scalar]:
-    """The scalars of the list at a path."""
+    """List the scalars of the list at a path."""
     found = get(node, *path)
     items = found.items if isinstance(found, Sequence) else ()
     return [item for item in map(resolve, items) if isinstance(item, Scalar)]
 
 
 def entries(mapping: Mapping) -> dict[str, Pair]:
-    """The effective entries by key text: merges are resolved, aliases in values are not."""
+    """Return the effective entries by key text: merges are resolved, aliases in values are not."""
     index = mapping.index
     if len(index) == len(mapping.entries) and "<<" not in index:
         return index.copy()
@@ -310,7 +310,7 @@ def entries(mapping: Mapping) -> dict[str, Pair]:
 
 
 def layers(mapping: Mapping) -> Iterator[Mapping]:
-    """The map and its merges, strongest first, each once."""
+    """Yield the map and its merges, strongest first, each once."""
     seen: set[Target] = set()
     todo: list[Target] = [mapping]
     while todo and len(seen) < MAX_MERGES:
@@ -337,7 +337,7 @@ _TYPED = tuple("tag:yaml.org,2002:" + name for name in ("float", "int", "bool", 
 
 
 def walk(node: Node | None) -> Iterator[Target]:
-    """The node and all nodes below it; what aliases stand for is not repeated."""
+    """Yield a node and all nodes below it, but not the targets of aliases."""
     if node is None or isinstance(node, Alias):
         return
     yield node
@@ -351,10 +351,10 @@ def walk(node: Node | None) -> Iterator[Target]:
 
 
 def value(node: Scalar) -> Plain:
-    """The value of a scalar for Kubernetes, whose parser (go-yaml v2) partly follows YAML 1.1.
+    """Return the value of a scalar for Kubernetes, whose parser (go-yaml v2) partly follows YAML 1.1.
 
-    `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; quoted scalars, numbers in
-    base 60, timestamps and scalars with a tag of their own are texts.
+    `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; quoted scalars, numbers in base 60,
+    timestamps and scalars with a tag of their own are texts.
     """
     if node.tag not in _TYPED if node.tag else node.style != "plain":
         return node.text
@@ -380,8 +380,8 @@ def _resolved(text: str) -> Plain:
 def is_template(data: bytes) -> bool:
     """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside comments.
 
-    To be asked only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of
-    a map), and a document that parses is YAML, whatever its quoted and block texts hold.
+    Ask only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of a map), and a
+    document that parses is YAML, whatever its quoted and block texts hold.
     """
     text = re.sub(rb"(?m)(?:^|(?<=[ \t]))#.*$", b"", data)
     at = text.find(b"{{")
@@ -397,7 +397,7 @@ _SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
 
 
 def without_templating(data: bytes) -> bytes | None:
-    """The bytes with a placeholder of the same length for each `{{ value }}`; None if a template does more."""
+    """Replace each `{{ value }}` by a placeholder of the same length; None if a template does more."""
     if _ENGINE.search(data) or not _FILLED.search(data):
         return None
     return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)
@@ -412,9 +412,10 @@ _ELSEWHERE = regex(
 
 
 def literal(value: Plain, style: Style = "plain") -> str:
-    """Write a scalar on one line so that it reads back as the same value: in block or flow, as value or key.
+    """Format a scalar on one line so that it reads back as the same value, anywhere.
 
-    `style` holds for texts that can be written so; the others get double quotes, and numbers none.
+    It can stand in block or flow, as value or key. `style` is for texts that can be written so; the others get double
+    quotes, and numbers none.
 
     Raises:
         ValueError: an int that does not fit 64 bits would be read as something else.

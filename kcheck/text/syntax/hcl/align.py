@@ -32,12 +32,12 @@ class _Line(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Its characters up to the blanks before the comment."""
+        """Number of characters up to the blanks before the comment."""
         return len(self.lead) + self.gap + len(self.assign)
 
 
 def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
-    """The bytes after some edits; lines that were aligned are aligned again.
+    """Apply edits; lines that were aligned are aligned again.
 
     Raises:
         OverlapError: two different edits touch the same bytes.
@@ -63,13 +63,13 @@ def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
 
 
 def align_all(data: bytes) -> bytes:
-    """The bytes with all runs of lines aligned."""
+    """Align all runs of lines."""
     cells = Lines(data)
     return cells.aligned(set(range(len(cells.lines))))
 
 
 class Lines:
-    """The lines of a file as cells, computed lazily; a heredoc belongs to its first line."""
+    """Lines of a file as cells, computed lazily; a heredoc belongs to its first line."""
 
     def __init__(self, data: bytes) -> None:
         found = list(tokens(data))
@@ -89,11 +89,11 @@ class Lines:
             self.marks.setdefault(number, []).append((kind, start - self.starts[number]))
 
     def number(self, offset: int) -> int:
-        """The line that holds a byte, from 0."""
+        """Return the number of the line that holds a byte, from 0."""
         return bisect_right(self.starts, offset) - 1
 
     def begins(self, offset: int) -> bool:
-        """Whether a line begins at a byte: not inside a heredoc, or of a comment over several lines."""
+        """Whether a line begins at a byte, outside heredocs and block comments."""
         return self.starts[self.number(offset)] == offset
 
     def is_assignment(self, offset: int) -> bool:
@@ -101,7 +101,7 @@ class Lines:
         return self.has(self.number(offset), "assign")
 
     def at(self, number: int) -> _Line | None:
-        """A line in its cells; None beyond the ends, and where there is nothing to align."""
+        """Return a line in its cells; None beyond the ends, or if there is nothing to align."""
         if number not in self.known:
             self.known[number] = self._cut(number) if 0 <= number < len(self.lines) else None
         return self.known[number]
@@ -126,7 +126,7 @@ class Lines:
         return _Line(bare_lead, gap, bare_assign, len(last) - len(last.rstrip(" \t")), _text(raw[comment:]))
 
     def open(self, number: int) -> None:
-        """Remove the spaces before `=` if its expression now covers several lines."""
+        """Remove extra spaces before `=` if its expression now covers several lines."""
         marks, line = self.marks.get(number, ()), self.lines[number]
         at = next((at for i, (kind, at) in enumerate(marks) if kind == "=" and i), None)
         if at is not None and not self.has(number, "assign"):
@@ -137,11 +137,11 @@ class Lines:
         return any(self.has(number, cell) and self.has(number + 1, cell) for cell in ("assign", "comment"))
 
     def is_aligned(self, numbers: Iterable[int]) -> bool:
-        """Whether the runs of some lines are as `terraform fmt` has them."""
+        """Whether the runs of some lines are as `terraform fmt` writes them."""
         return all(self.at(number) == line for number, line in self._changed(set(numbers)))
 
     def aligned(self, numbers: set[int]) -> bytes:
-        """The bytes with the runs of some lines aligned."""
+        """Return the bytes with the runs of some lines aligned."""
         for number, line in self._changed(numbers):
             text = line.lead + " " * line.gap + line.assign + " " * line.space + line.comment
             end = b"\r" if self.lines[number].endswith(b"\r") else b""
@@ -149,7 +149,7 @@ class Lines:
         return b"\n".join(self.lines)
 
     def _changed(self, numbers: set[int]) -> Iterator[tuple[int, _Line]]:
-        """The lines of the runs that some lines are in, as they should be."""
+        """Yield the aligned lines of all runs that hold some of the lines."""
         result: dict[int, _Line] = {}
         for run in self._runs(numbers, "assign"):
             width = max(len(line.lead) for _, line in run)
@@ -161,7 +161,7 @@ class Lines:
         yield from result.items()
 
     def _runs(self, numbers: set[int], cell: str) -> Iterator[list[tuple[int, _Line]]]:
-        """The runs of neighbouring lines with a cell that some lines are in."""
+        """Yield the runs of neighbouring lines with a cell that hold some of the lines."""
         done: set[int] = set()
         for number in sorted(numbers):
             if number in done or not self.has(number, cell):
@@ -181,7 +181,7 @@ class Lines:
 
 
 def _within(data: bytes, found: list[tuple[str, int]]) -> Iterator[tuple[int, int]]:
-    """The heredocs and the comments between marks, in which a line end ends no line."""
+    """Yield heredocs and block comments, in which a newline ends no line."""
     heredocs: list[int] = []
     opened = False
     for kind, start in found:

@@ -1,4 +1,4 @@
-"""Computed HCL values that a fix may change: a closed list of forms with a deciding literal."""
+"""Literals in computed HCL values that a fix may change: a closed list of forms."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kcheck.text.text import Source, Span
 
 
 class Part(NamedTuple):
-    """A literal in a computed value: its place, and its new text."""
+    """A literal in a computed value: its place and new text."""
 
     span: Span
     value: str | int
 
 
 def literal_to_change(span: Span, old: str, new: str) -> Part | None:
-    """The literal to change so that the expression at `span` gives `new` instead of `old`; else None.
+    """Find the literal to change so that the expression at `span` gives `new` instead of `old`.
 
-    The forms are the new bits of `cidrsubnet`, and the text at the begin or the end of a template.
+    It is in the new bits of `cidrsubnet`, or the text at the beginning or the end of a template. None for other forms.
     """
     bits = newbits(span)
     if bits is not None:
@@ -41,14 +41,14 @@ def literal_to_change(span: Span, old: str, new: str) -> Part | None:
 
 
 class Bits(NamedTuple):
-    """The new bits of a call of `cidrsubnet`, as they are written."""
+    """New bits of a call of `cidrsubnet`, as written."""
 
     span: Span
     value: int
 
 
 def newbits(span: Span) -> Bits | None:
-    """The literal new bits of the `cidrsubnet` call at a span; None for anything else."""
+    """Return the literal new bits of the `cidrsubnet` call at a span; None for anything else."""
     call = _parsed(span)
     if not isinstance(call, nodes.Call) or call.name != "cidrsubnet" or len(call.arguments) != 3:
         return None
@@ -62,7 +62,7 @@ _BEFORE = "x = "
 
 
 def _parsed(span: Span) -> nodes.Expression | None:
-    """The expression at a span, on its own."""
+    """Parse the expression at a span on its own; None if it is not in HCL."""
     if not span.source.path.endswith(HCL):
         return None
     from kcheck.text.syntax.hcl.parse import parse
@@ -72,13 +72,13 @@ def _parsed(span: Span) -> nodes.Expression | None:
 
 
 def _moved(outer: Span, inner: Span) -> Span:
-    """Where a part of an expression that was read on its own is written."""
+    """Convert a span in an expression parsed on its own to its place in the file."""
     begin = outer.start - len(_BEFORE)
     return outer.source.span(begin + inner.start, begin + inner.end)
 
 
 def _text(outer: Span, text: nodes.Text, new: str) -> Part | None:
-    """The text of a template without escapes, at its place."""
+    """Return the change of a template's text; None if the old or new one needs escapes."""
     span = _moved(outer, text.span)
     plain = new and not any(character in new for character in '"\\$%\n')
     return Part(span, new) if span.text == text and plain else None

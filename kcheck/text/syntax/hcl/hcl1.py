@@ -20,17 +20,17 @@ _TOKEN = regex(
 _NAME = regex(rb'"[A-Za-z_][\w-]*"')
 _NAMED = regex(rb"[A-Za-z_][\w-]*+[ \t]+$")
 _QUOTED_LIST = regex(rb'=[ \t]*\[\s*"\$\{[\w.-]+\.\*\.[\w.-]+\}"')
-"""A list in a list, which no attribute takes any more."""
+"""A list in a list, which no attribute accepts any more."""
 _VERSION = regex(r"(?:~>|<?=)?\s*0\.(?:\d|1[01])(?:\.\d+)*|.*<\s*0\.12(?:\.0)?")
-"""Versions of Terraform that end before 0.12."""
+"""Version constraints of Terraform that end before 0.12."""
 _MAPS = frozenset({"tags", "vars", "triggers", "labels", "node_labels", "annotations", "match_labels", "variables"})
 """Attributes that were written as blocks."""
 _ONLY_OLD = frozenset({"tags", "vars", "triggers"})
-"""Those of which no block exists any more: they tell how old a file is."""
+"""Names of which no block exists any more, so that a file with one is old."""
 
 
 def modern(data: bytes) -> bytes | None:
-    """Old code in today's syntax, every byte in its place; None if nothing is old."""
+    """Rewrite old code in today's syntax, every byte in its place; None if nothing is old."""
     result = bytearray(data)
     opened: list[int] = []
     for token in _TOKEN.finditer(data):
@@ -52,7 +52,7 @@ def modern(data: bytes) -> bytes | None:
 
 
 def is_old(files: Iterable[nodes.File]) -> bool:
-    """Whether the files of a folder are for Terraform before 0.12: by their form, or what version they require."""
+    """Whether files of a folder are for Terraform before 0.12, by their form or required version."""
     return any(
         file.old or _QUOTED_LIST.search(file.body.span.source.data) or any(map(_is_old, file.body.blocks))
         for file in files
@@ -85,7 +85,6 @@ def adapt(file: nodes.File) -> None:
 
 
 def _as_maps(body: nodes.Body, chosen: Callable[[str], bool]) -> None:
-    """Turn blocks without labels into attributes with maps."""
     for block in list(body.blocks):
         if not block.labels and chosen(block.type) and block.type not in body.attributes:
             body.blocks.remove(block)
@@ -106,7 +105,7 @@ def _entries(block: nodes.Block) -> Iterator[tuple[nodes.Expression, nodes.Expre
 
 
 def _flat(build: Callable[[], nodes.Expression]) -> nodes.Expression:
-    """The expression with quoted lists merged into their lists."""
+    """Build an expression with quoted lists merged into their lists."""
     expression = build()
     for node in nodes.walk(expression):
         if isinstance(node, nodes.Tuple):

@@ -1,4 +1,4 @@
-"""Terraform's JSON syntax (`.tf.json`) as the same tree as HCL: strings are templates, objects stand for blocks."""
+"""Parse Terraform's JSON (`.tf.json`) into the tree of HCL: strings are templates, objects stand for blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMMENT = "//"
 
 
 def parse(source: Source) -> nodes.File:
-    """Read a `.tf.json` file. Never raises: what cannot be read becomes a problem."""
+    """Parse a `.tf.json` file. Never raises: what cannot be read becomes a problem."""
     whole = source.span(0, len(source.data))
     body = nodes.Body(whole)
     root = json.parse(source)
@@ -37,7 +37,7 @@ def parse(source: Source) -> nodes.File:
 
 
 def _blocks(kind: str, labels: tuple[str, ...], member: json.Member, missing: int) -> Iterator[nodes.Block]:
-    """The blocks of a type: one nested object for each label; a list stands for several blocks."""
+    """Yield the blocks of a type: one nested object for each label; a list stands for several blocks."""
     node = member.value
     for item in node.value if isinstance(node.value, list) else [node]:
         if not isinstance(item.value, dict):
@@ -51,7 +51,7 @@ def _blocks(kind: str, labels: tuple[str, ...], member: json.Member, missing: in
 
 
 def _body(node: json.Node, kind: str) -> nodes.Body:
-    """The body of a block; nested objects are attributes, which readers treat as blocks if needed."""
+    """Make the body of a block; nested objects are attributes, which readers treat as blocks if needed."""
     body = nodes.Body(node.span)
     for name, member in node.value.items() if isinstance(node.value, dict) else ():
         if name == "dynamic":
@@ -85,7 +85,7 @@ def _raw(node: json.Node) -> nodes.Expression:
 
 
 def expression(node: json.Node) -> nodes.Expression:
-    """A value as an expression."""
+    """Convert a value to an expression."""
     value = node.value
     if isinstance(value, dict):
         entries = ((nodes.Literal(m.key, key), expression(m.value)) for key, m in value.items() if key != _COMMENT)
@@ -103,7 +103,7 @@ def expression(node: json.Node) -> nodes.Expression:
 
 
 def _aside(value: str, node: json.Node) -> Span:
-    """The text of a string in a source of its own, on the same line."""
+    """Put the text of a string into a source of its own, on the same line."""
     begin = "\n" * (node.span.begin.line - 1)
     source = Source(node.span.source.path, (begin + value).encode(), derived=True)
     return source.span(len(begin), len(source.data))

@@ -1,4 +1,4 @@
-"""The keys of a place in HCL: blocks with labels, attributes, keys of objects, items of lists."""
+"""Keys of a place in HCL: blocks with labels, attributes, keys of objects, items of lists."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def _start(part: nodes.Block | nodes.Attribute | nodes.Expression) -> int:
 
 
 def keys(span: Span) -> tuple[str, ...]:
-    """The keys of a place, from the top of the file down; below a text of YAML also those of that."""
+    """Return the keys of a place, from the top of the file down and on into embedded YAML."""
     outline = of(span.source)
     return tuple(_of_body(outline.body, span, outline))
 
 
 def member(span: Span, name: str) -> Span | None:
-    """The value of an attribute of the block that begins at a place."""
+    """Return the value of an attribute of the block that begins at a place."""
     entry = next(
         (b.body.attributes.get(name) for b in of(span.source).blocks(span) if b.span.start == span.start), None
     )
@@ -35,14 +35,14 @@ def member(span: Span, name: str) -> Span | None:
 
 
 class Outline:
-    """The parts of a file by their places."""
+    """Parts of a file by place."""
 
     def __init__(self, body: nodes.Body) -> None:
         self.body = body
         self._levels: dict[int, list[nodes.Block | nodes.Attribute]] = {}
 
     def part(self, body: nodes.Body, at: int) -> nodes.Block | nodes.Attribute | None:
-        """The last part of a body that begins at or before a byte."""
+        """Return the last part of a body that begins at or before a byte."""
         level = self._levels.get(id(body))
         if level is None:
             level = self._levels[id(body)] = sorted([*body.blocks, *body.attributes.values()], key=_start)
@@ -50,14 +50,14 @@ class Outline:
         return level[near] if near >= 0 else None
 
     def blocks(self, span: Span) -> Iterator[nodes.Block]:
-        """The blocks around the begin of a place, the outer ones first."""
+        """Yield the blocks around the start of a place, outermost first."""
         found = self.part(self.body, span.start)
         while isinstance(found, nodes.Block):
             yield found
             found = self.part(found.body, span.start)
 
     def value(self, span: Span) -> nodes.Attribute | None:
-        """The attribute that holds a place in its value."""
+        """Find the attribute whose value holds a place."""
         body = self.body
         for block in self.blocks(span):
             body = block.body
@@ -67,12 +67,12 @@ class Outline:
 
 @lru_cache(maxsize=4)  # several findings of a file, and several changes, come together
 def of(source: Source) -> Outline:
-    """The outline of a file."""
+    """Parse the outline of a file."""
     return Outline(parse(source).body)
 
 
 def inner(expression: nodes.Expression, span: Span) -> nodes.Expression | None:
-    """The part of an expression that holds a place."""
+    """Find the part of an expression that holds a place."""
     parts: Iterable[nodes.Expression] = ()
     if isinstance(expression, nodes.Object):
         parts = _entry(expression, span) or ()
@@ -85,7 +85,7 @@ def inner(expression: nodes.Expression, span: Span) -> nodes.Expression | None:
 
 
 def _entry(own: nodes.Object, span: Span) -> tuple[nodes.Expression, nodes.Expression] | None:
-    """The key and the value of an object of which one holds a place."""
+    """Return the key and value of an object, one of which holds a place."""
     at = bisect_right(own.entries, span.start, key=lambda entry: entry[0].span.start) - 1
     found = own.entries[at] if at >= 0 else ()
     return own.entries[at] if any(_holds(part.span, span) for part in found) else None
@@ -104,7 +104,7 @@ def _of_body(own: nodes.Body, span: Span, outline: Outline) -> Iterator[str]:
 
 
 def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
-    """The keys below a block; of one with a name and a value, the value has that name."""
+    """Yield the keys below a block; in one with a name and a value, the value has that name."""
     for at, key in enumerate(found):
         entry = own.attributes.get("name") if key == "value" and not at else None
         literal = entry.expression if entry is not None else None
@@ -112,7 +112,7 @@ def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
 
 
 def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = True) -> Iterator[str]:
-    """The keys below an attribute; items have numbers where the list is the `whole` value, not a part of it."""
+    """Yield the keys below an attribute; items have numbers only if the list is the `whole` value."""
     if isinstance(expression, nodes.Object):
         entry = _entry(expression, span)
         if entry is not None:
@@ -134,7 +134,6 @@ def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = Tr
 
 
 def _of_text(text: nodes.Template | nodes.Literal, span: Span) -> Iterator[str]:
-    """Keys of a place in the YAML that a text is."""
     from kcheck.text.syntax import names
 
     source = text.span.source

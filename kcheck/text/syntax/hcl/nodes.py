@@ -1,4 +1,4 @@
-"""The syntax tree of HCL for the evaluator: conditionals rotated, templates with their text."""
+"""Syntax tree of HCL for the evaluator: conditionals rotated, templates with their text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Expression(Struct, eq=False):
-    """An expression; `span` covers it without the blanks around it."""
+    """An expression; `span` excludes the blanks around it."""
 
     span: Span
 
@@ -30,7 +30,7 @@ class Literal(Expression):
 
 
 def number(span: Span, text: str) -> Expression:
-    """A number; an Invalid one of more digits than kcheck computes with."""
+    """Parse a number; Invalid if it has more digits than kcheck computes with."""
     try:
         return Literal(span, scalars.to_number(text))
     except scalars.EvaluationError as error:
@@ -45,14 +45,14 @@ class Text(str):
 
 
 class Template(Expression):
-    """A quoted string or heredoc with interpolations or directives; `quoted` tells which."""
+    """A quoted string or heredoc with interpolations or directives; `quoted` says which."""
 
     parts: tuple[Expression | Text, ...]
     quoted: bool
 
     @property
     def wraps(self) -> bool:
-        """Whether it is one interpolation alone, as in `"${x}"`, whose value it has."""
+        """Whether it is a single interpolation, as in `"${x}"`, so that it has the value of that."""
         one = self.parts[0] if len(self.parts) == 1 and self.quoted else None
         return isinstance(one, Expression) and not isinstance(one, TemplateIf | TemplateFor)
 
@@ -75,7 +75,7 @@ class TemplateFor(Expression):
 
 
 class Tuple(Expression):
-    """`[a, b]`. In a `flat` list, quoted lists contribute their items, as before Terraform 0.12."""
+    """`[a, b]`. In a `flat` list, the items of quoted lists are merged, as before Terraform 0.12."""
 
     items: tuple[Expression, ...]
     flat: bool = False
@@ -88,7 +88,7 @@ class Object(Expression, eq=False):
 
 
 class Variable(Expression, eq=False):
-    """The first name of a reference: `var`, `local`, `azurerm_subnet`, a loop variable."""
+    """First name of a reference: `var`, `local`, `azurerm_subnet`, a loop variable."""
 
     name: str
 
@@ -115,11 +115,11 @@ class Splat(Expression):
 
 
 class Element(Expression):
-    """The current element inside a splat."""
+    """Current element inside a splat."""
 
 
 class Call(Expression):
-    """`name(arguments...)`; `spread` tells of the three dots."""
+    """`name(arguments...)`; `spread` says whether the three dots are there."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -161,7 +161,7 @@ class Invalid(Expression):
 
 
 class Attribute(Struct, dict=True):
-    """One `name = expression` of a body. The expression is built when it is asked for."""
+    """One `name = expression` of a body; the expression is built on demand."""
 
     name: str
     span: Span
@@ -170,7 +170,7 @@ class Attribute(Struct, dict=True):
 
     @cached_property
     def expression(self) -> Expression:
-        """The expression on the right."""
+        """Expression on the right."""
         expression = self.build()
         self.build = partial(_itself, expression)  # what it was built from is of no use any more
         return expression
@@ -179,7 +179,7 @@ class Attribute(Struct, dict=True):
 class Block(Struct):
     """`type "label" { body }`. `header` is the span up to, not including, the opening brace.
 
-    Where what is in it would be written `below` further keys, those are not there yet.
+    `below`: further keys, not there yet, under which its content would be written.
     """
 
     type: str
@@ -191,14 +191,14 @@ class Block(Struct):
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and all expressions in it."""
+    """Yield an expression and all expressions in it."""
     yield expression
     for child in children(expression):
         yield from walk(child)
 
 
 def children(expression: Expression) -> Iterator[Expression]:
-    """The expressions that an expression is made of."""
+    """Yield the direct parts of an expression."""
     for name in expression.__struct_fields__:
         yield from _inside(getattr(expression, name))
 
@@ -222,7 +222,7 @@ def _itself(expression: Expression) -> Expression:
 
 
 def as_block(node: Object) -> Block:
-    """An object as a block without type, to be added to in the same way."""
+    """Convert an object to a block without type, so that both are added to alike."""
     entries = {
         key.span.text: Attribute(
             key.span.text, key.span.source.span(key.span.start, value.span.end), value.span, partial(_itself, value)
@@ -240,11 +240,11 @@ class Body(Struct):
     blocks: list[Block] = []
 
     def all(self, block_type: str) -> list[Block]:
-        """The nested blocks of one type, in order."""
+        """List the nested blocks of one type, in order."""
         return [block for block in self.blocks if block.type == block_type]
 
     def nested(self) -> Iterator[Block]:
-        """All blocks inside, each before those inside it."""
+        """Yield all blocks inside, each before those inside it."""
         stack = [self]
         while stack:
             for block in stack.pop().blocks:
@@ -253,7 +253,7 @@ class Body(Struct):
 
 
 class File(Struct, frozen=True):
-    """A parsed file. `problems` has the pieces missing from `body`; `old` those only 0.11 can read."""
+    """A parsed file. `problems` are the pieces missing from `body`; `old` says whether some need Terraform 0.11."""
 
     body: Body
     problems: tuple[Problem, ...]

@@ -1,4 +1,4 @@
-"""Parse HCL with tree-sitter. Broken pieces are cut out; the intact blocks of the file remain."""
+"""Parse HCL with tree-sitter. Broken pieces are cut out; the intact blocks of a file remain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH, MAX_PROBLEMS = 60, 100
-"""Nesting of expressions beyond which kcheck gives up; people stay far below."""
+"""Nesting of expressions, and problems in a file, beyond which kcheck gives up."""
 
 _NUMBER = regex(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE)
@@ -47,7 +47,7 @@ _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
 
 
 def parse_template(span: Span) -> nodes.Template | Problem:
-    """Read a file, or a part of one, as a template such as `templatefile` takes."""
+    """Parse a file, or a part of one, as a template such as `templatefile` takes."""
     source, data = span.source, span.source.data[span.start : span.end]
     try:
         data.decode()
@@ -71,7 +71,7 @@ def parse_template(span: Span) -> nodes.Template | Problem:
 
 
 def parse_expression(text: str, place: Span) -> nodes.Expression:
-    """Parse the text of an expression; all its parts have the place `place`."""
+    """Parse the text of an expression; its parts are on the line of `place`."""
     begin = "\n" * (place.begin.line - 1)
     source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
     entry = parse(source).body.attributes.get("x")
@@ -81,8 +81,8 @@ def parse_expression(text: str, place: Span) -> nodes.Expression:
 def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool]:
     """Parse the file in pieces, split where a line begins like a block or an attribute.
 
-    One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy. Also tells
-    whether some were written for Terraform before 0.12.
+    One error makes tree-sitter swallow the rest of a file; the pieces before and after it are intact. The second result
+    says whether some were for Terraform before 0.12.
     """
     data = source.data
     start = len(BOM) if data.startswith(BOM) else 0
@@ -112,7 +112,7 @@ class _TooDeepError(Exception):
 
 
 class _Reader:
-    """Turns tree-sitter's nodes of one piece, which starts at `base`, into ours."""
+    """Converts tree-sitter's nodes of one piece, which starts at `base`."""
 
     def __init__(self, source: Source, base: int) -> None:
         self.source = source
@@ -131,7 +131,6 @@ class _Reader:
     # --- bodies
 
     def fill(self, body: nodes.Body, node: Node | None, depth: int = 0) -> None:
-        """Add the attributes and blocks of a `body` node."""
         if node is None:
             return
         row = -1
@@ -182,7 +181,7 @@ class _Reader:
     # --- expressions
 
     def expression(self, node: Node) -> nodes.Expression:
-        """Build the expression below `node`; an Invalid one if it is nested too deeply."""
+        """Build the expression below `node`; Invalid if it is nested too deeply or has a bad escape."""
         try:
             return self.build(node, 0)
         except (_TooDeepError, RecursionError):
@@ -194,7 +193,7 @@ class _Reader:
         return self.chain([child for child in node.children if child.type != "comment"], depth)
 
     def chain(self, parts: list[Node], depth: int) -> nodes.Expression:
-        """A primary expression and the steps after it, which are siblings in tree-sitter's tree."""
+        """Build a primary expression and the steps after it, which are siblings in tree-sitter's tree."""
         if depth > MAX_DEPTH:
             raise _TooDeepError
         at = 1
@@ -237,7 +236,6 @@ class _Reader:
         return target
 
     def splat(self, target: nodes.Expression, marker: Node, inside: list[Node], depth: int) -> nodes.Expression:
-        """A splat with the steps that it applies to each element."""
         each = self.steps(nodes.Element(self.span(marker)), inside, depth + 1)
         end = self.base + (inside[-1] if inside else marker).end_byte
         return nodes.Splat(Span(self.source, target.span.start, end), target, each)
@@ -305,7 +303,7 @@ class _Reader:
         return nodes.Call(self.span(node), self.text(node.children[0]), arguments, spread)
 
     def _conditional(self, node: Node, depth: int) -> nodes.Expression:
-        """`a ? b : c ? d : e`: tree-sitter-hcl nests to the left, HCL to the right; rotate."""
+        """Build `a ? b : c ? d : e`: tree-sitter-hcl nests to the left, HCL to the right."""
         branches: list[tuple[Node, Node]] = []
         parts = [child for child in node.children if child.type == "expression"]
         last = parts[2]
@@ -385,7 +383,7 @@ class _Reader:
         return nodes.Template(span, self.parts(inner, start, texts, depth), quoted=False)
 
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, nodes.Text]:
-        """The text of every gap between markers, by the offset at which the gap begins."""
+        """Map the offset at which each gap between markers begins to its text."""
         gaps: list[Gap] = []
         at, left = start, False
         for marker in markers(children):
@@ -402,7 +400,6 @@ class _Reader:
     def parts(
         self, children: list[Node], start: int, texts: dict[int, nodes.Text], depth: int
     ) -> tuple[nodes.Expression | nodes.Text, ...]:
-        """Expressions and the text before, between and behind them."""
         result: list[nodes.Expression | nodes.Text] = [texts[start]]
         for child in children:
             if child.type == "template_interpolation":

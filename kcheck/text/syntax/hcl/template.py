@@ -1,4 +1,4 @@
-"""The text of HCL templates: escapes, strip markers, and the indentation that `<<-` takes off."""
+"""Text of HCL templates: escapes, strip markers, and the indentation that `<<-` removes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
 class EscapeError(ValueError):
-    """An escape sequence that HCL refuses."""
+    """An escape sequence that HCL rejects."""
 
 
 def unescape(text: str) -> str:
-    """The value of the text inside quotes.
+    """Decode the text inside quotes.
 
     Raises:
         EscapeError: it has an escape sequence that names no character.
@@ -46,7 +46,7 @@ def unescape(text: str) -> str:
 
 
 def normal(text: str) -> str:
-    """Text in normal form C: HCL composes characters."""
+    """Normalize text to form C, as HCL does."""
     if text.isascii():
         return text
     import unicodedata
@@ -64,14 +64,14 @@ class Gap(NamedTuple):
 
 
 Kind: TypeAlias = Literal["quoted", "heredoc", "flush", "file"]
-"""What a template is: a quoted string, a heredoc, one with `<<-`, or a file of its own."""
+"""Form of a template: a quoted string, a heredoc, one with `<<-`, or a file of its own."""
 
 
 def decoded(gaps: list[Gap], kind: Kind) -> dict[int, str]:
-    """The text of each gap, by where it begins, as HCL's parser makes it.
+    """Decode the text of each gap, by its start, like HCL's parser.
 
-    In a heredoc or a file every line is a token of its own, so a strip marker reaches to the end of its line only,
-    and a line behind a stripped line end no longer counts as one that begins a line (hclsyntax/parser_template.go).
+    In a heredoc or a file every line is a token of its own, so a strip marker reaches to the end of its line only, and
+    a line after a stripped line end no longer counts as one that begins a line (hclsyntax/parser_template.go).
     """
     tokens = [_tokens(gap, kind) for gap in gaps]
     if kind == "flush":
@@ -124,7 +124,7 @@ _DIRECTIVE_MARKERS = frozenset(
 
 
 def markers(children: list[Node]) -> Iterator[Node]:
-    """All non-text parts of a template in order, including those in directives."""
+    """Yield all non-text parts of a template in order, including those in directives."""
     for child in children:
         if child.type == "template_interpolation" or child.type in _DIRECTIVE_MARKERS:
             yield child
@@ -133,5 +133,5 @@ def markers(children: list[Node]) -> Iterator[Node]:
 
 
 def strips(node: Node, at: int) -> bool:
-    """Whether the marker at one end of the node has a `~`."""
+    """Whether the marker at one end of a node has a `~`."""
     return len(node.children) > 2 and node.children[at].type == "strip_marker"

@@ -1,4 +1,4 @@
-"""The trees that tree-sitter makes of HCL, and error messages for what it cannot parse."""
+"""Tree-sitter's trees of HCL, and messages for what it cannot parse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
 
 
 def parsed(data: bytes) -> Node:
-    """The tree of some bytes. The grammar has no exponents; other digits stand in for them."""
+    """Parse bytes. The grammar has no exponents; other digits stand in for them."""
     root = Parser(_LANGUAGE).parse(data).root_node
     if root.has_error and _EXPONENT.search(data):
         other = Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
@@ -32,7 +32,7 @@ def parsed(data: bytes) -> Node:
 
 
 def tokens(data: bytes) -> Iterator[tuple[str, int]]:
-    """The tokens of some HCL with the bytes at which they begin, comments too."""
+    """Yield the tokens of HCL, comments too, with the bytes at which they begin."""
     todo = [parsed(data)]
     while todo:
         node = todo.pop()
@@ -43,7 +43,7 @@ def tokens(data: bytes) -> Iterator[tuple[str, int]]:
 
 
 def body_of(root: Node) -> Node | None:
-    """The body of a file; comments may stand before it."""
+    """Return the body of a file; comments may come before it."""
     return next((child for child in root.children if child.type == "body"), None)
 
 
@@ -61,14 +61,14 @@ _LONG_LINE = regex(rb"[^\n]{500001}")
 
 
 def too_long(source: Source) -> tuple[Problem, ...]:
-    """The first line that is too long: the parser takes 200 bytes of memory for each character of a text."""
+    """Return a problem for the first line that is too long: the parser takes 200 bytes of memory per character."""
     found = _LONG_LINE.search(source.data)
     why = "a line of more than 500,000 characters is not read"
     return (Problem(why, source.span(*found.span())),) if found else ()
 
 
 def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
-    """The error in a piece that cannot be parsed, as far as its tokens show it."""
+    """Describe the error in a piece that cannot be parsed, as far as its tokens show it."""
     header = piece.split(b"\n", 1)[0].strip().rstrip(b"{").strip().decode()
     text = re.sub(rb'"(?:\\.|[^"\\\n])*"|#[^\n]*|//[^\n]*', b"", piece)
     start = begin + (len(piece) - len(piece.lstrip()))
@@ -97,7 +97,7 @@ def _line_end(data: bytes, at: int) -> int:
 
 
 def _first_error(root: Node) -> Node:
-    """The first node that tree-sitter could not place; the innermost of nested ones."""
+    """Find the first node that tree-sitter could not place; the innermost of nested ones."""
     found, stack = root, [root]
     while stack:
         node = stack.pop()

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NAME = regex(r"[A-Za-z_][\w-]*")
 _LAST = ("depends_on", "lifecycle", "provisioner", "connection", "timeouts")
-"""What people write behind all others."""
+"""Members that people write after all others."""
 _WIDTH = 120
-"""How long a line may be that an object stays on."""
+"""Longest line on which an object stays, in characters."""
 _STEP = regex(rb"^\S[^\n]*[{\[(](?:[ \t]*\r?\n)+([ \t]+)[^\s]", re.MULTILINE)
-"""The first indentation below a line without one."""
+"""First indentation below a line without one."""
 _BLANK = regex(rb"\n[ \t]*\r?\n")
 
 
 def literal(value: Data, like: str = "") -> str:
-    """The value as HCL on one line; a number is quoted if the old value (`like`) was."""
+    """Format a value as HCL on one line; a number is quoted if the old value (`like`) was."""
     if isinstance(value, list):
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, dict):
@@ -55,12 +55,11 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _key(name: str, *, quoted: bool = False) -> str:
-    """The key of an object."""
     return name if _NAME.fullmatch(name) and not quoted else literal(name)
 
 
 def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
-    """The edits that write an insertion into a block or object, in the style of its neighbours."""
+    """Make the edits that write an insertion into a block or object, in the style of its neighbours."""
     source = block.span.source
     writer = _Writer(block)
     if source.line_number(block.body.span.start) == source.line_number(block.body.span.end - 1):
@@ -72,7 +71,7 @@ def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
 
 
 def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
-    """The edits that add items to a list, each on its own line if the last one is. Comments stay."""
+    """Make the edits that add items to a list, each on its own line if the last one is."""
     source = items.span.source
     texts = [literal(item) for item in insertion.items]
     if not items.items:
@@ -91,7 +90,7 @@ def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
 
 
 def _filled(items: nodes.Tuple, texts: list[str]) -> Edit:
-    """The edit that adds the first items to an empty list, after its comments."""
+    """Add the first items to an empty list, after its comments."""
     source, inside = items.span.source, items.span.text[1:-1].rstrip()
     if not inside:
         return Edit(items.span, f"[{', '.join(texts)}]")
@@ -104,7 +103,7 @@ def _filled(items: nodes.Tuple, texts: list[str]) -> Edit:
 
 
 class _Writer:
-    """Writes into a block, with nested blocks, or into an object, with nested objects."""
+    """Writes into a block with nested blocks, or into an object with nested objects."""
 
     def __init__(self, block: nodes.Block) -> None:
         self.block = block
@@ -115,7 +114,7 @@ class _Writer:
         self.indent, self.step = self._indent()
 
     def line_end(self, offset: int) -> int:
-        """The end of a line with its comment after `offset`; before a closing brace there."""
+        """Return the end of a line after `offset`, with its comment; it is before a closing brace there."""
         end = self.source.line_end(offset)
         if offset < self.block.span.end <= end:
             rest = self.source.data[offset : self.block.span.end]
@@ -131,7 +130,6 @@ class _Writer:
         return isinstance(inner, dict) and bool(inner)
 
     def key(self, name: str) -> str:
-        """The name of an attribute, or the key of an object."""
         return _key(name, quoted=self.quoted) if self.objects else name
 
     def short(self, members: dict[str, Data]) -> list[Edit]:
@@ -170,19 +168,18 @@ class _Writer:
         return edits
 
     def equals(self, entry: nodes.Attribute | None) -> str:
-        """What stands between a key and its value; objects may have a colon there."""
+        """Return the text between a key and its value; objects may have a colon there."""
         if entry is None or not self.objects:
             return " = "
         between = self.source.data[entry.span.start + len(entry.name.encode()) : entry.value_span.start].decode()
         return between if between.strip() == ":" else " = "
 
     def has_comma(self, entry: nodes.Attribute) -> bool:
-        """Whether a comma stands behind a member of an object."""
         behind = self.source.data[entry.span.end : self.block.span.end].lstrip(b" \t")
         return not self.block.type and behind.startswith(b",")
 
     def inline(self, members: dict[str, Data]) -> Edit | None:
-        """A short object on one line with new members; None if it needs several lines."""
+        """Add members to a short object on one line; None if it needs several lines."""
         if self.block.type or not self.entries or any(map(self.is_long, members.values())):
             return None
         end, equals = self.entries[-1].span.end, self.equals(self.entries[-1])
@@ -191,7 +188,6 @@ class _Writer:
         return Edit(self.source.span(end, end), text) if len(line) + len(text) <= _WIDTH else None
 
     def long(self, members: dict[str, Data]) -> Edit:
-        """Nested blocks or objects, at the end."""
         inside: list[nodes.Attribute | nodes.Block] = [entry for entry in self.entries if entry.name not in _LAST]
         inside += [inner for inner in self.block.body.blocks if inner.type not in _LAST]
         at = self.line_end(max((item.span.end for item in inside), default=self.block.body.span.start))
@@ -203,7 +199,7 @@ class _Writer:
         return Edit(self.source.span(at, at), "".join(self.source.newline + line for line in lines))
 
     def lines(self, members: dict[str, Data], indent: str, *, blank: bool) -> list[str]:
-        """The lines of members; a blank line comes before nested blocks, except at the top."""
+        """Format members as lines; a blank line comes before nested blocks, except at the top."""
         result = [f"{indent}{self.key(n)} = {literal(v)}" for n, v in members.items() if not self.is_long(v)]
         for name, value in members.items():
             if not self.is_long(value):
@@ -229,7 +225,7 @@ class _Writer:
         return result
 
     def is_apart(self, name: str) -> bool:
-        """Whether a blank line comes before a nested member: before an object, where others have one."""
+        """Whether a blank line comes before a nested member; before an object only where others have one."""
         if not self.objects and not isinstance(name, MapName):
             return True
         gaps = [
@@ -240,17 +236,15 @@ class _Writer:
         return any(map(_BLANK.search, gaps)) if gaps else not isinstance(name, MapName)
 
     def of_objects(self) -> _Writer:
-        """What writes into an object inside the block."""
         inner = copy(self)
         inner.objects, inner.quoted = True, False
         return inner
 
     def inside(self, item: Data, indent: str) -> list[str]:
-        """The lines of a nested block or object."""
         return self.lines(item, indent, blank=False) if isinstance(item, dict) else []
 
     def unfold(self, members: dict[str, Data]) -> Edit:
-        """A block on one line becomes one on several."""
+        """Rewrite a block on one line as one on several."""
         newline, outer = self.source.newline, self.indent.removesuffix(self.step)
         old = [f"{self.indent}{entry.name} = {entry.value_span.text}" for entry in self.entries]
         inside = self.block.body.span.text[1:-1].strip()
@@ -264,7 +258,7 @@ class _Writer:
         return self.source.line_number(entry.span.start) != self.source.line_number(entry.span.end)
 
     def _indent(self) -> tuple[str, str]:
-        """The indentation of the block's body, and the step from its parent."""
+        """Return the indentation of the block's body, and the step from its parent."""
         inside: list[nodes.Attribute | nodes.Block] = [*self.entries, *self.block.body.blocks]
         own = self.source.line_number(self.block.span.start)
         outer = _blanks(self.source.line(own))
@@ -279,5 +273,4 @@ class _Writer:
 
 
 def _blanks(line: str) -> str:
-    """The indentation of a line."""
     return line[: len(line) - len(line.lstrip())]
