@@ -28,6 +28,8 @@ COPIES = 1_000
 """Maximum number of extra copies of blocks by `count`, `for_each` and repeated module calls.
 Checking the rules takes ten milliseconds per pool.
 """
+NESTED = 100
+"""Maximum depth of modules in modules, because they are read recursively."""
 _SMALL = 32
 """Collections up to this size are counted again instead of cached."""
 _BITS = 16_384

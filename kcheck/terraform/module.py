@@ -6,7 +6,7 @@ import os
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
-from kcheck.terraform.budget import Budget, BudgetError
+from kcheck.terraform.budget import NESTED, Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import rendered_data_source, special
@@ -73,6 +73,7 @@ class Module:
         self.address = address
         self.caller = caller
         self.root: Module = caller.root if caller else self
+        self.depth: int = caller.depth + 1 if caller else 0
         self.block = block
         self.environment = environment
         self.workspace = workspace
@@ -241,6 +242,9 @@ class Module:
             return lost
         address = self.prefixed(f"module.{name}")
         origin = Origin((block.header,))
+        if self.depth >= NESTED:
+            error = BudgetError(f"modules are nested more than {NESTED} deep")
+            return self.scope.budget.refuse(error, origin)
         found = self.host.child(self, block)
         if isinstance(found, str):
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))

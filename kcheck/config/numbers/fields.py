@@ -277,7 +277,7 @@ def _bytes(value: object) -> int:
     number = scalars.to_number(value)
     if not isinstance(number, int):
         raise EvaluationError(f"{value} is not a whole number")
-    return number
+    return int(number)  # minus zero is a kind of its own
 
 
 def _list(value: object) -> tuple[str, ...]:
