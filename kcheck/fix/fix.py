@@ -217,19 +217,20 @@ class _Fixer:
     def ineffective(self, before: State, after: State, chosen: list[Finding]) -> list[Refused]:
         """List fixes after which their finding is still there or undecided."""
         found = {key for finding in after.result.findings for key in finding.keys}
-        undecided = {(check.rule, check.object): check for check in after.result.undecided}
+        undecided = {(check.rule, check.object): set(check.missing) for check in after.result.undecided}
+        inputs = {reason for check in before.result.undecided for reason in check.missing}
         broken = next((f.span for f in before.result.findings if f.rule == _UNREADABLE), None)
         vain = []
         for finding in chosen:
             unclear = next((undecided[key] for key in finding.keys if key in undecided), None)
-            if broken is not None and (finding.keys & found or unclear):
+            if broken is not None and (finding.keys & found or unclear is not None):
                 why = f"{broken.location} cannot be read; mend that first"
                 vain.append(Refused(finding, why, bug=False))
-            elif finding.keys & found:
+            elif unclear and unclear <= inputs:
+                why = f"whether that is enough depends on an input: {'; '.join(sorted(unclear))}"
+                vain.append(Refused(finding, why, bug=False))
+            elif finding.keys & found or unclear is not None:
                 vain.append(Refused(finding, "the finding would still be there", bug=True))
-            elif unclear is not None:
-                why = "; ".join(unclear.missing) or "not all is known"
-                vain.append(Refused(finding, f"whether that is enough cannot be decided: {why}", bug=False))
         return vain
 
     def regression(self, before: State, after: State, chosen: list[Finding]) -> _Worse | None:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.terraform.operators import INFINITE
 from kcheck.terraform.partial_collections import either
-from kcheck.text import scalars
-from kcheck.text.scalars import AbsentError, EvaluationError
+from kcheck.text.scalars import AbsentError, EvaluationError, UncaughtError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Either, Known, Origin, Unknown
 
@@ -36,7 +35,7 @@ def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
     for at, argument in enumerate(node.arguments):
         try:
             value = value_of(argument, strict)
-        except scalars.DigitsError:
+        except UncaughtError:
             raise
         except EvaluationError as error:
             problem = str(error)
@@ -58,7 +57,7 @@ def succeeds(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
     """Evaluate can(): whether the argument evaluates without error."""
     try:
         value = value_of(node.arguments[0], scope.strictly())
-    except scalars.DigitsError:
+    except UncaughtError:
         raise
     except EvaluationError:
         return Known(value=False, origin=Origin((node.span,)))

@@ -48,8 +48,8 @@ def _equal(a: Datum, b: Datum) -> bool | None:
         return _all_equal((x[key], y[key]) for key in x) if x.keys() == y.keys() else False
     if isinstance(x, tuple) and isinstance(y, tuple):
         return _all_equal(zip(x, y, strict=True)) if len(x) == len(y) else False
-    if isinstance(x, Fraction) and isinstance(y, Fraction):
-        return scalars.rounded(x) == scalars.rounded(y)
+    if type_of == "number":
+        return scalars.rounded(scalars.exact(a)) == scalars.rounded(scalars.exact(b))
     return bool(x == y)
 
 

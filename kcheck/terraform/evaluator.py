@@ -27,7 +27,7 @@ from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData
 from kcheck.text.keys import key_of
-from kcheck.text.scalars import AbsentError, EvaluationError
+from kcheck.text.scalars import AbsentError, EvaluationError, UncaughtError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.template import normal
 from kcheck.text.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
@@ -174,7 +174,8 @@ def _object(node: nodes.Object, scope: Scope) -> Datum:
 def _variable(node: nodes.Variable, scope: Scope) -> Datum:
     found = scope.lookup(node.name)
     if found is None:
-        raise EvaluationError(f"`{node.name}` is not a name that can be used here")
+        error = UncaughtError if node.name in ("count", "each", "self") else EvaluationError
+        raise error(f"`{node.name}` is not a name that can be used here")
     return found
 
 

@@ -13,6 +13,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import STRING
 from kcheck.text.files.patterns import PatternError, compiled
 from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem, Source
 from kcheck.text.values import Datum, Known, Origin, Piece, Unknown, Unrendered, pieces_of
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.terraform.resource import BlockRecord
-    from kcheck.text.syntax.hcl import nodes
 
 
 _Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
@@ -66,6 +66,8 @@ def _call(action: _Action, files: Files, node: nodes.Call, scope: Scope) -> Datu
     arguments = [value_of(argument, scope) for argument in node.arguments]
     if not arguments:
         raise EvaluationError(f"{node.name}() needs arguments")
+    if action is _templatestring and not isinstance(node.arguments[0], nodes.GetAttr | nodes.Index | nodes.Variable):
+        raise EvaluationError("templatestring() takes a reference to its template, such as local.template")
     path = arguments[0]
     if isinstance(path, Unknown):
         return Unknown(path.reason, origin)

@@ -14,7 +14,7 @@ from kcheck.terraform.resource import BlockRecord, Instance, echo, expand, insta
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text.files import system
-from kcheck.text.scalars import EvaluationError
+from kcheck.text.scalars import EvaluationError, UncaughtError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 
@@ -238,7 +238,7 @@ class Module:
         if block is None:
             lost = self._lost(f"module.{name}")
             if lost is None:
-                raise EvaluationError(f"there is no module.{name}")
+                raise UncaughtError(f"there is no module.{name}")
             return lost
         address = self.prefixed(f"module.{name}")
         origin = Origin((block.header,))

@@ -54,7 +54,7 @@ def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
         return logic(operator, left, right, origin)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return Unknown(first_reason(left, right), origin)
-    a, b = scalars.rounded(scalars.to_number(left.value)), scalars.rounded(scalars.to_number(right.value))
+    a, b = (scalars.rounded(scalars.exact(side)) for side in (left, right))
     if operator in _COMPARISONS:
         return Known(_COMPARISONS[operator](a, b), origin)
     if operator == "/" and b == 0 and a != 0:

@@ -6,7 +6,7 @@ from _thread import get_ident  # threading takes 3 ms to import
 from typing import TYPE_CHECKING
 
 from kcheck.terraform.budget import Budget
-from kcheck.text.scalars import EvaluationError
+from kcheck.text.scalars import UncaughtError
 from kcheck.text.text import Problem
 from kcheck.text.values import Datum, Symbol, Unknown
 
@@ -86,7 +86,7 @@ class Names:
         """Evaluate a name, once.
 
         Raises:
-            EvaluationError: there is no such name.
+            UncaughtError: there is no such name.
         """
         found = self._cache.get(name)
         if found is None:
@@ -99,7 +99,7 @@ class Names:
             finally:
                 self._running.discard(running)
             if found is None:
-                raise EvaluationError(f"there is no {self._missing(name)}")
+                raise UncaughtError(f"there is no {self._missing(name)}")
             self._cache[name] = found
         return found
 

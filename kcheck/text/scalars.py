@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kcheck.text.data_types import SetData
+from kcheck.text.data_types import SetData, Short
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
-    from kcheck.text.values import Origin
+    from kcheck.text.values import Known, Origin
 
 _NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 BITS = 512
 """Precision of Terraform's numbers, in bits."""
+_FLOAT = 53
+"""Precision of a float, in bits."""
 
 _EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
@@ -42,8 +44,8 @@ class EvaluationError(ValueError):
     """An error that Terraform itself would report; `try()` and `can()` catch it."""
 
 
-class DigitsError(EvaluationError):
-    """A number with more digits than kcheck computes with. Terraform may accept it, so no `try` catches this."""
+class UncaughtError(EvaluationError):
+    """An error that no `try` catches: Terraform refuses the code, or kcheck cannot compute what Terraform can."""
 
 
 class AbsentError(EvaluationError):
@@ -69,6 +71,12 @@ def kind(value: object) -> str:
     if isinstance(value, tuple):
         return "list"
     return "map" if isinstance(value, dict) else "resource"
+
+
+def exact(datum: Known[Any]) -> int | Fraction:
+    """Convert a value to a number; a float, which is kept as the decimal that it prints, to all its digits."""
+    number = to_number(datum.value)
+    return whole(Fraction(float(number))) if type(datum) is Short and datum.bits == _FLOAT else number
 
 
 def whole(number: int | Fraction) -> int | Fraction:
@@ -125,7 +133,7 @@ def to_number(value: object) -> int | Fraction:
         if exponent > _MOST_OF_TERRAFORM:
             raise EvaluationError(f"a number is needed, not one with the exponent {exponent}")
         if len(value) > _LARGEST or abs(exponent) > _LARGEST:
-            raise DigitsError("the number has too many digits")
+            raise UncaughtError("the number has too many digits")
         number = whole(Fraction(value.replace(".e", "e").replace(".E", "E").removesuffix(".")))
         return MINUS_ZERO if number == 0 and value.startswith("-") else number
     if isinstance(value, int | Fraction) and not isinstance(value, bool):

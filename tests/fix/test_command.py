@@ -131,6 +131,42 @@ def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypat
     ]
 
 
+def test_a_fix_whose_outcome_depends_on_an_input_is_refused_and_no_bug(write: Write) -> None:
+    write(
+        {
+            "main.tf": """
+variable "types" { type = list(string) }
+resource "aws_vpc" "main" { cidr_block = "10.0.0.0/16" }
+resource "aws_subnet" "a" {
+  count      = 3
+  vpc_id     = aws_vpc.main.id
+  cidr_block = cidrsubnet("10.0.0.0/16", 8, count.index)
+}
+resource "aws_eks_cluster" "main" {
+  name    = "main"
+  version = "1.34"
+  vpc_config { subnet_ids = aws_subnet.a[*].id }
+}
+resource "aws_eks_node_group" "train" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "train"
+  subnet_ids      = aws_subnet.a[*].id
+  instance_types  = var.types
+  scaling_config {
+    min_size     = 0
+    desired_size = 0
+    max_size     = 1000
+  }
+}
+"""
+        }
+    )
+    outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"), rules=("subnet-too-small",))
+    (refused,) = outcome.refused
+    why = "whether that is enough depends on an input: var.types has no value"
+    assert (refused.reason, refused.bug) == (why, False)
+
+
 def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"job.yaml": job("a")})
     place = job("a").index("kind: Job")

@@ -229,7 +229,7 @@ def test_too_little_room_is_refused_with_the_nearest_answer(here: Path) -> None:
 @pytest.mark.parametrize(
     ("nodes", "told"),
     [
-        (5_500, "the route table of kubenet of the cluster ends at 397 nodes"),
+        (4_500, "the route table of kubenet of the cluster ends at 397 nodes"),
         (100, "kubenet stops being supported on AKS on 2028-03-31"),
     ],
 )
@@ -406,3 +406,11 @@ def test_same_intent_same_bytes(tmp_path: Path) -> None:
     }  # fmt: skip
     assert len(found) == 1
     assert found.pop().count("\n") == len(CLOUDS)
+
+
+@pytest.mark.parametrize(("cloud", "most"), [("eks", 100_000), ("gke", 65_000), ("aks", 5_000), ("ack", 15_000)])
+def test_more_nodes_than_a_cluster_may_have_are_refused_at_once(cloud: str, most: int) -> None:
+    """Nothing grows with a number that somebody writes."""
+    assert intent.with_defaults(cloud, {"nodes": most}).asked == most
+    with pytest.raises(ConfigError, match="nodes: 4,294,967,296 are too many: a cluster has up to"):
+        intent.with_defaults(cloud, {"nodes": 1 << 32})

@@ -126,6 +126,13 @@ def test_modules_that_call_each_other_twice(check: Callable[..., Result]) -> Non
     assert "copies of blocks" in result.judged.skipped[0].reason
 
 
+@pytest.mark.medium
+def test_modules_in_each_other_have_a_depth(check: Callable[..., Result]) -> None:
+    files = {f"m{n}/main.tf": f'module "n" {{\n  source = "../m{n + 1}"\n}}\n' for n in range(1000)}
+    result = check({**files, "m1000/main.tf": 'resource "aws_subnet" "a" {\n}\n'})
+    assert [note.reason for note in result.judged.skipped] == ["not evaluated: modules are nested more than 100 deep"]
+
+
 @pytest.mark.slow
 def test_each_root_module_has_a_budget_of_its_own(check: Callable[..., Result]) -> None:
     bomb = 'resource "azurerm_kubernetes_cluster" "b" {\n  name = length([for a in range(1000) : range(1000)])\n}\n'

@@ -133,6 +133,8 @@ def _resource(item: Datum) -> bool:
 
 @TABLE.function(rest=anything)
 def _coalescelist(*values: Datum) -> Datum:
+    if any(isinstance(item, Known) and isinstance(item.value, SetData) for item in values):
+        raise EvaluationError("coalescelist() takes lists, not sets")
     for item in values:
         if item.part if isinstance(item, Partial) else items(item):
             return item

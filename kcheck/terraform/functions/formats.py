@@ -87,7 +87,7 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
         shown = scalars.to_string(value)
         shown = shown if precision is None else "".join(clusters(shown)[:precision])
         return json_text(Known(shown, Origin(()))) if verb == "q" else shown
-    number = scalars.to_number(value)
+    number = scalars.exact(argument) if isinstance(argument, Known) else scalars.to_number(value)
     sign = ("+" if "+" in flags else " " if " " in flags else "") if not scalars.is_negative(number) else ""
     return sign + _number(verb, number, precision, flags)
 

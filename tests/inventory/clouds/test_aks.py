@@ -132,7 +132,8 @@ def pool(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, 
             ["azurerm_virtual_network.w.subnet[1]"],
         ),
         ("true ? azurerm_subnet.n[0].id : null", ["azurerm_subnet.n[0]"]),
-        ("try(azurerm_subnet.nothing.id, azurerm_subnet.n[0].id)", ["azurerm_subnet.n[0]"]),
+        ("try(azurerm_subnet.n[7].id, azurerm_subnet.n[0].id)", ["azurerm_subnet.n[0]"]),
+        ("try(azurerm_subnet.nothing.id, azurerm_subnet.n[0].id)", []),  # Terraform refuses it
         # a set has no order, and an id says nothing of this root
         ("tolist(azurerm_virtual_network.w.subnet)[1].id", []),
         ('"/subscriptions/x/resourceGroups/y/providers/Microsoft.Network/virtualNetworks/z/subnets/n"', []),

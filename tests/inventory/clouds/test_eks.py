@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -123,6 +124,13 @@ def test_addresses_of_a_node(settings: str, addresses: object, read: Callable[..
 )
 def test_instance_types(types: str, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
     assert of(read(types=types), "addresses_per_node") == addresses
+
+
+def test_minus_zero_is_zero(check: Callable[..., Result]) -> None:
+    code = CLUSTER.replace("INSTANCE_TYPES", '["m5.large"]').replace("POOL_LINES", "").replace("CLUSTER_LINES", "")
+    sizes = re.sub(r"(min|max|desired)_size( *)= \d+", r"\1_size\2= -0", code.replace("SUBNET_TAGS", "{}"))
+    assert sizes.count("= -0") >= 2
+    assert check({"main.tf": sizes}).bugs == []
 
 
 def test_ipv6_nodes_take_one_address(read: Callable[..., dict[str, Any]]) -> None:

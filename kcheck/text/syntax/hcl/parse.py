@@ -276,9 +276,13 @@ class _Reader:
         if child.type == "tuple":
             items = tuple(self.build(item, depth) for item in child.children if item.type == "expression")
             return nodes.Tuple(self.span(node), items)
-        entries = []
+        entries: list[tuple[nodes.Expression, nodes.Expression]] = []
+        end = child.start_byte
         for item in child.children:
             if item.type == "object_elem":
+                if entries and not {",", "\n"} & set(self.between(end, item.start_byte)):
+                    return nodes.Invalid(self.span(item), "a comma or a new line is missing before it")
+                end = item.end_byte
                 sides = [part for part in item.children if part.type == "expression"]
                 entries.append((self.object_key(sides[0], depth), self.build(sides[1], depth)))
         return nodes.Object(self.span(node), tuple(entries))
@@ -410,7 +414,12 @@ class _Reader:
             else:
                 continue
             result.append(texts[child.end_byte])
-        return tuple(part for part in result if part != "")
+        found = [part for part in result if part != ""]
+        empty = (part for part in result if isinstance(part, nodes.Text) and not part)
+        stripped = next((part for part in empty if part.span.start < part.span.end), None)
+        if stripped is not None and len(found) == 1:  # `" ${~ x ~} "` is a text all the same
+            found.append(stripped)
+        return tuple(found)
 
     def directive(self, node: Node, texts: dict[int, nodes.Text], depth: int) -> nodes.Expression:
         if depth > MAX_DEPTH:
