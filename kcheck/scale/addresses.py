@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
+from kcheck.scale.allocatable import total
+from kcheck.scale.basics import parsed
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes, upgraded_in_turn
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Interval
 from kcheck.text.ip_ranges import parse_cidr, usable_addresses
 from kcheck.text.need import NotKnown, need, or_unknown
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
@@ -92,9 +95,7 @@ def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
             parts.append(pod_addresses(pool, world).bounds)
         held = interfaces_held(pool, cluster)
         parts.append(Interval(0, None) if held is None else Interval(held - 1, held - 1))
-        highs = [part.high for part in parts]
-        high = None if None in highs else sum(one or 0 for one in highs)
-        found[pool.id] = Interval(sum(part.low for part in parts), high)
+        found[pool.id] = total(*parts)
     return found
 
 
@@ -232,46 +233,36 @@ def bounds(place: Place, world: World) -> Bounds:
 
 
 def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
-    names = [pool.display_name for pool in pools]
-    shared = Counter(names)
+    shared = Counter(pool.display_name for pool in pools)
     least: list[Demand] = []
     most: list[Demand] | None = []
+    reasons: list[str] = []
     seen: set[NodePool] = set()
-    why = ""
-    for pool, name in zip(pools, names, strict=True):
+    for pool in pools:
         measure, parts = _measure(place, pool, seen)
         seen.add(pool)
-        estimate = measure(pool, world)
-        label = pool.full_name if shared[name] > 1 else name
+        estimate, nodes, surge = measure(pool, world), world.sizes.of_pool(pool), pool.upgrade.surge
+        name = pool.full_name if shared[pool.display_name] > 1 else pool.display_name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
-        (low_surge, high_surge), high = surge_bounds(pool.upgrade.surge), estimate.bounds.high
-        size = number(world.sizes.of_pool(pool), 0)
-        least.append(Demand(label, size, low_surge, estimate.bounds.low, parts, default))
+        (low, high), each = surge_bounds(surge), estimate.bounds
+        least.append(Demand(name, number(nodes, 0), low, each.low, parts, default))
         if most is not None:
-            worst = least[-1]._replace(surge=high_surge, per_node=high or 0)
-            most = None if high is None else [*most, worst]
-        nodes = world.sizes.of_pool(pool)
-        why_surge = "" if low_surge == high_surge else reason_of(pool.upgrade.surge)
-        reasons = [estimate.why if estimate.bounds.exact is None else "", why_surge]
-        reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
-        why = why or next(filter(None, reasons), "")
+            most = None if each.high is None else [*most, least[-1]._replace(surge=high, per_node=each.high)]
+        reasons += [estimate.why] if each.exact is None else []
+        reasons += [reason_of(surge)] if low != high else []
+        reasons += [] if isinstance(nodes, Known) else [reason_of(nodes)]
     lowest = _sized(pools, least, world, kind=True)
     highest = None if most is None else _sized(pools, most, world, kind=False)
-    return Bounds(pools, least, most, lowest or [], highest, why)
+    return Bounds(pools, least, most, lowest or [], highest, next(filter(None, reasons), ""))
 
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:
     """Return the smallest or largest demands at the target; None without a bound."""
     result = list(demands)
-    by_cluster: dict[str, list[int]] = {}
-    for i, pool in enumerate(pools):
-        cluster = known(pool.cluster)
-        by_cluster.setdefault(cluster.id if cluster else "", []).append(i)
-    for own in by_cluster.values():
-        choices = [
-            [demands[i]._replace(nodes=sizes[pools[i].id]) for i in own]
-            for sizes in _choices(pools, own, world, kind=kind)
-        ]
+    ids = [cluster.id if (cluster := known(pool.cluster)) else "" for pool in pools]
+    for own in grouped(range(len(pools)), lambda i: ids[i]).values():
+        sizes = _choices(pools, own, world, kind=kind)
+        choices = [[demands[i]._replace(nodes=one[pools[i].id]) for i in own] for one in sizes]
         if not choices:
             return None
         choices.sort(key=addresses_needed)
@@ -332,23 +323,14 @@ def arithmetic(demands: list[Demand]) -> str:
 def room(place: Place, world: World) -> Value[int]:
     """Count the usable addresses of a subnet, or all of a range and its extensions."""
     if isinstance(place, Subnet):
-        return _usable(place, world)
-    total = 0
+        reserved = world.numbers.limits(place.cloud)["subnet.reserved"].number
+        return parsed(place.cidr, lambda cidr: usable_addresses(cidr, reserved), "not an IPv4 range")
+    addresses = 0
     for cidr in (need(place.cidr), *(known(place.more) or ())):
-        network = need(range_of(cidr) or _no_range(cidr, place))
-        total += network.num_addresses
-    return place.more if isinstance(place.more, Unknown) else Known(total, place.cidr.origin or Origin((place.place,)))
-
-
-def _usable(subnet: Subnet, world: World) -> Value[int]:
-    if not isinstance(subnet.cidr, Known):
-        return subnet.cidr
-    usable = usable_addresses(subnet.cidr.value, world.numbers.limits(subnet.cloud)["subnet.reserved"].number)
-    return _no_range(subnet.cidr.value, subnet) if usable is None else Known(usable, subnet.cidr.origin)
-
-
-def _no_range(cidr: str, place: Place) -> Unknown:
-    return Unknown(f"`{cidr}` is not an IPv4 range", place.cidr.origin)
+        network = range_of(cidr) or Unknown(f"`{cidr}` is not an IPv4 range", place.cidr.origin)
+        addresses += need(network).num_addresses
+    origin = place.cidr.origin or Origin((place.place,))
+    return place.more if isinstance(place.more, Unknown) else Known(addresses, origin)
 
 
 def range_of(text: str) -> IPv4Network | None:

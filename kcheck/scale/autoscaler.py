@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import deletion
-from kcheck.scale.basics import anyone, cluster_of, computed, is_default, unknown_size
+from kcheck.scale.basics import anyone, cluster_of, computed, is_default, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world.caps import vcpus
@@ -120,13 +120,7 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:
     """Return the minor version of an autoscaler; unset where the cloud runs it."""
-    version = autoscaler.version
-    if not isinstance(version, Known):
-        return version
-    found = minor_version(version.value)
-    if found is None:
-        return Unknown(f"`{version.value}` is not a version of the cluster autoscaler", version.origin)
-    return Known(found, version.origin)
+    return parsed(autoscaler.version, minor_version, "not a version of the cluster autoscaler")
 
 
 def owner(flag: Flag, world: World) -> Value[Autoscaler]:

@@ -44,6 +44,14 @@ def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) 
     return first_unknown((*values, complete)) or computed(thing, value=False)
 
 
+def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T]:
+    """Parse a known value, or return `why` it is unknown where it cannot be parsed."""
+    if not isinstance(value, Known):
+        return value
+    found = parse(value.value)
+    return Unknown(f"`{value.value}` is {why}", value.origin) if found is None else Known(found, value.origin)
+
+
 def first_unknown(values: Iterable[object]) -> Unknown | None:
     """Return the first of some values that is unknown."""
     return next((value for value in values if isinstance(value, Unknown)), None)

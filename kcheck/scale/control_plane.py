@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Thing
 from kcheck.scale.addresses import range_of
-from kcheck.scale.basics import anyone, computed
+from kcheck.scale.basics import anyone, computed, parsed
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of
@@ -60,11 +60,7 @@ def text(setting: Setting, _world: World) -> Value[object]:
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
     """Return the minor version of Kubernetes; null where none is set."""
-    if not isinstance(cluster.version, Known):
-        return cluster.version
-    number = minor_version(cluster.version.value)
-    why = f"`{cluster.version.value}` is no version of Kubernetes"
-    return Unknown(why, cluster.version.origin) if number is None else Known(number, cluster.version.origin)
+    return parsed(cluster.version, minor_version, "no version of Kubernetes")
 
 
 def windows(cluster: Cluster, world: World) -> Value[bool]:
@@ -118,13 +114,13 @@ def location_form(cluster: Cluster, world: World) -> Value[str]:
         written = place.source.private or place.member("location") is not None
         return computed(cluster, "expression" if written else "module")
     of_pools = [(pool.place, pool.placement.location) for pool in world.pools.of_cluster(cluster)]
-    apart = [
-        (place, value)
+    literal = all(
+        isinstance(value, Unset)
+        or (isinstance(value, Known) and value.origin.written == own.origin.written)
+        or _is_beside(value, place)
         for place, value in of_pools
-        if not isinstance(value, Unset)
-        and not (isinstance(value, Known) and value.origin.written == own.origin.written)
-    ]
-    return computed(cluster, "literal" if all(_is_beside(value, place) for place, value in apart) else "expression")
+    )
+    return computed(cluster, "literal" if literal else "expression")
 
 
 def _is_beside(value: Value[str], place: Span) -> bool:

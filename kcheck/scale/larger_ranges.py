@@ -39,7 +39,7 @@ def sufficient_cidr(place: Place, world: World) -> Value[str]:
 
 @once
 def _allot(network: Network, world: World) -> dict[str, str]:
-    """Bigger ranges for all subnets of a network that are too small, none overlapping another or what is there."""
+    """Find disjoint larger ranges, by id, for all too small subnets of a network; empty without room for all."""
     # a subnet of this root whose network or range is not known may lie anywhere
     module = world.root_module(network.root)
     near = [s for s in module.subnets if known(s.network) in (None, network)]
