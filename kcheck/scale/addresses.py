@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
+from kcheck.scale.allocatable import total
+from kcheck.scale.basics import parsed
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes, upgraded_in_turn
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Interval
 from kcheck.text.ip_ranges import parse_cidr, usable_addresses
-from kcheck.text.values import (
-    Known,
-    Origin,
-    Unknown,
-    Unset,
-    Value,
-    all_known,
-    known,
-    mapped,
-    number,
-    reason_of,
-    unknown_of,
-)
+from kcheck.text.need import NotKnown, need, or_unknown
+from kcheck.text.text import grouped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +28,7 @@ Place = Subnet | PodRange
 
 
 class Estimate(NamedTuple):
-    """A number with its bounds. `why` says why it is not exact."""
+    """Bounds of a number; `why` says why it is not exact."""
 
     bounds: Interval
     why: str = ""
@@ -45,8 +37,8 @@ class Estimate(NamedTuple):
 class Bounds(NamedTuple):
     """Lower and upper demand of each pool in a place; `why` says why they differ.
 
-    `low` and `high` are by what one node takes, `least` and `most` also by the sizes that the pools may have when their
-    clusters reach their targets. `high` and `most` are None if they have no bound.
+    `low` and `high` differ by what one node takes, `least` and `most` also by the sizes that the pools may have when
+    their clusters reach their targets. `high` and `most` are None without a bound.
     """
 
     pools: list[NodePool]
@@ -58,7 +50,7 @@ class Bounds(NamedTuple):
 
 
 def exactly(number: int) -> Estimate:
-    """A number that is known."""
+    """Return an estimate that is exact."""
     return Estimate(Interval(number, number))
 
 
@@ -66,16 +58,19 @@ def exactly(number: int) -> Estimate:
 
 
 def per_node(pool: NodePool, world: World) -> Estimate:
-    """Addresses one node takes from its subnet: its own, and its pods' if they are in it."""
+    """Estimate the addresses that a node takes from its subnet: its own, and its pods' if they are in it."""
     inside = pool.addresses.pods_take_addresses
     if isinstance(inside, Known) and not inside.value:
         least, most = known(pool.addresses.own) or (1, 1)
         return Estimate(Interval(least, most), f"the interfaces of a node of {pool.display_name} are not known")
-    cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
+    cni = _cni(pool)
     whole = _held(pool, cni) if cni is not None else _with_pods(pool, world)
-    if isinstance(inside, Known):
-        return whole
-    return Estimate(Interval(1, whole.bounds.high), reason_of(inside))
+    return whole if isinstance(inside, Known) else Estimate(Interval(1, whole.bounds.high), reason_of(inside))
+
+
+def _cni(pool: NodePool) -> Cni | None:
+    cluster = known(pool.cluster)
+    return cluster.cni if cluster is not None else None
 
 
 def pods_have_interfaces(cluster: Cluster) -> bool:
@@ -85,7 +80,7 @@ def pods_have_interfaces(cluster: Cluster) -> bool:
 
 
 def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
-    """Address units of its VPC that a node of each pool takes, by its id; none where prefixes take their place.
+    """Estimate the VPC address units that a node of each pool takes, by pool id; empty with prefix delegation.
 
     An address counts as one, and so does each interface beside the first, those of EFA included:
     https://docs.aws.amazon.com/vpc/latest/userguide/network-address-usage.html
@@ -100,14 +95,12 @@ def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
             parts.append(pod_addresses(pool, world).bounds)
         held = interfaces_held(pool, cluster)
         parts.append(Interval(0, None) if held is None else Interval(held - 1, held - 1))
-        highs = [part.high for part in parts]
-        high = None if None in highs else sum(one or 0 for one in highs)
-        found[pool.id] = Interval(sum(part.low for part in parts), high)
+        found[pool.id] = total(*parts)
     return found
 
 
 def interfaces_held(pool: NodePool, cluster: Cluster) -> int | None:
-    """Interfaces of a node with one pod, EFA included; None if that is not known."""
+    """Count the interfaces of a node with one pod, EFA included; None if unknown."""
     cni, types = cluster.cni, pool.machine.instance_types
     if cni is None or not isinstance(types, Known) or not isinstance(cni.warm_interfaces, Known):
         return None
@@ -124,19 +117,19 @@ def interfaces_held(pool: NodePool, cluster: Cluster) -> int | None:
 
 
 def addresses_per_node(pool: NodePool, world: World) -> Value[int]:
-    """Addresses one node takes from its subnet; Unknown if not exact."""
+    """Count the addresses that a node takes from its subnet; Unknown if not exact."""
     estimate = per_node(pool, world)
     exact = estimate.bounds.exact
     if exact is None:
         return Unknown(estimate.why)
     inside = pool.addresses.pods_take_addresses
-    cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
-    decides = inside if not known(inside) else pool.addresses.max_pods if cni is None else pool.machine.instance_types
+    sized = pool.addresses.max_pods if _cni(pool) is None else pool.machine.instance_types
+    decides = sized if known(inside) else inside
     return Known(exact, decides.origin or Origin((pool.place,)))
 
 
 def _with_pods(pool: NodePool, world: World) -> Estimate:
-    """One address for the node and one for each pod that it may run."""
+    """Estimate one address for the node and one for each pod that it may run."""
     if isinstance(pool.addresses.max_pods, Known):
         return exactly(1 + pool.addresses.max_pods.value)
     low, high = _pods_bounds(pool, world)
@@ -144,7 +137,7 @@ def _with_pods(pool: NodePool, world: World) -> Estimate:
 
 
 def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
-    """The range of pods per node that the cloud allows."""
+    """Return the least and the most pods per node that the cloud allows."""
     cluster = known(pool.cluster)
     limits = world.numbers.limits(cluster.cloud if cluster else "any")
     if "max_pods.least" not in limits:
@@ -153,42 +146,43 @@ def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
 
 
 def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
-    """Addresses that a VPC CNI node holds with one pod: the least for any job.
+    """Estimate the addresses that a VPC CNI node holds with one pod, the least for any job.
 
-    Where pods have subnets of their own, the node's `own` interface is none of those that serve them.
+    Where pods have subnets of their own, the first interface, the node's `own`, does not serve them.
     """
-    unknown = unknown_of(pool.machine.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes)
-    optional = [value for value in (cni.warm_ips, cni.minimum_ips) if isinstance(value, Unknown)]
-    why = unknown.reason if unknown else optional[0].reason if optional else ""
-    if why:
-        return Estimate(Interval(1, None), why)
-    cluster = known(pool.cluster)
-    if cluster is None:
-        return Estimate(Interval(1, None), reason_of(pool.cluster))
-    found: list[int] = []
-    own_cloud = cloud(cluster.cloud)
-    for name in known(pool.machine.instance_types) or ():
+    found = _held_by_type(pool, cni, own=own)
+    if isinstance(found, Unknown):
+        return Estimate(Interval(1, None), found.reason)
+    least, most = min(found), max(found)
+    name = known(pool.name) or pool.address
+    return Estimate(Interval(least, most), f"the instance types of {name} take {least} to {most} addresses")
+
+
+@or_unknown
+def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int] | Unknown:
+    """List the addresses that a node holds, one number for each instance type of its pool."""
+    types = need(pool.machine.instance_types)
+    for value in (cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes):
+        need(value)
+    for optional in (cni.warm_ips, cni.minimum_ips):
+        if isinstance(optional, Unknown):
+            raise NotKnown(optional)
+    own_cloud = cloud(need(pool.cluster).cloud)
+    extra = pool.machine.efa_addresses if own else 0
+    found, why = [], "" if types else "no instance type is set"
+    for name in types:
         interfaces = machines.interfaces(own_cloud.name, name)
         if interfaces is None:
             why = f"kcheck does not know the instance type {name}"
         else:
             count, addresses = interfaces
-            extra = pool.machine.efa_addresses if own else 0
             found.append(own_cloud.node_addresses(cni, count if own else count - 1, addresses, 1) + extra)
-    if not found:
-        return Estimate(Interval(1, None), why or "no instance type is set")
-    if why:
-        return Estimate(Interval(1, None), why)
-    span = f"{min(found)} to {max(found)}"
-    return Estimate(
-        Interval(min(found), max(found)),
-        f"the instance types of {known(pool.name) or pool.address} take {span} addresses",
-    )
+    return Unknown(why) if why else found
 
 
 def pod_addresses(pool: NodePool, world: World) -> Estimate:
-    """Addresses that a node with one pod takes from the pod subnets."""
-    cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
+    """Estimate the addresses that a node with one pod takes from the pod subnets."""
+    cni = _cni(pool)
     if cni is not None:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
@@ -199,7 +193,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
 
 
 def pod_block(pool: NodePool) -> Value[int]:
-    """The length of the prefix of the block that a node takes for its pods."""
+    """Return the prefix length of the block that a node takes for its pods."""
     pod_range = known(pool.addresses.pod_range)
     block = pod_range.block if pod_range else NOTHING
     if pod_range is None or not isinstance(block, Unset):
@@ -208,7 +202,7 @@ def pod_block(pool: NodePool) -> Value[int]:
 
 
 def block_size(pool: NodePool, world: World) -> Estimate:
-    """Addresses of the block that a node takes for its pods."""
+    """Estimate the addresses of the block that a node takes for its pods."""
     block = pod_block(pool)
     if isinstance(block, Known):
         return exactly(1 << (32 - block.value))
@@ -227,58 +221,48 @@ def block_size(pool: NodePool, world: World) -> Estimate:
 
 
 def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
-    """The pools with nodes or pods in a subnet or range."""
+    """List the pools with nodes or pods in a subnet or range."""
     return world.pools.in_subnet(place) if isinstance(place, Subnet) else world.pools.in_range(place)
 
 
 @once
-def bounds(place: Place, world: World) -> Bounds | Unknown:
-    """What each pool takes, at least and at most."""
-    pools = pools_of(place, world)
-    return pools if isinstance(pools, Unknown) else _bounds_of(pools, place, world)
+@or_unknown
+def bounds(place: Place, world: World) -> Bounds:
+    """Estimate the lower and the upper demand of each pool in a place."""
+    return _bounds_of(need(pools_of(place, world)), place, world)
 
 
 def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
-    names = [pool.display_name for pool in pools]
-    shared = Counter(names)
+    shared = Counter(pool.display_name for pool in pools)
     least: list[Demand] = []
     most: list[Demand] | None = []
+    reasons: list[str] = []
     seen: set[NodePool] = set()
-    why = ""
-    for pool, name in zip(pools, names, strict=True):
+    for pool in pools:
         measure, parts = _measure(place, pool, seen)
         seen.add(pool)
-        estimate = measure(pool, world)
-        label = pool.full_name if shared[name] > 1 else name
+        estimate, nodes, surge = measure(pool, world), world.sizes.of_pool(pool), pool.upgrade.surge
+        name = pool.full_name if shared[pool.display_name] > 1 else pool.display_name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
-        (low_surge, high_surge), high = surge_bounds(pool.upgrade.surge), estimate.bounds.high
-        size = number(world.sizes.of_pool(pool), 0)
-        least.append(Demand(label, size, low_surge, estimate.bounds.low, parts, default))
+        (low, high), each = surge_bounds(surge), estimate.bounds
+        least.append(Demand(name, number(nodes, 0), low, each.low, parts, default))
         if most is not None:
-            worst = least[-1]._replace(surge=high_surge, per_node=high or 0)
-            most = None if high is None else [*most, worst]
-        nodes = world.sizes.of_pool(pool)
-        why_surge = "" if low_surge == high_surge else reason_of(pool.upgrade.surge)
-        reasons = [estimate.why if estimate.bounds.exact is None else "", why_surge]
-        reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
-        why = why or next(filter(None, reasons), "")
+            most = None if each.high is None else [*most, least[-1]._replace(surge=high, per_node=each.high)]
+        reasons += [estimate.why] if each.exact is None else []
+        reasons += [reason_of(surge)] if low != high else []
+        reasons += [] if isinstance(nodes, Known) else [reason_of(nodes)]
     lowest = _sized(pools, least, world, kind=True)
     highest = None if most is None else _sized(pools, most, world, kind=False)
-    return Bounds(pools, least, most, lowest or [], highest, why)
+    return Bounds(pools, least, most, lowest or [], highest, next(filter(None, reasons), ""))
 
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:
-    """The smallest or largest demands at the target; None without a bound."""
+    """Return the smallest or largest demands at the target; None without a bound."""
     result = list(demands)
-    by_cluster: dict[str, list[int]] = {}
-    for i, pool in enumerate(pools):
-        cluster = known(pool.cluster)
-        by_cluster.setdefault(cluster.id if cluster else "", []).append(i)
-    for own in by_cluster.values():
-        choices = [
-            [demands[i]._replace(nodes=sizes[pools[i].id]) for i in own]
-            for sizes in _choices(pools, own, world, kind=kind)
-        ]
+    ids = [cluster.id if (cluster := known(pool.cluster)) else "" for pool in pools]
+    for own in grouped(range(len(pools)), lambda i: ids[i]).values():
+        sizes = _choices(pools, own, world, kind=kind)
+        choices = [[demands[i]._replace(nodes=one[pools[i].id]) for i in own] for one in sizes]
         if not choices:
             return None
         choices.sort(key=addresses_needed)
@@ -288,7 +272,7 @@ def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: 
 
 
 def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
-    """Possible pool sizes of a cluster at its target; none without an upper bound."""
+    """List possible pool sizes of a cluster at its target; empty without an upper bound."""
     cluster = known(pools[own[0]].cluster)
     nodes = [world.sizes.of_pool(pools[i]) for i in own]
     sizes = all_known(nodes)
@@ -304,19 +288,19 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
 
 
 def needed(found: Bounds) -> Interval:
-    """Addresses that the pools of a place need while one of them is upgraded."""
+    """Bound the addresses that the pools of a place need while one of them is upgraded."""
     high = None if found.most is None else addresses_needed(found.most)
     return Interval(addresses_needed(found.least), high)
 
 
 def needed_at_most(place: Place, world: World) -> int | None:
-    """The most addresses that are needed where not all pools of a subnet are known; None without a bound."""
+    """Bound the need where not all pools of a subnet are known; None without a bound."""
     pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else None
     return None if pools is None or isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
 
 
 def arithmetic(demands: list[Demand]) -> str:
-    """The demand as a sum by pool; small pools are joined if there are many."""
+    """Format the demand as a sum by pool; more than four pools share a last term."""
     ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
     parts = []
     for demand in ordered[:4]:
@@ -335,41 +319,27 @@ def arithmetic(demands: list[Demand]) -> str:
 # --- what there is
 
 
+@or_unknown
 def room(place: Place, world: World) -> Value[int]:
-    """Usable addresses of a subnet; all addresses of a range and its extensions."""
+    """Count the usable addresses of a subnet, or all of a range and its extensions."""
     if isinstance(place, Subnet):
-        return _usable(place, world)
-    total = 0
-    for text in (place.cidr, *(known(place.more) or ())):
-        if isinstance(text, Unset | Unknown):
-            return Unknown(reason_of(text), text.origin)
-        cidr = text.value if isinstance(text, Known) else text
-        network = range_of(cidr)
-        if network is None:
-            return Unknown(f"`{cidr}` is not an IPv4 range", place.cidr.origin)
-        total += network.num_addresses
-    if isinstance(place.more, Unknown):
-        return place.more
-    return Known(total, place.cidr.origin or Origin((place.place,)))
-
-
-def _usable(subnet: Subnet, world: World) -> Value[int]:
-    reserved = world.numbers.limits(subnet.cloud)["subnet.reserved"].number
-    if not isinstance(subnet.cidr, Known):
-        return subnet.cidr
-    usable = usable_addresses(subnet.cidr.value, reserved)
-    if usable is None:
-        return Unknown(f"`{subnet.cidr.value}` is not an IPv4 range", subnet.cidr.origin)
-    return Known(usable, subnet.cidr.origin)
+        reserved = world.numbers.limits(place.cloud)["subnet.reserved"].number
+        return parsed(place.cidr, lambda cidr: usable_addresses(cidr, reserved), "not an IPv4 range")
+    addresses = 0
+    for cidr in (need(place.cidr), *(known(place.more) or ())):
+        network = range_of(cidr) or Unknown(f"`{cidr}` is not an IPv4 range", place.cidr.origin)
+        addresses += need(network).num_addresses
+    origin = place.cidr.origin or Origin((place.place,))
+    return place.more if isinstance(place.more, Unknown) else Known(addresses, origin)
 
 
 def range_of(text: str) -> IPv4Network | None:
-    """A range; of `/14` the cloud picks the address."""
+    """Parse a range; the cloud picks the address of one such as `/14`."""
     return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
 
 
 def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Estimate], int]:
-    """The demand of a pool in a place, for nodes and for pods, and the number of subnets it uses."""
+    """Choose how to estimate a pool's demand in a place, and count the subnets that it uses there."""
     if not isinstance(place, Subnet):
         return block_size, 1
     nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()

@@ -1,4 +1,4 @@
-"""Agents of GPU nodes, such as device plugins, that a taint keeps from the nodes of a pool."""
+"""Agents of GPU nodes, such as device plugins, that a taint keeps off the nodes of a pool."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _PATTERNS = {
     EXPORTER: (regex(r"dcgm|gpu[-_]exporter|nvidia[-_](?:gpu-)?metrics|neuron-monitor"),),
     PLUGIN: (gpus.PLUGIN,),
 }
-"""What they are called, in their names and images; plugins of fabrics depend on the cloud."""
+"""Names and images of agents by role; the plugins of fabrics depend on the cloud."""
 _OTHERS = regex(r"feature-discovery|mps-control|problem-detector|scheduler")
-"""What has the image of a device plugin, or a part of its name, and is none."""
+"""Workloads with the image of a device plugin, or part of its name, that are none."""
 _CARDS = {regex(r"neuron"): "trn1.32xlarge", regex(r"\brocm\b|\bamd-?gpu"): "g4ad.16xlarge"}
-"""Names of agents of other cards than NVIDIA's -> a machine with such cards."""
+"""Names of agents for cards other than NVIDIA's -> a machine with such cards."""
 _ALWAYS = "node.kubernetes.io/"
-"""How taints for the state of a node begin, which every DaemonSet tolerates."""
+"""Prefix of taints for a node's condition, which every DaemonSet tolerates."""
 
 
 class Barred(Struct, frozen=True):
-    """A pool whose nodes need an agent that their taint keeps away, with the toleration that lets it in."""
+    """A pool whose taint keeps off an agent that its nodes need, with the toleration to add."""
 
     role: str
     pool: NodePool
@@ -42,7 +42,7 @@ class Barred(Struct, frozen=True):
 
 
 def barred(template: PodTemplate, world: World) -> Value[Barred]:
-    """The first pool with GPUs from which a taint keeps an agent that its nodes need; null without one."""
+    """Find the first GPU pool whose taint keeps off an agent that its nodes need; null without one."""
     agent = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(agent) if agent.per_node and not agent.partial else None
     role = _role(_texts(agent), cluster.cloud) if cluster else ""
@@ -61,12 +61,12 @@ def barred(template: PodTemplate, world: World) -> Value[Barred]:
 
 
 def _texts(agent: Workload) -> list[str]:
-    """The name and the images of a workload, as far as known."""
+    """List the known names of a workload and its images."""
     return [text for one in (agent.name, *(image.text for image in agent.images)) if (text := known(one))]
 
 
 def _role(texts: list[str], cloud: str) -> str:
-    """What something is to GPU nodes of a cloud, by its name and its images; empty where they do without it."""
+    """Return the role of an agent on the GPU nodes of a cloud, by its names; empty for other workloads."""
     if any(map(_OTHERS.search, texts)):
         return ""
     patterns = {FABRIC: fabric_names.plugins(cloud), **_PATTERNS}
@@ -74,14 +74,14 @@ def _role(texts: list[str], cloud: str) -> str:
 
 
 def _keeping(template: PodTemplate, pool: NodePool) -> list[str]:
-    """The taints that keep pods from a pool whose labels they surely select."""
+    """List the taints that keep pods off a pool whose labels they certainly select."""
     if placement.requirements(template, pool)[0].fits is not True:
         return []
     return [taint for taint in placement.keeping(template, pool) if not taint.startswith(_ALWAYS)]
 
 
 def _needs(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
-    """Whether the nodes of a pool have the cards, or the fabric, of an agent."""
+    """Whether the nodes of a pool have an agent's cards, or its fabric."""
     types = known(pool.machine.instance_types)
     if not known(pool.machine.gpu) or not types:
         return False
@@ -93,7 +93,7 @@ def _needs(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
 
 
 def _has_other(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
-    """Whether something else may be the same to the nodes of a pool: another agent, a chart, what eksctl installs."""
+    """Whether a pool's nodes may have the same from elsewhere: another agent, a chart, eksctl."""
     cluster = world.inventory.cluster_of[agent]
     here = world.deployed.on(cluster)
     charts = [name for one in here.addons if (name := known(one.name))]

@@ -1,4 +1,4 @@
-"""What the nodes of a pool leave to pods: allocatable CPU and memory, by machine type."""
+"""Allocatable CPU and memory of the nodes of a pool, by machine type."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _THRESHOLD = "memory.available"
 
 
 class Room(NamedTuple):
-    """What a machine has, and what it leaves to pods at least and at most: CPU in millicores, memory in bytes.
+    """Size of a machine, and bounds of what it leaves to pods: CPU in millicores, memory in bytes.
 
-    No memory stands for an unknown one.
+    `memory` is 0 where it is unknown.
     """
 
     machine: str
@@ -34,7 +34,7 @@ class Room(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What the DaemonSets of each node ask for, at least and at most."""
+    """Bounds of what the DaemonSets of each node request."""
 
     cpu: Interval = Interval(0, 0)
     memory: Interval = Interval(0, 0)
@@ -45,7 +45,7 @@ NOTHING_TAKEN = Taken()
 
 @lru_cache(maxsize=1024)
 def rooms(pool: NodePool) -> tuple[Room, ...]:
-    """What a node of each machine type of a pool leaves to pods; none where a type is not known."""
+    """Return the room on each machine type of a pool; empty where a type is unknown."""
     cluster, types = known(pool.cluster), known(pool.machine.instance_types)
     if cluster is None or not types:
         return ()
@@ -62,7 +62,7 @@ def rooms(pool: NodePool) -> tuple[Room, ...]:
 
 
 def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
-    """What a node leaves, by what its kubelet is configured to reserve, else by what is usual."""
+    """Subtract what the kubelet is configured to reserve, or else the usual reserve."""
     own = pool.kubelet
     nothing = Interval(0, 0)
     cpu = total(
@@ -79,7 +79,7 @@ def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
 
 
 def _written(value: Value[dict[str, str]], key: str, usual: Interval, scale: int, whole: int = 0) -> Interval:
-    """What a configuration of the kubelet reserves; what is usual where it does not say, or perhaps does not."""
+    """Bound what a kubelet configuration reserves; the usual where it does not, or may not, set the key."""
     text = value.value.get(key) if isinstance(value, Known) else None
     if text is not None:
         amount = _amount(text, whole)
@@ -88,7 +88,7 @@ def _written(value: Value[dict[str, str]], key: str, usual: Interval, scale: int
 
 
 def _amount(text: str, whole: int) -> Fraction | None:
-    """A quantity, or a percentage of the whole; None if it is neither."""
+    """Parse a quantity, or a percentage of the whole; None if it is neither."""
     try:
         return Fraction(taken(text, whole, 1)) if text.endswith("%") else abs(quantity(text))
     except ValueError:
@@ -96,12 +96,12 @@ def _amount(text: str, whole: int) -> Fraction | None:
 
 
 def total(*parts: Interval) -> Interval:
-    """Amounts together; without a bound where one of them has none."""
+    """Add amounts; no upper bound where one of them has none."""
     highs = [part.high for part in parts if part.high is not None]
     return Interval(sum(part.low for part in parts), sum(highs) if len(highs) == len(parts) else None)
 
 
 def less(whole: Interval, part: Interval) -> Interval:
-    """What is left of an amount without another."""
+    """Subtract an amount from another, down to 0."""
     least = 0 if part.high is None else max(0, whole.low - part.high)
     return Interval(least, None if whole.high is None else max(0, whole.high - part.low))

@@ -9,27 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import deletion
-from kcheck.scale.basics import anyone, cluster_of, computed, is_default, unknown_size
+from kcheck.scale.basics import anyone, cluster_of, computed, is_default, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world.caps import vcpus
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
+from kcheck.text.need import NotKnown, need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.units import minor_version
-from kcheck.text.values import (
-    Known,
-    Origin,
-    Unknown,
-    Unset,
-    Value,
-    all_known,
-    combined,
-    known,
-    mapped,
-    number,
-    reason_of,
-)
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, combined, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -48,94 +37,77 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
 
 
 def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
-    """Whether its nodes are nobody's wish: none were asked for, and a pool's maximum is a default."""
+    """Whether nobody chose its nodes: none are asked for, and a pool's maximum is a default."""
     cluster = known(autoscaler.cluster)
     if cluster is None or world.sizes.requested(cluster) is not None:
         return computed(autoscaler, value=False)
     return anyone(autoscaler, (is_default(pool, pool.size.max_nodes) for pool in world.pools.of_cluster(cluster)))
 
 
+@or_unknown
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Nodes that the autoscaler adds and removes when the cluster reaches its target."""
-    shares = growing(autoscaler, world)
-    return shares if isinstance(shares, Unknown) else computed(autoscaler, sum(nodes for _, nodes in shares))
+    """Count the nodes that the autoscaler adds and removes up to the target of its cluster."""
+    return computed(autoscaler, sum(nodes for _, nodes in need(growing(autoscaler, world))))
 
 
 @once
+@or_unknown
 def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
-    """The pools that the autoscaler grows, with the nodes that it adds to each."""
+    """List the pools that the autoscaler grows, with the nodes that it adds to each."""
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
         return [(None, asked)] if asked else unknown_size(autoscaler, world)
-    pools = world.pools.all_of_cluster(autoscaler.cluster.value)
-    if isinstance(pools, Unknown):
-        return pools
-    shares: list[money.Share] = []
-    for pool in pools:
-        if not isinstance(pool.size.autoscaled, Known):
-            return Unknown(reason_of(pool.size.autoscaled), pool.size.autoscaled.origin)
-        if pool.size.autoscaled.value:
-            nodes = world.sizes.of_pool(pool)
-            if not isinstance(nodes, Known):
-                return Unknown(reason_of(nodes), nodes.origin)
-            shares.append((pool, max(0, nodes.value - number(pool.size.min_nodes, 0))))
-    return shares
+    grown = (pool for pool in need(world.pools.all_of_cluster(autoscaler.cluster.value)) if need(pool.size.autoscaled))
+    return [(pool, max(0, need(world.sizes.of_pool(pool)) - number(pool.size.min_nodes, 0))) for pool in grown]
 
 
+@or_unknown
 def zones(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """In how many zones the pools are that it scales; unset where they name none."""
-    shares = growing(autoscaler, world)
-    if isinstance(shares, Unknown):
-        return shares
-    found = all_known(pool.placement.zones for pool, _ in shares if pool is not None)
-    named = found if isinstance(found, Unknown) else {zone for own in found for zone in own}
-    return computed(autoscaler, named if isinstance(named, Unknown) else len(named) or None)
+    """Count the zones of the pools that it scales; unset where they name none."""
+    pools = [pool for pool, _ in need(growing(autoscaler, world)) if pool is not None]
+    return computed(autoscaler, len({zone for pool in pools for zone in need(pool.placement.zones)}) or None)
 
 
 def tolerated_share(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """The percentage with which it goes on when one of its zones fails; the default where these are not known."""
+    """Return the unready percentage that survives the loss of a zone; the default where zones are unknown."""
     return computed(autoscaler, deletion.percentage(number(zones(autoscaler, world), 1)))
 
 
+@or_unknown
 def tolerated_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """The count with which it goes on while a batch of nodes is deleted, its own one or one that is large enough."""
-    batch, share = known(sufficient_batch(autoscaler, world)), deletion.percentage(number(zones(autoscaler, world), 1))
-    found = combined(
-        lambda nodes, own: deletion.tolerated(nodes, max(own, batch or 0), share),
-        growable_nodes(autoscaler, world),
-        autoscaler.bulk_delete,
-    )
-    return computed(autoscaler, found)
+    """Count the unready nodes to tolerate while a batch is deleted: its own batch, or one large enough."""
+    nodes, own = need(growable_nodes(autoscaler, world)), need(autoscaler.bulk_delete)
+    batch, share = number(sufficient_batch(autoscaler, world), 0), number(tolerated_share(autoscaler, world), 0)
+    return computed(autoscaler, deletion.tolerated(nodes, max(own, batch), share))
 
 
 def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Requests a second of the autoscaler; the default where a cloud runs it."""
+    """Return the requests per second of the autoscaler; the default where a cloud runs it."""
     if isinstance(autoscaler.client_qps, Unset):
         return computed(autoscaler, world.numbers.limits("any")["autoscaler.client_qps"].number)
     return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
 
 
 def batches(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Batches in which its nodes are deleted."""
-    nodes = growable_nodes(autoscaler, world)
-    return computed(autoscaler, combined(deletion.batches, nodes, autoscaler.bulk_delete))
+    """Count the batches in which its nodes are deleted."""
+    return computed(autoscaler, deletion.batches(need(growable_nodes(autoscaler, world)), need(autoscaler.bulk_delete)))
 
 
 def tainting_time(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Seconds it needs to taint its nodes, one request each."""
-    nodes, qps = growable_nodes(autoscaler, world), client_qps(autoscaler, world)
-    return computed(autoscaler, combined(deletion.tainting_time, nodes, qps))
+    """Return the seconds to taint its nodes, one request each."""
+    nodes, qps = need(growable_nodes(autoscaler, world)), need(client_qps(autoscaler, world))
+    return computed(autoscaler, deletion.tainting_time(nodes, qps))
 
 
 def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
-    """Seconds from one batch to the next at least, the time to taint nodes aside."""
+    """Return the minimum seconds between batches, without tainting."""
     settings, _ = scenario.autoscaler_settings(autoscaler, known(autoscaler.cluster))
     delay = ceil(settings.taint_delay)
     return mapped(autoscaler.scan_interval, lambda own: min(own, delay) if settings.eager else own)
 
 
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """The round batch with which deletion is fast enough, even if loops do not follow each other at once."""
+    """Return the round batch that deletes fast enough even if loops wait for the scan interval."""
     wanted = world.numbers.limits("any")["autoscaler.deletion_time"].number
     batch = combined(
         lambda nodes, interval, qps: deletion.sufficient_batch(nodes, wanted, interval, qps),
@@ -147,25 +119,17 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 
 def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:
-    """The minor version of an autoscaler; unset where the cloud runs it."""
-    version = autoscaler.version
-    if isinstance(version, Unset):
-        return version
-    if isinstance(version, Unknown):
-        return Unknown(version.reason, version.origin)
-    found = minor_version(version.value)
-    if found is None:
-        return Unknown(f"`{version.value}` is not a version of the cluster autoscaler", version.origin)
-    return Known(found, version.origin)
+    """Return the minor version of an autoscaler; unset where the cloud runs it."""
+    return parsed(autoscaler.version, minor_version, "not a version of the cluster autoscaler")
 
 
 def owner(flag: Flag, world: World) -> Value[Autoscaler]:
-    """The autoscaler that has a flag."""
+    """Find the autoscaler that has a flag."""
     return computed(flag, next(a for a in world.inventory.autoscalers if flag in a.flags))
 
 
 def comes_later(flag: Flag, world: World) -> Value[bool]:
-    """Whether a flag is newer than its autoscaler; not of one that upstream never had."""
+    """Whether a flag is newer than its autoscaler; false for one that upstream never had."""
     return _judged(flag, world, flags.comes_later, changes="first")
 
 
@@ -191,20 +155,20 @@ def _judged(
 
 
 def first_version(flag: Flag, _world: World) -> Value[str]:
-    """The first version with a flag in the minor version of its autoscaler, or later."""
+    """Return the first version with a flag, from the minor version of its autoscaler on."""
     own = flags.release(known(flag.version) or "")
     found = flags.first_release(known(flag.name) or "", own.minor if own else 0)
     return computed(flag, str(found) if found else None)
 
 
 def removed_version(flag: Flag, _world: World) -> Value[str]:
-    """The first version without a flag that earlier ones had."""
+    """Return the first version without a flag that earlier ones had."""
     found = flags.removed_release(known(flag.name) or "")
     return computed(flag, str(found) if found else None)
 
 
 def successor(flag: Flag, world: World) -> Value[str]:
-    """The flag that replaces one; null if there is none, or if the autoscaler sets it too."""
+    """Return the flag that replaces one; null if there is none, or if the autoscaler sets it too."""
     name = flags.flags().get(known(flag.name) or "", {}).get("successor")
     siblings = known(owner(flag, world))
     is_set = siblings is not None and any(known(other.name) == name for other in siblings.flags)
@@ -212,7 +176,7 @@ def successor(flag: Flag, world: World) -> Value[str]:
 
 
 def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:
-    """Whether the profile is written in the code, or could be: not where a module has it as its own default."""
+    """Whether the profile is in the code or can be added; false where a module has a default of its own."""
     origin = autoscaler.profile.origin
     added = origin is not None and origin.missing is not None and bool(origin.missing.path)
     given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place
@@ -226,7 +190,7 @@ _UNKNOWN_TYPES = "the machine types of all pools are not known"
 
 
 def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Nodes that the cluster should reach: those asked for, else the sum of its pools' maxima."""
+    """Count the nodes asked for, or else the sum of the pools' maxima."""
     cluster = cluster_of(autoscaler, world)
     if isinstance(cluster, Known):
         found: Value[int] = world.sizes.wanted(cluster.value)
@@ -237,29 +201,26 @@ def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 
 def wanted_cores(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Cores of the nodes that are wanted; bounds where the machine types of some are not known."""
-    nodes = wanted(autoscaler, world)
-    if not isinstance(nodes, Known):
-        return nodes
-    least = _cores(autoscaler, nodes.value, world)
+    """Count the cores of the wanted nodes; bounds where some machine types are unknown."""
+    least = _cores(autoscaler, need(wanted(autoscaler, world)), world)
     if _machines_known(autoscaler, world):
         return computed(autoscaler, least)
     return Bounded(_UNKNOWN_TYPES, Origin((autoscaler.place,)), bounds=Interval(least, None))
 
 
 def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Nodes of those wanted that the caps on nodes and cores allow; bounds where the machine types are not known."""
+    """Count the wanted nodes that the caps on nodes and cores allow; bounds where machine types are unknown."""
     nodes, own, cores = wanted(autoscaler, world), autoscaler.max_nodes, autoscaler.max_cores
-    if not isinstance(nodes, Known) or isinstance(own, Unknown):
-        return own if isinstance(own, Unknown) else nodes
-    if isinstance(own, Known) and 0 < own.value < nodes.value:
+    if isinstance(own, Unknown):
         return own
-    if isinstance(cores, Unset):
+    count = need(nodes)
+    if isinstance(own, Known) and 0 < own.value < count:
+        return own
+    if not isinstance(cores, Known):
+        return nodes if isinstance(cores, Unset) else cores
+    if cores.value >= count * world.numbers.limits("any")["autoscaler.cores_of_node"].number:
         return nodes
-    each = world.numbers.limits("any")["autoscaler.cores_of_node"].number
-    if isinstance(cores, Unknown) or cores.value >= nodes.value * each:
-        return cores if isinstance(cores, Unknown) else nodes
-    most = _within_cores(autoscaler, nodes.value, cores, world)
+    most = _within_cores(autoscaler, count, cores, world)
     if _machines_known(autoscaler, world):
         return Known(most, cores.origin)
     return Bounded(_UNKNOWN_TYPES, cores.origin, bounds=Interval(0, most))
@@ -273,7 +234,7 @@ def _machines_known(autoscaler: Autoscaler, world: World) -> bool:
 
 
 def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: World) -> int:
-    """How many of some nodes a cap on cores allows, at most."""
+    """Count the nodes, of some, that a cap on cores allows at most."""
     needed, cluster = _cores(autoscaler, nodes, world), known(autoscaler.cluster)
     if needed <= most.value:
         return nodes
@@ -285,7 +246,7 @@ def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: W
 
 
 def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
-    """Cores of the cluster with the nodes that are wanted, at least: a node of unknown type has one."""
+    """Count the least cores of the wanted nodes: a node of unknown type has one."""
     cluster = known(autoscaler.cluster)
     sizes = world.sizes.shares(cluster, wanted) if cluster is not None else {}
     each = {pool.id: max(1, vcpus(pool, cluster)) for pool in world.pools.of_cluster(cluster)} if cluster else {}
@@ -298,50 +259,42 @@ def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
 Group: TypeAlias = "dict[tuple[Hashable, ...], list[NodePool]]"
 
 
-def _groups(
-    autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[object], ...]]
-) -> Group | Unknown:
-    """The autoscaled pools of an autoscaler, grouped by some of their fields; Unknown where one is not known."""
-    cluster = cluster_of(autoscaler, world)
+def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[object], ...]]) -> Group:
+    """Group the autoscaled pools of an autoscaler by some of their fields.
+
+    Raises:
+        NotKnown: one of these is not known.
+    """
+    cluster, groups = cluster_of(autoscaler, world), defaultdict(list)
     if not isinstance(cluster, Known):
-        return Unknown(reason_of(cluster))
-    pools, groups = world.pools.all_of_cluster(cluster.value), defaultdict(list)
-    if isinstance(pools, Unknown):
-        return pools
-    for pool in pools:
-        if known(pool.size.autoscaled) is False:
-            continue
-        values = key(pool)
-        unknown = next((value for value in (pool.size.autoscaled, *values) if isinstance(value, Unknown)), None)
-        if unknown is not None:
-            return unknown
-        groups[tuple(_plain(value) for value in values)].append(pool)
+        raise NotKnown(Unknown(reason_of(cluster)))
+    for pool in need(world.pools.all_of_cluster(cluster.value)):
+        if known(pool.size.autoscaled) is not False:
+            _, *values = map(_plain, (pool.size.autoscaled, *key(pool)))  # all of these must be known
+            groups[tuple(values)].append(pool)
     return groups
 
 
 def _plain(value: Value[object]) -> Hashable:
-    found = known(value)
+    found = None if isinstance(value, Unset) else need(value)
     if isinstance(found, dict):
         return tuple(sorted(found.items()))
     return tuple(sorted(found, key=str)) if isinstance(found, tuple) else found
 
 
-def choices(autoscaler: Autoscaler, world: World) -> list[NodePool] | Unknown:
-    """Pools with the same taints, one for each machine type; those of the taints with the most types."""
+def choices(autoscaler: Autoscaler, world: World) -> list[NodePool]:
+    """List pools with the same taints, one per machine type, for the taints with the most types."""
     groups = _groups(autoscaler, world, lambda pool: (pool.scheduling.taints, pool.machine.instance_types))
-    if isinstance(groups, Unknown):
-        return groups
     by_taints = grouped(groups.values(), lambda pools: _plain(pools[0].scheduling.taints))
     return [pools[0] for pools in max(by_taints.values(), key=len, default=[])]
 
 
-def twins(autoscaler: Autoscaler, world: World) -> list[NodePool] | Unknown:
-    """The most pools of equal shape that could grow together; those with GPUs only in the same subnets and zones.
+def twins(autoscaler: Autoscaler, world: World) -> list[NodePool]:
+    """List the largest group of equal pools that could grow together; GPU pools need equal subnets and zones too.
 
-    Those whose machines have a fabric that ends at the pool could not: a job that is spread over two loses it.
+    Pools whose fabric ends at the pool are left out: a job that is spread over two loses it.
     """
-    groups = _groups(autoscaler, world, _shape)
-    return groups if isinstance(groups, Unknown) else max(groups.values(), key=len, default=[])
+    return max(_groups(autoscaler, world, _shape).values(), key=len, default=[])
 
 
 def _shape(pool: NodePool) -> tuple[Value[object], ...]:
@@ -357,6 +310,6 @@ def _shape(pool: NodePool) -> tuple[Value[object], ...]:
 
 
 def autoscaler(pool: NodePool, world: World) -> Value[Autoscaler]:
-    """The autoscaler of a pool's cluster; null where none is in the code."""
+    """Find the autoscaler of a pool's cluster; null where none is in the code."""
     cluster = known(pool.cluster)
     return computed(pool, world.autoscaling.autoscaler(cluster) if cluster is not None else None)

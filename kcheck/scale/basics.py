@@ -1,25 +1,25 @@
-"""What computed words share."""
+"""Helpers that computed words share."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Cluster, Container, PodTemplate, Thing
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, reason_of
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sized
+    import re
+    from collections.abc import Callable, Iterable, Sized
 
     from kcheck.model import Autoscaler
     from kcheck.scale.world import World
 
 T = TypeVar("T")
 A = TypeVar("A")
-K = TypeVar("K", bound="Hashable")
 
 
 def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
-    """A computed value; None stands for unset."""
+    """Wrap a computed value; None stands for unset."""
     if isinstance(value, Unknown):
         return value
     origin = Origin((thing.place,))
@@ -27,38 +27,57 @@ def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
 
 
 def derived(thing: Thing, found: A | Unknown, change: Callable[[A], T | Unknown | None]) -> Value[T]:
-    """A value computed from what has been found, or the reason why that is unknown."""
+    """Compute a value from a finding, or return why that is unknown."""
     return found if isinstance(found, Unknown) else computed(thing, change(found))
 
 
 def count(thing: Thing, found: Sized | Unknown) -> Value[int]:
-    """How many there are."""
+    """Count what was found, or return why that is unknown."""
     return derived(thing, found, len)
 
 
 def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:
-    """Whether any of them is true; not known where none is and one is not known, or there may be more of them."""
+    """Whether any is true; unknown where none is and one is unknown, or `complete`, the list of all, is."""
     values = list(found)
     if any(isinstance(value, Known) and value.value for value in values):
         return computed(thing, value=True)
-    unknown = next((value for value in (*values, complete) if isinstance(value, Unknown)), None)
-    return computed(thing, value=False) if unknown is None else unknown
+    return first_unknown((*values, complete)) or computed(thing, value=False)
+
+
+def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T]:
+    """Parse a known value, or return `why` it is unknown where it cannot be parsed."""
+    if not isinstance(value, Known):
+        return value
+    found = parse(value.value)
+    return Unknown(f"`{value.value}` is {why}", value.origin) if found is None else Known(found, value.origin)
+
+
+def first_unknown(values: Iterable[object]) -> Unknown | None:
+    """Return the first of some values that is unknown."""
+    return next((value for value in values if isinstance(value, Unknown)), None)
+
+
+def runs(cluster: Cluster, world: World, *patterns: re.Pattern[str]) -> list[Value[bool]]:
+    """Whether the name of each add-on, chart and image on a cluster matches any of some patterns."""
+    here = world.deployed.on(cluster)
+    names = [addon.name for addon in here.addons] + [image.text for one in here.workloads for image in one.images]
+    return [mapped(name, lambda text: any(one.search(text) for one in patterns)) for name in names]
 
 
 def is_default(thing: Thing, value: Value[object]) -> Value[bool]:
-    """Whether a value is a default: known, and written nowhere; what is not known is an input that somebody gives."""
+    """Whether a value is a known default; an unknown value is an input that somebody gives."""
     return computed(thing, isinstance(value, Known) and value.origin.missing is not None)
 
 
 def unknown_size(thing: Autoscaler, world: World) -> Unknown:
-    """Why it is not known how large the cluster of an autoscaler is."""
+    """Explain why the size of an autoscaler's cluster is unknown."""
     if thing in world.inventory.candidates_of:
         return world.inventory.unknown_size(thing)
     return Unknown(reason_of(thing.cluster))
 
 
 def cluster_of(thing: Thing, world: World) -> Value[Cluster]:
-    """The cluster of a pool, an autoscaler, or of what is applied to one."""
+    """Find the cluster of a pool, an autoscaler, or an applied object."""
     if isinstance(thing, PodTemplate | Container):
         thing = world.deployed.workload(thing)
     if not hasattr(thing, "cluster"):

@@ -1,4 +1,4 @@
-"""Bundles: what is applied together, to one cluster or from one folder."""
+"""Bundles: objects that are applied together, to one cluster or from one folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", bound="Thing")
 
 
 def itself(thing: T, _world: World) -> Value[T]:
-    """The thing by which a bundle is found."""
+    """Return the object by which a bundle is found."""
     return Known(thing, Origin((thing.place,)))
 
 
@@ -61,17 +61,17 @@ def _jobs_by_class(scope: str, world: World) -> dict[str, list[Workload]]:
 
 
 def releases(thing: Thing, world: World) -> Value[bool]:
-    """Whether Helm releases are installed into its cluster."""
+    """Whether Helm releases are installed into the cluster of a bundle."""
     cluster = world.inventory.cluster_of.get(thing)
     return computed(thing, cluster is not None and any(one.tree is None for one in world.deployed.on(cluster).addons))
 
 
 def gpu_nodes(thing: Thing, world: World) -> Value[bool]:
-    """Whether a pool of its cluster has GPUs."""
+    """Whether a pool of a bundle's cluster has GPUs."""
     cluster = world.inventory.cluster_of.get(thing)
     return anyone(thing, [pool.machine.gpu for pool in world.pools.of_cluster(cluster)] if cluster else [])
 
 
 def all_jobs_wait(thing: Thing, world: World) -> Value[bool]:
-    """Whether Kueue holds jobs that name no queue, too."""
+    """Whether Kueue also holds jobs that name no queue."""
     return computed(thing, any(known(one.manages_all) for one in world.deployed.beside(thing).admissions))

@@ -1,4 +1,4 @@
-"""Control planes, your own and the clouds': settings, tiers, services, DNS."""
+"""Control planes, self-managed and of clouds: settings, tiers, Services, DNS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Thing
 from kcheck.scale.addresses import range_of
-from kcheck.scale.basics import anyone, computed
+from kcheck.scale.basics import anyone, computed, parsed
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of
@@ -27,11 +27,11 @@ _NAMES = {
     "controller_burst": "kube-api-burst",
     "serial_pulls": "serializeImagePulls",
 }
-"""What the components of a control plane call its settings."""
+"""Field of the model -> name of the setting in the components of a control plane."""
 
 
 class Setting(Thing, frozen=True):
-    """A setting of a self-managed control plane, or of its kubelets. It has the id and the place of its cluster."""
+    """A setting of a self-managed control plane or its kubelets, with the id and place of its cluster."""
 
     cluster: Cluster
     name: str
@@ -39,7 +39,7 @@ class Setting(Thing, frozen=True):
 
 
 def settings(cluster: Cluster) -> list[Setting]:
-    """The settings of a control plane; none where a cloud runs it."""
+    """List the settings of a control plane; empty where a cloud runs it."""
     if cluster.plane is None:
         return []
     found = ((name, getattr(cluster.plane, field)) for field, name in _NAMES.items())
@@ -47,24 +47,20 @@ def settings(cluster: Cluster) -> list[Setting]:
 
 
 def number(setting: Setting, _world: World) -> Value[object]:
-    """The value of a setting; unset where it is no number."""
+    """Return the value of a setting; unset where it is no number."""
     own = setting.value
     return Unset(own.origin) if isinstance(own, Known) and type(own.value) is not int else own
 
 
 def text(setting: Setting, _world: World) -> Value[object]:
-    """The value of a setting as text; unset where it is a number."""
+    """Return the value of a setting as text; unset where it is a number."""
     own = setting.value
     return Unset(own.origin) if isinstance(own, Known) and type(own.value) is int else mapped(own, as_text)
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
-    """The minor version of Kubernetes; null where none is written."""
-    if not isinstance(cluster.version, Known):
-        return cluster.version
-    number = minor_version(cluster.version.value)
-    why = f"`{cluster.version.value}` is no version of Kubernetes"
-    return Unknown(why, cluster.version.origin) if number is None else Known(number, cluster.version.origin)
+    """Return the minor version of Kubernetes; null where none is set."""
+    return parsed(cluster.version, minor_version, "no version of Kubernetes")
 
 
 def windows(cluster: Cluster, world: World) -> Value[bool]:
@@ -89,7 +85,7 @@ class Tier(NamedTuple):
 
 
 def sufficient_tier(cluster: Cluster, world: World) -> Value[Tier]:
-    """The smallest tier that gives each node of the target a pod in time, or the largest; null where none is sold."""
+    """Choose the cheapest tier that starts a pod on each target node in time, else the largest; null if none."""
     numbers, target = world.numbers.limits(cluster.cloud), world.sizes.target(cluster)
     names = [key.removesuffix(".pods") for key in numbers if key.startswith("tier_") and key.endswith(".pods")]
     if not names:
@@ -105,12 +101,12 @@ def sufficient_tier(cluster: Cluster, world: World) -> Value[Tier]:
 
 
 def services(cluster: Cluster, world: World) -> Value[int]:
-    """Services of the manifests that take an address of the range of services."""
+    """Count the Services of the manifests that take an address of the service range."""
     return computed(cluster, sum(service.addressed for service in world.deployed.on(cluster).services))
 
 
 def location_form(cluster: Cluster, world: World) -> Value[str]:
-    """How the location of a cluster is written: as its own literal, one of its pools, an expression, or by a module."""
+    """Classify how a cluster's location is written: its own literal, an expression, or set by a module."""
     own, place = cluster.location, cluster.place
     if not isinstance(own, Known):
         return own
@@ -118,26 +114,26 @@ def location_form(cluster: Cluster, world: World) -> Value[str]:
         written = place.source.private or place.member("location") is not None
         return computed(cluster, "expression" if written else "module")
     of_pools = [(pool.place, pool.placement.location) for pool in world.pools.of_cluster(cluster)]
-    apart = [
-        (place, value)
+    literal = all(
+        isinstance(value, Unset)
+        or (isinstance(value, Known) and value.origin.written == own.origin.written)
+        or _is_beside(value, place)
         for place, value in of_pools
-        if not isinstance(value, Unset)
-        and not (isinstance(value, Known) and value.origin.written == own.origin.written)
-    ]
-    return computed(cluster, "literal" if all(_is_beside(value, place) for place, value in apart) else "expression")
+    )
+    return computed(cluster, "literal" if literal else "expression")
 
 
 def _is_beside(value: Value[str], place: Span) -> bool:
-    """Whether a location is the literal of that name in the block that begins at a place."""
+    """Whether a location is the literal `location` of the block that begins at a place."""
     return isinstance(value, Known) and value.origin.literal and value.origin.written == place.member("location")
 
 
 _SCALES = regex(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-autoscaler|dns-autoscaler")
-"""What takes the load off CoreDNS: a cache on every node, or an autoscaler of its replicas."""
+"""Names of what relieves CoreDNS: a cache on every node, or an autoscaler of its replicas."""
 
 
 def replicas(cluster: Cluster, world: World) -> Value[int]:
-    """Replicas that CoreDNS keeps whatever the size; null where it scales, or a cache is on each node."""
+    """Return the fixed number of CoreDNS replicas; null where it scales, or each node has a cache."""
     if isinstance(cluster.provisioned, Unknown):
         return cluster.provisioned
     if known(cluster.provisioned):
@@ -152,7 +148,7 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
 
 
 def neighbours(pool: NodePool, world: World) -> Value[int]:
-    """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
+    """Return the size of a node's neighbour (ARP) table; the kernel's default where nobody sets it."""
     cluster = known(pool.cluster)
     if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.system.neighbours, Unset):
         return computed(pool, world.numbers.limits("any")["arp.entries"].number)
@@ -160,7 +156,7 @@ def neighbours(pool: NodePool, world: World) -> Value[int]:
 
 
 def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
-    """Addresses of the range of services, but for its first and its last one; null without a range."""
+    """Count the addresses of the service range without its first and last; null without a range."""
     cidr = cluster.service_cidr
     network = range_of(cidr.value) if isinstance(cidr, Known) else None
     if isinstance(cidr, Known) and network is None:

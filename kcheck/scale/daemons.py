@@ -1,4 +1,4 @@
-"""What DaemonSets take of every node."""
+"""Requests of DaemonSets on every node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Daemon(NamedTuple):
-    """A DaemonSet on the nodes of a pool: whether it is there for sure, and what its pod asks for, as far as known."""
+    """A DaemonSet on a pool, whether it certainly runs there, and the known requests of its pod."""
 
     name: tuple[str, str]
     sure: bool
@@ -28,21 +28,21 @@ class _Daemon(NamedTuple):
 
 
 class _OfPool(NamedTuple):
-    """What the DaemonSets of a pool ask for: all of them, and each by its name."""
+    """Requests of a pool's DaemonSets: the sum, and each by name."""
 
     all: Taken
     each: dict[tuple[str, str], Taken]
 
 
 class Daemons:
-    """The DaemonSets of the code on the nodes of each pool."""
+    """DaemonSets of the code on the nodes of each pool."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
         self._found: dict[str, _OfPool] = {}
 
     def taken(self, pool: NodePool, besides: Workload | None = None) -> Taken:
-        """What the DaemonSets of a pool's nodes ask for; one of them does not stand in its own way."""
+        """Sum the requests of a pool's DaemonSets, without those of `besides` itself."""
         if pool.id not in self._found:
             self._found[pool.id] = _sum(self._of_pool(pool))
         found = self._found[pool.id]
@@ -73,21 +73,20 @@ def _name(workload: Workload) -> tuple[str, str]:
 
 
 def _sum(daemons: Iterable[_Daemon]) -> _OfPool:
-    """What they ask for together; one that the code has several times, as for two environments, counts once."""
+    """Sum the requests; a DaemonSet that the code has several times, as for two environments, counts once."""
     each = {name: _of_group(group) for name, group in grouped(daemons, lambda one: one.name).items()}
     taken = Taken(total(*(one.cpu for one in each.values())), total(*(one.memory for one in each.values())))
     return _OfPool(taken, each)
 
 
 def _of_group(group: list[_Daemon]) -> Taken:
-    """What a DaemonSet asks for, which the code has once or several times."""
+    """Bound the requests of a DaemonSet that the code has once or several times."""
     cpu, memory = [one.cpu for one in group], [one.memory for one in group]
     sure = all(one.sure for one in group)
     return Taken(Interval(min(cpu) if sure else 0, max(cpu)), Interval(min(memory) if sure else 0, max(memory)))
 
 
 def _less(every: Taken, own: Taken) -> Taken:
-    """What is left of the amounts of all without those of one."""
     return Taken(
         Interval(every.cpu.low - own.cpu.low, (every.cpu.high or 0) - (own.cpu.high or 0)),
         Interval(every.memory.low - own.memory.low, (every.memory.high or 0) - (own.memory.high or 0)),

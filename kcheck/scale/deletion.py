@@ -1,4 +1,4 @@
-"""How fast the cluster autoscaler deletes nodes, and how many may be NotReady before it pauses."""
+"""Speed of node deletion by the cluster autoscaler, and NotReady nodes that it tolerates."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from kcheck.config.numbers import flags, profiles
 
 
 def batches(nodes: int, batch: int) -> int:
-    """Batches in which the cluster autoscaler deletes that many empty nodes: one a loop."""
+    """Count the batches, one a loop, in which the cluster autoscaler deletes empty nodes."""
     return -(-nodes // max(1, batch))
 
 
 def tainting_time(nodes: int, client_qps: int) -> int:
-    """Seconds to taint nodes before they are deleted: one API request each, `client_qps` a second."""
+    """Return the seconds to taint nodes before deletion: one API request each, `client_qps` a second."""
     return -(-nodes // client_qps)
 
 
 def deletion_time(nodes: int, batch: int, scan_interval: int, client_qps: int) -> int:
-    """Seconds to delete that many empty nodes at least, if each loop waits for the scan interval.
+    """Return the minimum seconds to delete empty nodes if each loop waits for the scan interval.
 
     A loop deletes `batch` nodes, and takes the scan interval and the time to taint them: core/static_autoscaler.go and
-    core/scaledown/actuation/actuator.go of kubernetes/autoscaler. What the cloud takes to delete comes on top. With
+    core/scaledown/actuation/actuator.go of kubernetes/autoscaler. The time of the cloud comes on top. With
     frequent loops, the default from 1.35 on, it may be less.
     """
     return batches(nodes, batch) * scan_interval + tainting_time(nodes, client_qps)
 
 
 def sufficient_batch(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
-    """The smallest round batch with which all nodes go in that time.
+    """Find the smallest round batch that deletes all nodes in that time; None if no batch is large enough.
 
-    Where tainting alone takes longer, the batches may take as long again; None if no batch is large enough.
+    Where tainting alone takes longer, the batches may take as long again.
     """
     tainting = tainting_time(nodes, client_qps)
     return batch_for(nodes, seconds if tainting < seconds else 2 * tainting, scan_interval, client_qps)
 
 
 def batch_for(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
-    """The smallest round batch that keeps `deletion_time` within `seconds`; else None.
+    """Find the smallest round batch that keeps `deletion_time` within `seconds`; else None.
 
     Round means 1, 2 or 5 times a power of ten, as people write it.
     """
@@ -55,9 +55,9 @@ _ROUND = 10
 
 
 def percentage(zones: int) -> int:
-    """Percentage of unready nodes that keeps the autoscaler working when a zone and a few nodes fail.
+    """Return the percentage of unready nodes that survives the loss of a zone and a few nodes.
 
-    At least the default. The loss of the only zone is the loss of the cluster: there is nothing to go on with.
+    At least the default. The loss of the only zone is the loss of the cluster, so it is not allowed for.
     """
     usual = int(flags.flags()["max-total-unready-percentage"]["default"])
     failures = profiles.limits("any")["autoscaler.unready_failures"].number
@@ -65,9 +65,9 @@ def percentage(zones: int) -> int:
 
 
 def tolerated(nodes: int, batch: int, percent: int) -> int:
-    """NotReady nodes to tolerate always: a batch of deletions, and a few failures.
+    """Count the NotReady nodes to tolerate always: a batch of deletions and a few failures.
 
-    No more than the share of all nodes at which it should pause: else the safety would be off.
+    At most the share of all nodes at which the autoscaler should pause; more would turn that off.
     """
     failures = ceil(nodes * profiles.limits("any")["autoscaler.unready_failures"].number / 100)
     return min(_ROUND * ceil((batch + failures) / _ROUND), nodes * percent // 100)

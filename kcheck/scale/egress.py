@@ -1,4 +1,4 @@
-"""Ways out: public addresses that nodes share, pulls from Docker Hub, ports behind load balancers."""
+"""Ways out: shared public addresses, pulls from Docker Hub, ports behind load balancers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Surge
 from kcheck.model.image_names import DOCKER_HUB
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.growth import CEILING, surge_nodes
 from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, unknown_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def backend_nodes(configurations: int, ports: int) -> int:
-    """Nodes behind one frontend of Azure's load balancer, which counts nodes per service port.
+    """Count the nodes behind one frontend of Azure's load balancer, which counts nodes per service port.
 
     https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000 nodes.
     """
@@ -27,10 +27,10 @@ def backend_nodes(configurations: int, ports: int) -> int:
 
 
 class Pull(NamedTuple):
-    """Pulls of the pods of one role from Docker Hub: some `images` on each of `pods` nodes, None for every node.
+    """Docker Hub pulls of one role: `images` on each of `pods` nodes, None for every node.
 
-    Of the nodes with one way out those of `pools`, by id, may run them; None where that is not known. Those that are
-    not `sure` are an unknown number of pods: one on each node at the most.
+    Of the nodes with a shared way out those of `pools`, by id, may run the pods; None where unknown. The number of
+    pods is unknown where it is not `sure`: one on each node at most.
     """
 
     images: list[Image]
@@ -40,12 +40,12 @@ class Pull(NamedTuple):
 
 
 def pulled(found: Iterable[Pull], nodes: Callable[[Pull], int]) -> int:
-    """Pulls by fresh nodes: the images of each role on as many nodes as it has pods, and as there are for it."""
+    """Count the pulls by fresh nodes: each role's images on as many nodes as it has pods and finds nodes."""
     return sum(len(one.images) * min(nodes(one), CEILING if one.pods is None else one.pods) for one in found)
 
 
 def pulls_of(workload: Workload, world: World) -> list[Pull]:
-    """List what the pods of a workload pull from Docker Hub, role by role."""
+    """List the Docker Hub pulls of a workload, role by role."""
     found = []
     for template in () if workload.release else workload.templates:
         own = {container.id for container in template.containers}
@@ -59,7 +59,7 @@ def pulls_of(workload: Workload, world: World) -> list[Pull]:
 
 
 def _sharing(template: PodTemplate, workload: Workload, world: World) -> frozenset[str] | None:
-    """The pools with one way out that pods may land on."""
+    """Return the pools with a shared way out that pods may land on; None where unknown."""
     cluster, pools = world.inventory.cluster_of.get(workload), world.pools.candidates(template)
     if cluster is None or not world.pools.of_cluster(cluster) or isinstance(pools, Unknown):
         return None
@@ -73,12 +73,9 @@ def _is_public(pool: NodePool, cluster: Cluster) -> bool:
 
 
 def hub_pulls(cluster: Cluster, world: World) -> list[Pull]:
-    """What the workloads of a cluster pull from Docker Hub on fresh nodes, without signing in and without a mirror."""
-    workloads = [
-        one
-        for one in world.deployed.on(cluster).workloads
-        if not known(one.pull_secrets) and not known(mirrored(one, world))
-    ]
+    """List a cluster's Docker Hub pulls on fresh nodes, without login or mirror."""
+    anonymous = (one for one in world.deployed.on(cluster).workloads if not known(one.pull_secrets))
+    workloads = (one for one in anonymous if not known(mirrored(one, world)))
     return [pull for one in workloads for pull in pulls_of(one, world) if pull.sure or one.batch]
 
 
@@ -90,13 +87,11 @@ def mirrored(workload: Workload, world: World) -> Value[bool]:
         found = [world.pools.candidates(template) for template in workload.templates]
         pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
     values = [pool.system.hub_mirror for pool in pools]
-    unknown = next((value for value in values if isinstance(value, Unknown)), None)
-    every = bool(values) and all(known(value) for value in values)
-    return unknown or Known(every, Origin((workload.place,)))
+    return first_unknown(values) or computed(workload, bool(values) and all(map(known, values)))
 
 
 def egress_addresses(workload: Workload, world: World) -> Value[int]:
-    """Public addresses that all nodes share for pulls; one if unknown."""
+    """Count the public addresses that all nodes share for pulls; 1 if unknown."""
     cluster, place = world.inventory.cluster_of.get(workload), Origin((workload.place,))
     if cluster is None:
         return Known(1, place)
@@ -107,14 +102,14 @@ def egress_addresses(workload: Workload, world: World) -> Value[int]:
 
 
 def shared_addresses(cluster: Cluster) -> Known[int]:
-    """Public addresses that nodes of a cluster without their own share; one if unknown."""
+    """Count the public addresses that nodes without their own share; 1 if unknown."""
     if isinstance(cluster.outbound_ips, Known):
         return cluster.outbound_ips
     return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))
 
 
 def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
-    """Public addresses that have room for the outbound ports of all nodes; null where nodes have none of their own."""
+    """Count the public addresses with room for the outbound ports of all nodes; null without ports, or if unknown."""
     ports, entry = known(cluster.outbound_ports), world.numbers.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
         return computed(cluster, None)

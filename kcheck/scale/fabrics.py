@@ -1,18 +1,18 @@
-"""Networks between GPUs: what machines have, what pools enable, what pods ask for."""
+"""Networks between GPUs: what machines have, pools enable and pods ask for."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.basics import anyone, computed, derived
+from kcheck.scale.basics import anyone, computed, runs
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
 from kcheck.scale.world.memory import once
+from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, sure
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _NODES = regex(r"--nnodes[= ]+(?!1(?![0-9:]))")
-"""The torchrun argument for several nodes, or for a range of them."""
+"""Argument of torchrun for several nodes, or a range of them."""
 
 _ZONE = regex(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
-"""A label that selects nodes of one zone."""
+"""Label that selects nodes of one zone."""
 
 
 class PoolFabric(Struct, frozen=True):
-    """The fabric of a pool's machines; `enabled` are the interfaces that the pool gives its nodes."""
+    """Fabric of a pool's machines; `enabled` is the number of interfaces that the pool gives its nodes."""
 
     name: str
     machine: str
@@ -42,7 +42,7 @@ class PoolFabric(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """A job with GPUs whose pods fill several nodes of a pool, and talk to each other."""
+    """A GPU job whose pods fill several nodes of a pool and talk to each other."""
 
     workload: Workload
     nodes: int
@@ -51,22 +51,20 @@ class Spread(Struct, frozen=True):
 # --- of pools
 
 
+@or_unknown
 def of_pool(pool: NodePool, _world: World) -> Value[PoolFabric]:
-    """The fabric of the pool's machines, the slowest of several; null where one has none, or is as fast without it."""
+    """Find the slowest fabric of a pool's machines; null where one has none, or is as fast without it."""
     found = _slowest(pool)
-    return derived(pool, found, lambda own: _enabled(pool, own) if own else None)
+    return computed(pool, _enabled(pool, found) if found else None)
 
 
-def _slowest(pool: NodePool) -> fabrics.Fabric | Unknown | None:
+def _slowest(pool: NodePool) -> fabrics.Fabric | None:
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or known(pool.machine.gpu) is False or isinstance(types, Unset):
         return None
-    if not isinstance(types, Known):
-        return Unknown(reason_of(types), types.origin)
-
-    named = (fabrics.fabric(cluster.cloud, name) for name in types.value)
+    named = [fabrics.fabric(cluster.cloud, name) for name in need(types)]
     found = [one for one in named if one is not None and one.gbits > one.ordinary]
-    return min(found, key=lambda one: one.gbits) if found and len(found) == len(types.value) else None
+    return min(found, key=lambda one: one.gbits) if found and len(found) == len(named) else None
 
 
 def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
@@ -87,54 +85,46 @@ def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
 
 
 def spread_job(pool: NodePool, world: World) -> Value[Workload]:
-    """The job of several nodes whose pods talk to each other that fills most nodes of a pool; null without one."""
-    return mapped(_most_spread(pool, world), lambda one: one.workload)
+    """Find the job of several nodes whose pods talk to each other that fills most of a pool; null without one."""
+    found = _most_spread(pool, world)
+    return computed(pool, found.workload if found else None)
 
 
 def spread_nodes(pool: NodePool, world: World) -> Value[int]:
-    """Nodes of the pool that this job fills; 0 without one."""
+    """Count the nodes of the pool that this job fills; 0 without one."""
     found = _most_spread(pool, world)
-    return computed(pool, 0) if isinstance(found, Unset) else mapped(found, lambda one: one.nodes)
+    return computed(pool, found.nodes if found else 0)
 
 
-def _most_spread(pool: NodePool, world: World) -> Value[Spread]:
+def _most_spread(pool: NodePool, world: World) -> Spread | None:
     cluster = known(pool.cluster)
-    if cluster is None:
-        return computed(pool, None)
-    return derived(
-        pool,
-        _spread_jobs(cluster, world),
-        lambda own: max(own.get(pool.id, []), key=lambda one: one.nodes, default=None),
-    )
+    jobs = need(_spread_jobs(cluster, world)).get(pool.id, []) if cluster else []
+    return max(jobs, key=lambda one: one.nodes, default=None)
 
 
 @once
-def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Unknown:
-    """By pool, the jobs that may land on several of its nodes."""
+@or_unknown
+def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]]:
+    """List, by pool id, the jobs that may fill several of its nodes."""
     result: dict[str, list[Spread]] = {}
     for workload in world.deployed.on(cluster).workloads:
-        for template in workload.templates:
-            if not _distributed(workload, template):
-                continue
-            found = world.pools.candidates(template)
-            if isinstance(found, Unknown):
-                return found
-            for pool, _ in found:
-                nodes = _fewest(workload, pool, world)
-                if nodes > 1:
-                    result.setdefault(pool.id, []).append(Spread(workload, nodes))
+        templates = [one for one in workload.templates if _distributed(workload, one)]
+        for pool in (pool for one in templates for pool, _ in need(world.pools.candidates(one))):
+            nodes = _fewest(workload, pool, world)
+            if nodes > 1:
+                result.setdefault(pool.id, []).append(Spread(workload, nodes))
     return result
 
 
 def _distributed(workload: Workload, template: PodTemplate) -> bool:
-    """Whether pods with GPUs talk to each other: none works alone, or they may be several nodes to torchrun."""
+    """Whether pods with GPUs talk to each other: the job needs all of them, or torchrun may start several nodes."""
     if not number(template.gpus, 0):
         return False
     return bool(known(workload.rigid)) or any(_NODES.search(one.text) for one in template.containers)
 
 
 def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
-    """The fewest nodes of a pool that the pods of a workload with GPUs fill together; 0 if that is not known."""
+    """Count the fewest nodes of a pool that a GPU workload fills; 0 if unknown."""
     found, gpus = [filled(template, pool, world) for template in workload.templates], 0
     for template in workload.templates:
         gpus += number(template.count, 0) * number(template.gpus, 0)
@@ -145,11 +135,10 @@ def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
 # --- of pods
 
 
+@or_unknown
 def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
-    """The fabric of the pools that pods of a job over several nodes land on; null where one has none."""
+    """Find the slowest fabric of the pools that pods of a multi-node job land on; null where one has none."""
     pools, workload = _pools(template, world), world.deployed.workload(template)
-    if isinstance(pools, Unknown):
-        return pools
     found = [of_pool(pool, world) for pool in pools if _fewest(workload, pool, world) > 1]
     if not found or len(found) < len(pools):
         return computed(template, None)
@@ -158,56 +147,46 @@ def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
     return missing or computed(template, min(fabrics, key=lambda one: one.gbits))
 
 
-def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
+def _pools(template: PodTemplate, world: World) -> list[NodePool]:
     workload = world.deployed.workload(template)
     if not _distributed(workload, template) or workload not in world.inventory.cluster_of:
         return []
-    found = world.pools.candidates(template)
-    return found if isinstance(found, Unknown) else [pool for pool, _ in found]
+    return [pool for pool, _ in need(world.pools.candidates(template))]
 
 
 def nodes(template: PodTemplate, world: World) -> Value[int]:
-    """Nodes that the workload of pods fills by its GPUs, of the pool that takes most; 0 where that is not known."""
+    """Count the nodes that a workload fills by its GPUs, on the pool that takes most; 0 if unknown."""
     workload = world.deployed.workload(template)
-    fewest = partial(_fewest, workload, world=world)
-    return derived(template, _pools(template, world), lambda pools: max(map(fewest, pools), default=0))
+    return computed(template, max((_fewest(workload, pool, world) for pool in _pools(template, world)), default=0))
 
 
 def domains(template: PodTemplate, world: World) -> Value[int]:
-    """Pools or zones over which pods may be spread, though no fabric joins them; 0 without a fabric.
+    """Count the pools or zones, not joined by the fabric, over which pods may be spread; 0 without a fabric.
 
     Subnets of one pool count once: that is a fault of the pool.
     """
-    fabric, pools = of_pods(template, world), _pools(template, world)
-    if isinstance(pools, Unknown) or not isinstance(fabric, Known):
-        return pools if isinstance(pools, Unknown) else fabric if isinstance(fabric, Unknown) else computed(template, 0)
-    if fabric.value.joins == "pool":
+    pools, fabric = _pools(template, world), of_pods(template, world)
+    if isinstance(fabric, Unset):
+        return computed(template, 0)
+    joins = need(fabric).joins
+    if joins == "pool":
         return computed(template, len(pools))
     labels = node_labels(template, world)
-    if isinstance(labels, Unknown):
-        return labels
-    if fabric.value.joins == "region" or any(_ZONE.match(one) for one in known(labels) or ()):
+    selected = () if isinstance(labels, Unset) else need(labels)
+    if joins == "region" or any(map(_ZONE.match, selected)):
         return computed(template, 1)
-    found: set[str] = set()
-    for pool in pools:
-        zones = _zones(pool)
-        if isinstance(zones, Unknown):
-            return zones
-        found.update(zones)
-    return computed(template, len(found))
+    return computed(template, len({zone for pool in pools for zone in _zones(pool)}))
 
 
-def _zones(pool: NodePool) -> list[str] | Unknown:
-    """The zones of a pool; of one with several subnets the first stands for it."""
+def _zones(pool: NodePool) -> tuple[str, ...]:
+    """Return the zones of a pool; the first of several subnets stands for it."""
     cluster = known(pool.cluster)
-    listed = pool.placement.zones if cluster and cloud(cluster.cloud).zones_of_pools == "region" else None
-    if listed is None:
+    if cluster is None or cloud(cluster.cloud).zones_of_pools != "region":
         subnets = pool.addresses.subnets
-        return [known(one.zone) or one.id for one in known(subnets) or ()][:1] or Unknown(reason_of(subnets))
-    if isinstance(listed, Known):
-        return list(listed.value)
-    place = known(cluster.location) if cluster and known(cluster.zonal) else None
-    return [place] if place else Unknown(reason_of(listed), listed.origin)
+        first = next(iter(known(subnets) or ()), None)
+        return (known(first.zone) or first.id,) if first else need(Unknown(reason_of(subnets)))
+    zones, place = pool.placement.zones, known(cluster.location) if known(cluster.zonal) else None
+    return (place,) if place and not isinstance(zones, Known) else need(zones)
 
 
 def asks(template: PodTemplate, world: World) -> Value[bool]:
@@ -228,14 +207,11 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
     found = known(of_pods(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    if found is None or cluster is None:
-        return None
-
-    return fabrics.fabric(cluster.cloud, found.machine)
+    return None if found is None or cluster is None else fabrics.fabric(cluster.cloud, found.machine)
 
 
 def switched_off(template: PodTemplate, world: World) -> Value[str]:
-    """What in the command or the variables of pods switches the fabric off; null without."""
+    """Return the part of a pod's command or variables that switches the fabric off; null without one."""
     entry = _entry(template, world)
     found = (entry.disabled.search(one.text) for one in template.containers) if entry else ()
     return computed(template, next((match[0].replace(" ", "=", 1) for match in found if match), None))
@@ -245,12 +221,7 @@ def switched_off(template: PodTemplate, world: World) -> Value[str]:
 
 
 def plugin(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether the code installs what makes the fabric of any of its machines a resource; eksctl does by itself."""
+    """Whether the code installs a plugin that makes the fabric a resource; eksctl does by itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
-
-    patterns = fabrics.plugins(cluster.cloud)
-    here = world.deployed.on(cluster)
-    names = [addon.name for addon in here.addons] + [image.text for one in here.workloads for image in one.images]
-    found = (mapped(name, lambda text: any(one.search(text) for one in patterns)) for name in names)
-    return anyone(cluster, found)
+    return anyone(cluster, runs(cluster, world, *fabrics.plugins(cluster.cloud)))

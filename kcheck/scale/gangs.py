@@ -1,4 +1,4 @@
-"""Gangs: what starts the pods of a job together, and what Volcano lets in."""
+"""Gangs: what starts the pods of a job together, and what Volcano admits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.control_plane import minor
 from kcheck.scale.queues import queued_by_default
 from kcheck.scale.world.memory import once
+from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _OPERATED = frozenset({"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"})
-"""Kinds whose operator makes groups of pods for every job, if its flags say so."""
+"""Kinds whose operator makes a pod group for every job if its flags say so."""
 
 _FLAG = regex(
     r"--gang-schedul(?:er-name|ing)[= ](?!none\b|default|-)[\w-]+|--enable-gang-scheduling(?!=false)", re.IGNORECASE
@@ -25,7 +26,7 @@ _FLAG = regex(
 
 
 def gang(workload: Workload, world: World) -> Value[str]:
-    """What starts the pods of a job together: as it says itself, else by a default queue, or its operator's flags."""
+    """Return what starts the pods of a job together: its own setting, a default queue, or its operator."""
     if not isinstance(workload.gang, Unset):
         return workload.gang
     if queued_by_default(workload, world):
@@ -37,11 +38,10 @@ def gang(workload: Workload, world: World) -> Value[str]:
 
 
 def native_served(workload: Workload, world: World) -> Value[bool]:
-    """Whether the version of a job's cluster has the field by which it asks for a gang; null without such a field."""
+    """Whether the version of a job's cluster has the field that asks for a gang; null without such a field."""
     field, cluster = known(workload.native_gang), world.inventory.cluster_of.get(workload)
     if field is None or cluster is None:
         return computed(workload, None)
-
     limits = world.numbers.limits("any")
     group, job = limits["native_gang.group"].number, limits["native_gang.job"].number
     served = {
@@ -53,7 +53,7 @@ def native_served(workload: Workload, world: World) -> Value[bool]:
 
 
 def native_enabled(workload: Workload, world: World) -> Value[bool]:
-    """Whether the code turns on the gate of Kubernetes' own gangs, as only a control plane of one's own lets it."""
+    """Whether the code enables the feature gate of Kubernetes' own gangs; only a self-managed plane can."""
     cluster = world.inventory.cluster_of.get(workload)
     plane = cluster.plane if cluster else None
     if plane is None or isinstance(plane.features, Unset):
@@ -66,7 +66,7 @@ _GATE = "GenericWorkload=true"
 
 @once
 def operator(world: World) -> Workload | None:
-    """An operator of jobs that makes groups of pods."""
+    """Find an operator of jobs that makes pod groups."""
     return next(
         (w for w in world.inventory.workloads for t in w.templates for c in t.containers if _FLAG.search(c.text)), None
     )
@@ -76,31 +76,22 @@ def operator(world: World) -> Workload | None:
 
 
 def volcano(workload: Workload, world: World) -> Value[Scheduler]:
-    """The configuration of Volcano's scheduler that a job meets; unset where none is in the code."""
+    """Find the configuration of the Volcano scheduler for a job; unset where none is in the code."""
     found = world.deployed.beside(workload).schedulers or world.inventory.schedulers
     return computed(workload, next(iter(found), None))
 
 
 def volcano_gpus(workload: Workload, world: World) -> Value[int]:
-    """GPUs that Volcano lets in at once: of the nodes that its cluster always has, times the overcommit-factor."""
+    """Count the GPUs that Volcano admits at once: of the nodes its cluster always has, times overcommit-factor."""
     cluster = world.inventory.cluster_of.get(workload)
-    if cluster is None:
-        return computed(workload, None)
-    return computed(workload, admitted(cluster, world))
-
-
-def admitted(cluster: Cluster, world: World) -> int | Unknown:
-    """GPUs that Volcano lets in on a cluster."""
-    found = _warm(cluster, world)
-    percent = world.numbers.limits("any")["volcano.overcommit"].number
-    return found if isinstance(found, Unknown) else found * percent // 100
+    return computed(workload, admitted(cluster, world) if cluster is not None else None)
 
 
 @once
-def _warm(cluster: Cluster, world: World) -> int | Unknown:
-    pools = world.pools.all_of_cluster(cluster)
-    if isinstance(pools, Unknown):
-        return pools
+@or_unknown
+def admitted(cluster: Cluster, world: World) -> int | Unknown:
+    """Count the GPUs that Volcano admits at once on a cluster."""
+    pools = need(world.pools.all_of_cluster(cluster))
     if known(cluster.provisioned):
         return Unknown(f"{cluster.address} gets nodes beside its pools")
     sum_ = 0
@@ -111,4 +102,4 @@ def _warm(cluster: Cluster, world: World) -> int | Unknown:
         if not isinstance(least, Known) or not isinstance(pool.machine.gpus, Known):
             return Unknown(reason_of(least if not isinstance(least, Known) else pool.machine.gpus))
         sum_ += least.value * pool.machine.gpus.value
-    return sum_
+    return sum_ * world.numbers.limits("any")["volcano.overcommit"].number // 100

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import flags, machines
 from kcheck.scale import karpenter
 from kcheck.scale.autoscaler import minor
-from kcheck.scale.basics import anyone, computed
+from kcheck.scale.basics import anyone, computed, first_unknown, runs
 from kcheck.scale.world.pools import CONFIG
+from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 
@@ -21,31 +22,29 @@ _WHOLE = frozenset({"nvidia.com/gpu", "nvidia.com/gpu.shared"})
 
 
 def ways(one: Sharing, world: World) -> Value[tuple[str, ...]]:
-    """How cards are divided: by time slices, by MPS, by MIG with slices of their own names (strategy mixed)."""
+    """List how cards are divided: time slices, MPS, or MIG with named slices (strategy mixed)."""
     mig = any(name.startswith(_MIG) for name in one.names) or strategy(one, world) == "mixed"
     found = {"timeSlicing": bool(one.slices), "mps": bool(one.mps), "mig": mig}
     return computed(one, tuple(name for name, holds in found.items() if holds))
 
 
 def strategy(thing: Sharing | Container, world: World) -> str | None:
-    """The MIG strategy that everything which is applied together agrees on; what the operator says goes first."""
+    """Return the MIG strategy that all configurations applied together agree on, the operator's first; else None."""
     written = [one for one in world.deployed.beside(thing).sharings if isinstance(one.mig, Known)]
     given = {known(one.mig) for one in written if one.strategy_only} or {known(one.mig) for one in written}
     return given.pop() if len(given) == 1 else None
 
 
 def copies(one: Sharing, _world: World) -> Value[int]:
-    """The fewest copies that it makes of a card; null where it makes none."""
-    found = [value for value in (*one.slices, *one.mps) if isinstance(value, Known)]
-    unknown = next((value for value in (*one.slices, *one.mps) if isinstance(value, Unknown)), None)
-    fewest = min(found, key=lambda value: value.value, default=None)
-    if fewest is not None:
-        return Known(fewest.value, fewest.origin)
-    return unknown or computed(one, None)
+    """Return the fewest copies that it makes of a card; null where it makes none."""
+    values = (*one.slices, *one.mps)
+    certain = (value for value in values if isinstance(value, Known))
+    fewest = min(certain, key=lambda value: value.value, default=None)
+    return fewest or first_unknown(values) or computed(one, None)
 
 
 def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
-    """The configurations that the nodes of all pools take on which pods land, by a label of theirs; else none."""
+    """List the configurations that a label of their nodes gives all pools that pods land on; else none."""
     pools = world.pools.candidates(template)
     names = [
         (known(pool.scheduling.labels) or {}).get(CONFIG) for pool, _ in (() if isinstance(pools, Unknown) else pools)
@@ -54,30 +53,27 @@ def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sh
     return found if None not in names and len(found) == len(set(names)) else []
 
 
+@or_unknown
 def of_pods(template: PodTemplate, world: World) -> Value[int]:
-    """Copies that are made of each card that pods can get; null where they get whole ones, or may."""
+    """Count the copies of each card that pods can get; null where they get whole cards, or may."""
     if not any(known(one.gpu) in _WHOLE for one in template.containers):
         return computed(template, None)
     near = world.deployed.beside(template).sharings
-    chosen = _chosen(template, near, world)
-    if chosen:
-        near = chosen
+    near = _chosen(template, near, world) or near
     of_pool = {one.pool: one for one in near if one.pool is not None}
     found = [one for one in near if one.pool is None and not one.strategy_only]
     if of_pool:
-        pools = world.pools.candidates(template)
-        if isinstance(pools, Unknown):
-            return pools
+        pools = need(world.pools.candidates(template))
         if not pools or any(pool not in of_pool for pool, _ in pools):
             return computed(template, None)
         found = [of_pool[pool] for pool, _ in pools]
-    counts = [known(copies(one, world)) for one in found]
-    whole = any(count is None for count in counts) or not all(_WHOLE & set(one.names) for one in found)
-    return computed(template, None if whole or not counts else max(number(copies(one, world), 0) for one in found))
+    counts = [known(copies(one, world)) for one in found if _WHOLE & set(one.names)]
+    certain = [count for count in counts if count is not None]
+    return computed(template, max(certain) if certain and len(certain) == len(found) else None)
 
 
 def whole_cards(cluster: Cluster, world: World) -> Value[int]:
-    """Pods that run for ever with one whole GPU each, of different workloads."""
+    """Count the pods with one whole GPU each, without jobs and DaemonSets."""
     found = [
         template
         for workload in world.deployed.on(cluster).workloads
@@ -85,7 +81,7 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
         for template in workload.templates
         if known(template.gpus) == 1 and not template.shares and not _on_fractions(template, cluster, world)
     ]
-    unknown = next((one.count for one in found if isinstance(one.count, Unknown)), None)
+    unknown = first_unknown(one.count for one in found)
     return unknown or computed(cluster, sum(number(one.count, 0) for one in found))
 
 
@@ -94,7 +90,6 @@ def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool
     pools = world.pools.candidates(template)
     if isinstance(pools, Unknown):
         return False
-
     types = [known(pool.machine.instance_types) or () for pool, _ in pools]
     return bool(types) and all(
         names and all(machines.has_fraction(cluster.cloud, name) for name in names) for names in types
@@ -113,19 +108,19 @@ _FLAG = "enable-dynamic-resource-allocation"
 
 
 def resource(template: PodTemplate, _world: World) -> Value[str]:
-    """The resource, or the class of devices, by which pods ask for GPUs; null without."""
+    """Return the resource or device class by which pods ask for GPUs; null without one."""
     asked = next((known(one.gpu) for one in template.containers if known(one.gpu)), None)
     return computed(template, asked or next(iter(template.device_classes), None))
 
 
 def unseen(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """The claims of pods that no container of theirs uses."""
+    """List the claims of pods that none of their containers uses."""
     used = {name for one in template.containers for name in one.claims}
     return computed(template, tuple(one.name for one in known(template.claims) or () if one.name not in used))
 
 
 def counted_as(template: PodTemplate, world: World) -> Value[str]:
-    """The resource by which Kueue counts the GPUs of pods: of claims by its configuration; null without GPUs."""
+    """Return the resource by which Kueue counts the GPUs of pods, mapped from device classes; null without GPUs."""
     asked = resource(template, world)
     name = known(asked)
     if name is None or name not in template.device_classes:
@@ -137,7 +132,7 @@ def counted_as(template: PodTemplate, world: World) -> Value[str]:
 
 
 def ignored_by(template: PodTemplate, world: World) -> Value[str]:
-    """The autoscaler of their cluster that adds no nodes for claims; null where it does, or there is none."""
+    """Name the autoscaler of the pods' cluster that adds no nodes for claims; null where it does, or there is none."""
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     if cluster is None or not template.device_classes:
         return computed(template, None)
@@ -179,13 +174,11 @@ def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[s
 
 
 PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")
-"""What makes GPUs known to a cluster: by the name of a chart, an add-on or an image."""
+"""Names of charts, add-ons and images that make GPUs known to a cluster."""
 
 
 def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether a device plugin for GPUs is installed by the same code; eksctl installs one by itself."""
+    """Whether the code installs a device plugin for GPUs; eksctl does by itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
-    names = [addon.name for addon in world.deployed.on(cluster).addons]
-    names += [image.text for workload in world.deployed.on(cluster).workloads for image in workload.images]
-    return anyone(cluster, (mapped(name, lambda text: bool(PLUGIN.search(text))) for name in names))
+    return anyone(cluster, runs(cluster, world, PLUGIN))

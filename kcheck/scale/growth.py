@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 CEILING = 1 << 20
-"""More nodes than any cluster has: what is not reached below it is no wall."""
+"""More nodes than any cluster has: a limit that is not met below it is no wall."""
 
 
 def surge_nodes(surge: Surge, nodes: int) -> int:
-    """Surge nodes of an upgrade: a number or a percentage, rounded up, within bounds.
+    """Count the surge nodes of an upgrade: a number or a percentage, rounded up, within bounds.
 
     A pool without nodes has none to replace.
 
@@ -35,7 +35,7 @@ def surge_nodes(surge: Surge, nodes: int) -> int:
 
 
 def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
-    """Lower and upper bound of the surge; up to the pool's size if unknown."""
+    """Return the lower and upper bound of the surge; up to the pool's size if unknown."""
     found = [one.value for one in candidates(surge)]
     if not found:
         return Surge(), Surge(percent=100)
@@ -50,7 +50,7 @@ def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
 
 
 class Demand(NamedTuple):
-    """The demand of a pool: `per_node` for each node and surge node; `nodes` at the target.
+    """Demand of a pool: `per_node` for each node and surge node; `nodes` at the target.
 
     A pool in several subnets, one a zone, is spread evenly over them: `subnets` is their number. `by_default` says that
     nobody wrote its size.
@@ -64,7 +64,7 @@ class Demand(NamedTuple):
     by_default: bool = False
 
     def addresses(self, nodes: int) -> int:
-        """Addresses needed when the pool has that many nodes: (nodes + surge) / subnets x per_node.
+        """Count the addresses of a pool with that many nodes: (nodes + surge) / subnets x per_node.
 
         https://learn.microsoft.com/azure/aks/concepts-network-ip-address-planning: 50 nodes and one for surge
         with 30 pods each need 51 x 31 = 1,581.
@@ -73,12 +73,12 @@ class Demand(NamedTuple):
 
 
 def addresses_needed(demands: Sequence[Demand]) -> int:
-    """Addresses that the pools of a subnet need at their sizes while the one with the largest surge is upgraded."""
+    """Sum the addresses that the pools of a subnet need while the one with the largest surge is upgraded."""
     return sum(demand.addresses(demand.nodes) for demand in upgraded_in_turn(demands))
 
 
 def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
-    """The demands with the surge of one pool only: of the one whose upgrade takes the most addresses."""
+    """Keep the surge of one pool only, the one whose upgrade takes the most addresses."""
     resting = [demand._replace(surge=Surge()) for demand in demands]
     extra: dict[str, tuple[int, int]] = {}
     for demand, rest in zip(demands, resting, strict=True):
@@ -89,7 +89,7 @@ def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
 
 
 def full_at(demands: Sequence[Demand], usable: int) -> int:
-    """The number of nodes at which the subnet is full, with pools in proportion."""
+    """Count the nodes at which the subnet is full, with pools in proportion."""
     sizes = tuple(demand.nodes for demand in demands)
     growth = Growth(sizes, (True,) * len(sizes))
 
@@ -106,7 +106,7 @@ def spread(
     minima: Sequence[int] = (),
     taking: Sequence[bool] = (),
 ) -> list[int]:
-    """Nodes of each pool at a target; no pool shrinks as the target grows.
+    """Divide the nodes of a target among the pools; no pool shrinks as the target grows.
 
     Above the sum of the maxima, the pools that are `taking` more share the excess in proportion to their maxima; if
     none is, growable pools; if none can grow, all. Below it growable pools have their minima and a share of the rest,
@@ -129,12 +129,11 @@ def spread(
 
 
 def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int]:
-    """The base sizes with shares of an amount."""
     return [size + share for size, share in zip(base, _proportional(weights, amount), strict=True)]
 
 
 def _proportional(weights: Sequence[int], amount: int) -> list[int]:
-    """Integer shares by D'Hondt's method: no share shrinks as the amount grows."""
+    """Divide an amount into integer shares by D'Hondt's method: no share shrinks as the amount grows."""
     whole = sum(weights)
     shares = [amount * weight // whole for weight in weights]
     claims = [(-weight / (share + 1), i) for i, (weight, share) in enumerate(zip(weights, shares, strict=True))]
@@ -147,7 +146,7 @@ def _proportional(weights: Sequence[int], amount: int) -> list[int]:
 
 
 class Growth(NamedTuple):
-    """How pools share the nodes: maxima (None if unknown), growing pools, minima, pools that take what is beyond."""
+    """How pools share the nodes: maxima (None if unknown), growing pools, minima, pools that take the excess."""
 
     maxima: tuple[int | None, ...]
     growable: tuple[bool, ...]
@@ -160,11 +159,11 @@ class Growth(NamedTuple):
         return None not in self.maxima
 
     def sizes(self, nodes: int) -> list[int]:
-        """Nodes of each pool when the cluster has `nodes`, all maxima known."""
+        """List the nodes of each pool when the cluster has `nodes`, all maxima known."""
         return _sizes(self, nodes)
 
     def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
-        """Extreme pool sizes: minima first, then one pool after the other is filled."""
+        """List extreme pool sizes: minima first, then one pool after the other is filled."""
         lowest = self.minima or (0,) * len(self.maxima)
         result = [
             high if high is not None and not grows else low if high is None else min(low, high)
@@ -181,7 +180,7 @@ class Growth(NamedTuple):
         return result
 
     def grown(self, nodes: int, order: Sequence[int]) -> list[int]:
-        """Sizes at a target: known maxima, and the rest for the first unknown pool of `order`."""
+        """List sizes at a target: known maxima, and the rest for the first unknown pool of `order`."""
         result = [size or 0 for size in self.maxima]
         rest = nodes - sum(result)
         first = next((i for i in order if self.maxima[i] is None), None)
@@ -194,14 +193,14 @@ class Growth(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _sizes(growth: Growth, nodes: int) -> list[int]:
-    """The same sizes are asked for by every wall of a cluster."""
+    """Remember the sizes, for which every wall of a cluster asks."""
     return spread([size or 0 for size in growth.maxima], growth.growable, nodes, growth.minima, growth.taking)
 
 
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:
-    """The most nodes up to `ceiling` at which the pools fit; `path` gives monotonic sizes.
+    """Find the most nodes up to `ceiling` at which the pools fit; `path` gives monotonic sizes.
 
-    Whoever fits with more nodes fits with fewer.
+    Pools that fit with more nodes must fit with fewer.
     """
     low, high = 0, 1
     while high < ceiling and fits(path(high)):
@@ -214,9 +213,9 @@ def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]],
 
 
 class Trial(NamedTuple):
-    """Whether pool sizes fit at the lowest and at the highest demand; None without a bound.
+    """Tests whether pool sizes fit at the lowest and at the highest demand; None without a bound.
 
-    `weights` tells the pools that take much for each node from those that take little.
+    `weights` orders the pools by what they take for each node.
     """
 
     least: Callable[[list[int]], bool]
@@ -225,17 +224,17 @@ class Trial(NamedTuple):
 
     @property
     def kindest(self) -> list[int]:
-        """The pools in the order in which the wall is met last."""
+        """Order of pools that meets the wall last."""
         return sorted(range(len(self.weights)), key=lambda i: self.weights[i])
 
     @property
     def worst(self) -> list[int]:
-        """The pools in the order in which the wall is met first."""
+        """Order of pools that meets the wall first."""
         return self.kindest[::-1]
 
 
 def reach(trial: Trial, growth: Growth) -> Interval | None:
-    """How many nodes a cluster has at a wall; None if it never meets it."""
+    """Bound the nodes of a cluster at a wall; None if it never meets it."""
     best, worst = trial.kindest, trial.worst
     if growth.known:
         high = largest(trial.least, growth.sizes)

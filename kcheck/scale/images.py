@@ -12,19 +12,17 @@ from kcheck.scale import egress, placement
 from kcheck.scale.basics import computed
 from kcheck.text import placeholders
 from kcheck.text.interval import Bounded, Interval
+from kcheck.text.need import need
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Value, known, mapped, number
 
 if TYPE_CHECKING:
-    from kcheck.model import Image, Workload
-
-    Uses = list[tuple[Workload, Image]]
     from kcheck.model import Container, Image, Workload
     from kcheck.scale.world import World
 
 
 def ending(image: Value[str]) -> Value[Ending]:
-    """Tag and digest of an image."""
+    """Parse the tag and digest of an image."""
     if not isinstance(image, Known):
         return image
     found = image_names.ending(image.value)
@@ -35,24 +33,24 @@ def ending(image: Value[str]) -> Value[Ending]:
 
 
 def owner(image: Image, world: World) -> Workload:
-    """The workload that runs an image on most nodes."""
+    """Find the workload that runs an image on most nodes."""
     return world.images.uses(image)[0][0]
 
 
 def workload(image: Image, world: World) -> Value[Workload]:
-    """The same as a value."""
+    """Return the `owner` of an image as a value."""
     return computed(image, owner(image, world))
 
 
 def container(image: Image, world: World) -> Value[Container]:
-    """The container of an image."""
+    """Find the container of an image."""
     every = (one for template in owner(image, world).templates for one in template.containers)
     found = next((one for one in every if one.id == image.id), None)
     return Unknown("the chart gives the pull policy") if found is None else computed(image, found)
 
 
 def nodes(image: Image, world: World) -> Value[int]:
-    """Nodes of the workload that runs an image on most nodes; at least those of another one with it."""
+    """Count the nodes of the workload that runs an image on most of them; a lower bound from others if unknown."""
     found, least = world.images.nodes(image), world.images.least_nodes(image)
     if isinstance(found, Unknown) and least:
         return Bounded(found.reason, found.origin, bounds=Interval(least, None))
@@ -60,7 +58,7 @@ def nodes(image: Image, world: World) -> Value[int]:
 
 
 def pulls(image: Image, world: World) -> Value[int]:
-    """Pulls by fresh nodes from Docker Hub through one public address."""
+    """Count the pulls by fresh nodes from Docker Hub through one public address."""
     workload = owner(image, world)
     addresses = max(1, number(egress.egress_addresses(workload, world), 1))
     found = egress.pulls_of(workload, world)
@@ -68,12 +66,12 @@ def pulls(image: Image, world: World) -> Value[int]:
 
 
 def others(image: Image, world: World) -> list[Image]:
-    """The other places of an image in its file."""
+    """List the other places of an image in its file."""
     return [use for _, use in world.images.uses(image)[1:]]
 
 
 def replacement(image: Image, world: World) -> Value[str]:
-    """What the image is called on a mirror, in a cache that the code makes, or on the successor of its registry."""
+    """Name the image on a mirror, in a cache that the code makes, or on the successor of its registry; else null."""
     if (known(image.text) or "").startswith((_FORMER, *_FIRST)):  # a mirror of what is frozen is frozen too
         return _successor(image)
     mirror = world.config.mirrors.get(known(image.registry) or "")
@@ -84,7 +82,7 @@ def replacement(image: Image, world: World) -> Value[str]:
 
 
 def _cached(image: Image, world: World) -> str | None:
-    """The image's name in the cache of its registry that its cluster is nearest to."""
+    """Name the image in a cache of its registry, preferring the root module of its cluster."""
     cluster = world.inventory.cluster_of.get(owner(image, world))
     reference = image_names.parse(known(image.text) or "")
     if cluster is None or reference is None:
@@ -106,7 +104,7 @@ def mirrored(image: Image, world: World) -> Value[bool]:
 
 
 def public_cache(image: Image, world: World) -> Value[bool]:
-    """Whether the nodes ask a public cache before Docker Hub, which has the popular images."""
+    """Whether the nodes ask a public cache, which has the popular images, before Docker Hub."""
     workload = owner(image, world)
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is not None:
@@ -117,25 +115,23 @@ def public_cache(image: Image, world: World) -> Value[bool]:
 
 def moving(image: Image, _world: World) -> Value[bool]:
     """Whether the tag of an image moves, or it has none."""
-    if image.untagged:
-        return Unknown(f"the chart gives the tag of {known(image.text)}")
-    return mapped(ending(image.text), lambda own: not own.digest and tags.moves(own.tag))
+    return mapped(_ending(image), lambda own: not own.digest and tags.moves(own.tag))
 
 
 def tag(image: Image, _world: World) -> Value[str]:
-    """The tag of an image; null where none is written."""
-    if image.untagged:
-        return Unknown(f"the chart gives the tag of {known(image.text)}")
-    found = ending(image.text)
+    """Return the tag of an image; null where none is written."""
+    found = _ending(image)
     return computed(image, found.value.tag or None) if isinstance(found, Known) else found
 
 
+def _ending(image: Image) -> Value[Ending]:
+    return Unknown(f"the chart gives the tag of {known(image.text)}") if image.untagged else ending(image.text)
+
+
 def _successor(image: Image) -> Value[str]:
-    """The image on the registry that replaces a retired one; null where it is not known to be there."""
-    text, found = known(image.text) or "", ending(image.text)
-    if isinstance(found, Unknown):
-        return found
-    if not image.untagged and known(found) == Ending("", ""):
+    """Name the image on the registry that replaces a retired one; null where it may not be there."""
+    text, found = need(image.text), need(ending(image.text))
+    if not image.untagged and found == Ending("", ""):
         return computed(image, None)  # images are there by their versions
     if text.startswith(_FORMER):
         return computed(image, _NOW + text.removeprefix(_FORMER))
@@ -145,10 +141,10 @@ def _successor(image: Image) -> Value[str]:
 
 _NOW = "registry.k8s.io/"
 _FORMER = "k8s.gcr.io/"
-"""Whose images the new one serves itself, digests included."""
+"""Retired registry whose images, digests included, the new one serves itself."""
 
 _FIRST = ("gcr.io/google-containers/", "gcr.io/google_containers/")
-"""The first registry, of Google: what was there in July 2020 was copied; Google has put more of its own there since."""
+"""Google's first registry: its images of July 2020 were copied, others came later."""
 
 _OF_KUBERNETES = regex(
     r"(?:pause|etcd|coredns|hyperkube|conformance|busybox|echoserver|nginx-slim|addon-resizer|metrics-server|heapster"
@@ -158,4 +154,4 @@ _OF_KUBERNETES = regex(
     r"|node-problem-detector|volume-nfs|serve_hostname|test-webserver)"
     r"(?:-(?:amd64|arm|arm64|ppc64le|s390x))?(?::[\w.-]+)?"
 )
-"""Images of the Kubernetes project, by name or tag: these have come from nowhere else since."""
+"""Images of the Kubernetes project, by name or tag, which come from nowhere else since."""

@@ -1,4 +1,4 @@
-"""Karpenter's pools."""
+"""Node pools of Karpenter."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 _VERSION = regex(r"v?(\d{1,9})\.(\d{1,9})\.")
 _RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_removed"}
-"""Version of the API -> the limit that names the first version of Karpenter without it."""
+"""Version of the API -> name of the limit with the first version of Karpenter without it."""
 
 
 def installed(pool: KarpenterPool, world: World) -> Value[str]:
-    """The version of Karpenter's chart that is installed into the same cluster; null if there is none in the code."""
+    """Return the version of Karpenter's chart on the same cluster; null if the code has none."""
     cluster = known(pool.cluster)
     found = [one.version for one in releases(cluster, world)] if cluster else []
     return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
 
 
 def served(pool: KarpenterPool, world: World) -> Value[bool]:
-    """Whether the Karpenter that is installed has its API; unset where its version is not known."""
+    """Whether the installed Karpenter serves the pool's API version; unset where its version is unknown."""
     key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), known(installed(pool, world))
     older = is_older(own, world.numbers.limits("any")[key].text) if key else True
     return computed(pool, None if _numbers(own) is None else older)
 
 
 def releases(cluster: Cluster, world: World) -> list[Addon]:
-    """The releases of Karpenter's chart on a cluster."""
+    """List the releases of Karpenter's chart on a cluster."""
     return [one for one in world.deployed.on(cluster).addons if one.tree is None and known(one.name) == "karpenter"]
 
 
 def is_older(version: str | None, other: str) -> bool:
-    """Whether a version is known, and older than another: by its first two numbers."""
+    """Whether a version is known and older than another, by its first two numbers."""
     own, least = _numbers(version), _numbers(other)
     return own is not None and least is not None and own < least
 
@@ -50,7 +50,7 @@ def _numbers(version: str | None) -> tuple[int, int] | None:
 
 
 def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
-    """Its limits, none where it has no block of them; of a pool of fixed size also its nodes."""
+    """List its limits, empty without a block of them; also the nodes of a pool of fixed size."""
     own = _listed(pool.limits)
     if isinstance(pool.replicas, Unset):
         return own
@@ -59,17 +59,16 @@ def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
 
 
 def budgets(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
-    """Nodes that each of its budgets lets be disrupted; none where it has no budgets."""
+    """List the nodes that each of its budgets lets be disrupted; empty without budgets."""
     return _listed(pool.budgets)
 
 
 def _listed(value: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    """A list that is empty where it is not written."""
     return Known((), value.origin) if isinstance(value, Unset) else value
 
 
 def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
-    """The workloads with GPUs that are applied with it and may land on its nodes."""
+    """List the GPU workloads that are applied with it and may land on its nodes."""
     cluster, nodes = known(pool.cluster), _nodes(pool)
     near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
     return [
@@ -82,9 +81,9 @@ def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
 
 
 def _nodes(pool: KarpenterPool) -> NodePool:
-    """The nodes that it makes, as far as pods choose by that."""
+    """Return a node pool like the nodes that it makes, for the fields by which pods choose."""
     name = {"karpenter.sh/nodepool": pool.name.value} if isinstance(pool.name, Known) else {}
-    labels = pool.labels if isinstance(pool.labels, Unknown) else (known(pool.labels) or {}) | name
+    labels = pool.labels if isinstance(pool.labels, Unknown) else computed(pool, (known(pool.labels) or {}) | name)
     return NodePool(
         pool.id,
         pool.place,
@@ -93,6 +92,6 @@ def _nodes(pool: KarpenterPool) -> NodePool:
         pool.name,
         size=Size(autoscaled=computed(pool, value=True)),
         machine=Machine(Unknown("the machine types are Karpenter's choice"), pool.gpu),
-        scheduling=Scheduling(labels if isinstance(labels, Unknown) else computed(pool, labels), pool.taints),
+        scheduling=Scheduling(labels, pool.taints),
         market=Market(spot=pool.spot),
     )

@@ -11,6 +11,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed
 from kcheck.scale.world.memory import once
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
+from kcheck.text.need import need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known
 
@@ -23,25 +24,22 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _MOST_DOUBLINGS = 1
-"""Bits by which the ranges for the least and the most need may differ: of a larger difference no range is proposed."""
+"""Most bits by which ranges for the least and the most need may differ for one to be proposed."""
 
 
+@or_unknown
 def sufficient_cidr(place: Place, world: World) -> Value[str]:
-    """A larger range: a free block of the subnet's network, or the pods' range widened; null if there is none."""
-    found = demands.bounds(place, world)
-    if isinstance(found, Unknown):
-        return found
+    """Propose a free block of the subnet's network, or the pod range widened; null if there is none."""
+    need(demands.bounds(place, world))
     if not isinstance(place, Subnet):
         return computed(place, _widening(place, world).cidr)
     network = known(place.network)
-    if network is None:
-        return computed(place, None)
-    return computed(place, _allot(network, world).get(place.id))
+    return computed(place, _allot(network, world).get(place.id) if network is not None else None)
 
 
 @once
 def _allot(network: Network, world: World) -> dict[str, str]:
-    """Bigger ranges for all subnets of a network that are too small, none overlapping another or what is there."""
+    """Find disjoint larger ranges, by id, for all too small subnets of a network; empty without room for all."""
     # a subnet of this root whose network or range is not known may lie anywhere
     module = world.root_module(network.root)
     near = [s for s in module.subnets if known(s.network) in (None, network)]
@@ -73,7 +71,7 @@ def _allot(network: Network, world: World) -> dict[str, str]:
 
 
 def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> set[str]:
-    """The subnets whose ranges are written in the same list and change with it, so that their old ones become free."""
+    """Return the subnets whose ranges change with this one in the same list, so that their old ones become free."""
     written = subnet.cidr.origin.written if subnet.cidr.origin else None
     if written is None or not written.keys or not written.keys[-1].startswith("["):
         return set()
@@ -83,7 +81,7 @@ def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> 
 
 
 def _wanted(subnet: Subnet, world: World) -> int | None:
-    """The prefix of a range with room for what the pools need; None where they have it, or that is not known."""
+    """Return the prefix with room for the pools' need; None where they have it, or it is unknown."""
     found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
     if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
         return None
@@ -97,9 +95,9 @@ def _wanted(subnet: Subnet, world: World) -> int | None:
 def _renumbered(
     near: list[Subnet], wanted: dict[str, int], outer: tuple[str, ...] | None, taken: dict[str, str]
 ) -> dict[str, str]:
-    """The ranges of subnets that one `cidrsubnet` makes, with fewer new bits; without those for which no number does.
+    """Find ranges for subnets of one `cidrsubnet` call with fewer new bits; without those that do not fit.
 
-    All that it makes change together, so none of them may overlap what it does not make.
+    Its subnets change together, so none of them may overlap a subnet of another call.
     """
     result: dict[str, str] = {}
     for own in grouped(near, lambda subnet: subnet.cidr.origin.written).values():  # type: ignore[union-attr]
@@ -118,7 +116,7 @@ def _renumbered(
 
 
 def _newbits(subnet: Subnet) -> int | None:
-    """The new bits of the call of `cidrsubnet` that makes a subnet, where they are a literal of it."""
+    """Return the new bits of the `cidrsubnet` call that makes a subnet, where they are a literal of it."""
     cidr = subnet.cidr
     if not isinstance(cidr, Known) or not isinstance(cidr.value, Subnetwork):
         return None
@@ -129,7 +127,7 @@ def _newbits(subnet: Subnet) -> int | None:
 
 
 def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
-    """The range that other new bits would give a subnet, where they do not do for all that they are for."""
+    """Return the range that fewer new bits would give a subnet, where these do not fit all subnets of the call."""
     bits, network = _newbits(subnet), parse_cidr(written)
     if bits is None or network is None:
         return []
@@ -138,24 +136,24 @@ def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
 
 
 def _fits(network: IPv4Network | None, others: list[IPv4Network | None], outer: list[IPv4Network | None]) -> bool:
-    """Whether a range overlaps none of the others and lies in one of the outer ones, if there are any."""
+    """Whether a range overlaps no other and lies in an outer one, if there are any."""
     if network is None or any(other is None or other.overlaps(network) for other in others):
         return False
     return not outer or any(own is not None and network.subnet_of(own) for own in outer)
 
 
 def in_the_way(place: Place, world: World) -> Value[str]:
-    """What keeps a range of pods from being widened; null if nothing does."""
+    """Name what keeps a pod range from being widened; null if nothing does."""
     return computed(place, _widening(place, world).obstacle)
 
 
 def in_the_way_cidr(place: Place, world: World) -> Value[str]:
-    """The range of what keeps it from being widened; null where that is not known."""
+    """Return the range of what keeps it from being widened; null where that is unknown."""
     return computed(place, _widening(place, world).other)
 
 
 class _Widening(NamedTuple):
-    """A wider range, or what is in its way and where that lies; neither where it is not known how wide it has to be."""
+    """A wider range, or the obstacle and its range; neither where the needed width is unknown."""
 
     cidr: str | None = None
     obstacle: str | None = None
@@ -186,7 +184,7 @@ def _widening(pod_range: Place, world: World) -> _Widening:
 
 
 def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
-    """All that a range may not overlap: networks, subnets, other ranges, services, control planes."""
+    """Yield all that a range may not overlap: networks, subnets, other ranges, services, control planes."""
     pools = world.pools.in_range(pod_range)
     users = () if isinstance(pools, Unknown) else pools
     clusters = [cluster for pool in users if (cluster := known(pool.cluster))]

@@ -1,4 +1,4 @@
-"""What nodes cost: node-hours, and money where a price is given or listed."""
+"""Cost of nodes: node-hours, and money where a price is given or listed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 DAY = 24 * 3600
 Share: TypeAlias = "tuple[NodePool | None, int]"
-"""Nodes of a pool; of a pool that is not known, only a price that the user gives counts."""
+"""Nodes of a pool; for an unknown pool, only a price that the user gives counts."""
 
 
 class Rate(NamedTuple):
-    """What one node costs an hour, in thousandths of a dollar, and how many cost that.
+    """Price of a node-hour, in thousandths of a dollar, and the number of nodes at it.
 
-    A price of a list has the machine, the market (on demand, spot) and the region; one that the user gives has none:
-    its machine is None, the others are empty.
+    A list price has a machine, market (on demand, spot) and region; for a price of the user, the machine is None and
+    the others are empty.
     """
 
     nodes: int
@@ -36,10 +36,10 @@ class Rate(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What nodes cost in a time.
+    """Cost of nodes in a time.
 
-    `node_time` is in seconds of one node; `money`, in thousandths of a dollar, is that of nodes with a price, None
-    where none has one. The rates that cost most come first.
+    `node_time` is in node-seconds; `money`, in thousandths of a dollar, is that of nodes with a price, None if none has
+    one. The rates that cost most come first.
     """
 
     node_time: int
@@ -48,7 +48,7 @@ class Cost(NamedTuple):
 
 
 def cost(shares: Iterable[Share], world: World, seconds: int | Fraction) -> Cost:
-    """What nodes cost in so many seconds."""
+    """Price nodes for some seconds."""
     kinds: Counter[Price] = Counter()
     nodes = 0
     for pool, count in shares:
@@ -62,13 +62,13 @@ def cost(shares: Iterable[Share], world: World, seconds: int | Fraction) -> Cost
 
 
 def rates(kinds: Counter[Price]) -> tuple[Rate, ...]:
-    """The prices of nodes, the largest share of what they cost first."""
+    """List the prices of nodes, the largest share of the cost first."""
     ranked = sorted(kinds.items(), key=lambda kind: -kind[0].mills * kind[1])
     return tuple(_rate(price, count) for price, count in ranked)
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:
-    """What one node of a pool costs an hour; null where no price is known."""
+    """Return the price of a node-hour of a pool; null where none is known."""
     price = world.numbers.price(pool)
     return computed(pool, None if price is None else _rate(price, 1))
 

@@ -1,12 +1,13 @@
-"""Prometheus servers, what they need, and who exports the metrics of GPUs."""
+"""Prometheus servers and their needs, and exporters of GPU metrics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.scale.basics import anyone, computed
+from kcheck.scale.basics import anyone, computed, runs
+from kcheck.text.need import need
 from kcheck.text.regex import regex
-from kcheck.text.values import Unset, Value, combined, known, mapped
+from kcheck.text.values import Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Monitor
@@ -17,7 +18,7 @@ _GPU_METRICS = regex(
     r"dcgm|gpu-operator|gpu[-_]exporter|nvidia[-_](?:gpu-)?metrics|cloudwatch-observability|arms-prometheus"
     r"|neuron-monitor|datadog|dynatrace|newrelic"
 )
-"""What exports the metrics of GPUs, or may: by the name of a chart, an add-on or an image."""
+"""Names of charts, add-ons and images that export the metrics of GPUs, or may."""
 
 
 def scrapes(monitor: Monitor, world: World) -> Value[bool]:
@@ -30,24 +31,21 @@ def scrapes(monitor: Monitor, world: World) -> Value[bool]:
 
 
 def memory_needed(monitor: Monitor, world: World) -> Value[int]:
-    """Memory of each shard of a server at the target of its cluster, in bytes."""
+    """Return the memory of each shard of a server at the target of its cluster, in bytes."""
     each = world.numbers.limits("any")["prometheus.memory_per_node"].number * _MIB
-    target, parts = world.sizes.around(monitor), shards(monitor, world)
-    return computed(monitor, combined(lambda nodes, count: -(-nodes * each // max(1, count)), target, parts))
+    nodes, parts = need(world.sizes.around(monitor)), need(shards(monitor, world))
+    return computed(monitor, -(-nodes * each // max(1, parts)))
 
 
 def shards(monitor: Monitor, _world: World) -> Value[int]:
-    """In how many shards a server runs; 1 if none are written."""
+    """Count the shards of a server; 1 if unset."""
     return computed(monitor, 1) if isinstance(monitor.shards, Unset) else monitor.shards
 
 
 def gpu_metrics(cluster: Cluster, world: World) -> Value[bool]:
     """Whether something in the code of a cluster exports the metrics of its GPUs, or may."""
-    names = [addon.name for addon in world.deployed.on(cluster).addons]
-    names += [image.text for workload in world.deployed.on(cluster).workloads for image in workload.images]
     listed = mapped(cluster.monitored, lambda parts: "DCGM" in parts)
-    found = [mapped(name, lambda text: bool(_GPU_METRICS.search(text))) for name in names]
-    return anyone(cluster, [*found, *([] if isinstance(listed, Unset) else [listed])])
+    return anyone(cluster, [*runs(cluster, world, _GPU_METRICS), listed])
 
 
 def gpu_nodes(cluster: Cluster, world: World) -> Value[bool]:
