@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Fits: TypeAlias = Callable[[Sizes], bool]
     Takes: TypeAlias = Callable[[Sizes], int]
-    """How much of a limit pools of some sizes take, in its unit."""
+    """Amount of a limit that pools of some sizes take, in its unit."""
 
 
 CAPS = ("autoscaling", "quota")

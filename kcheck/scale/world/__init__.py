@@ -1,4 +1,4 @@
-"""The inventory with everything computed from it: relations, sizes, numbers."""
+"""Inventory with everything computed from it: relations, sizes, numbers."""
 
 from __future__ import annotations
 

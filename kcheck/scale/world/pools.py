@@ -297,7 +297,7 @@ class Pools(Memory):
 
     @cached_property
     def _without_cluster(self) -> dict[str, NodePool]:
-        """A pool that may belong to any cluster, by root module."""
+        """Pool that may belong to any cluster, by root module."""
         unknown = [(pool, pool.cluster) for pool in self._inventory.pools]
         return {pool.root: pool for pool, cluster in unknown if isinstance(cluster, Unknown) and not cluster.symbol}
 
