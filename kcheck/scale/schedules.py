@@ -89,7 +89,7 @@ def _number(text: str, least: int, names: list[str]) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _days(dates: int, months: int, week: int, *, either: bool) -> int:
-    """Return days as bits: each date of each month on each day of the week; two restrictions in cron are alternatives."""
+    """Return days as bits: each date of each month on each day of the week. Two restrictions are alternatives."""
     result, bit = 0, 1
     for month, length in enumerate(_LENGTHS, 1):
         for date in range(1, length + 1):

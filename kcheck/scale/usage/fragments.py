@@ -166,7 +166,7 @@ class _Sweep:
                 self._look(node)
 
     def _look(self, node: str) -> None:
-        """Update whether the rest of a node is of use to a waiting pod."""
+        """Update the useless rest of a node: more than the least, and too small for any waiting pod."""
         self._rests.pop(node, None)
         if node not in self._there:
             return
