@@ -1,4 +1,4 @@
-"""The pools that pods fit: labels and taints, GPUs, what a node leaves to pods."""
+"""Fit of pods on pools: labels and taints, GPUs, CPU and memory."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from kcheck.scale.allocatable import Room, Taken
 
 _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
-"""Taints that a driver or the cloud takes away when a node is ready."""
+"""Taints that a driver or the cloud removes when a node is ready."""
 
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _SYSTEM = ("kubernetes.io/os", "beta.kubernetes.io/os")
 _OF_CARDS = ("nvidia.com/gpu", "nvidia.com/cuda", "amd.com/gpu", "feature.node.kubernetes.io/pci-10de", "accelerator")
-"""How labels begin that drivers and operators set, and that only nodes with accelerators have."""
+"""Prefixes of labels that drivers and operators set, on nodes with accelerators only."""
 
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 _DRIVERS = ("kubernetes.io", "k8s.io", "karpenter.sh", "nvidia.com", "amd.com", "accelerator")
-"""Domains of labels that drivers and operators set: absent from the code, they may still be there, as clouds' may."""
+"""Domains of labels that drivers and operators set: nodes may have them though the code does not say so."""
 
 _SIGNS = {"Gt": " > ", "Lt": " < "}
 _RULES_OUT = ("NotIn", "DoesNotExist")
 _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
-"""Labels that nearly all nodes of a cluster for training have the same of."""
+"""Labels with the same value on nearly all nodes of a training cluster."""
 
 
 class Fit(Struct, frozen=True):
     """Whether pods fit the nodes of a pool; None if unknown.
 
-    `kind` is that of the obstacle: label, gpus, cpu, memory or taint. `why` names what the pods need and the nodes
-    lack; where it is unknown, the reason for that.
+    `kind` is the obstacle: label, gpus, cpu, memory or taint. `why` names what the pods need and the nodes lack, or
+    the reason why that is unknown.
     """
 
     fits: bool | None
@@ -56,7 +56,7 @@ _FITS = Fit(fits=True)
 
 
 class Share(Struct, frozen=True):
-    """What pods ask for, and a machine leaves beside DaemonSets, which ask for `taken`: millicores of CPU, or bytes."""
+    """Request of pods, and the room a machine leaves beside DaemonSets (`taken`): millicores of CPU, or bytes."""
 
     resource: str
     asked: int
@@ -66,21 +66,21 @@ class Share(Struct, frozen=True):
 
     @property
     def fits(self) -> bool | None:
-        """Whether one pod fits; None if that depends on what is not known."""
+        """Whether one pod fits; None if unknown."""
         if self.left.high is not None and self.asked > self.left.high:
             return False
         return True if self.asked <= self.left.low else None
 
 
 def fit(template: PodTemplate, pool: NodePool, taken: Taken | None = None, slots: Interval | None = None) -> Fit:
-    """Whether pods can land on nodes of a pool, of which DaemonSets may take some; `slots` as for `requirements`."""
+    """Check whether pods can land on a pool beside DaemonSets (`taken`); `slots` as for `requirements`."""
     return _verdict(requirements(template, pool, taken, slots))
 
 
 def requirements(
     template: PodTemplate, pool: NodePool, taken: Taken | None = None, slots: Interval | None = None
 ) -> list[Fit]:
-    """Whether nodes of a pool meet each thing that pods ask for: labels, GPUs, CPU and memory, taints.
+    """Check each requirement of pods against a pool: labels, GPUs, CPU and memory, taints.
 
     `slots` are the GPUs that a node offers where cards are shared: by time slicing or MPS, each is several.
     """
@@ -91,17 +91,17 @@ def requirements(
 
 
 def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None) -> Fit:
-    """Whether pods can land on nodes of a pool, however large they are."""
+    """Check whether pods can land on a pool if its nodes are large enough."""
     return _verdict([_labels(template, pool), _cards(template, pool, slots), _taints(template, pool)])
 
 
 def _verdict(parts: list[Fit]) -> Fit:
-    """Find the first part that refuses, else the first that is not known."""
+    """Return the first part that refuses, else the first unknown one."""
     return min(parts, key=lambda part: (False, None, True).index(part.fits))
 
 
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
-    """What even the largest machine of a pool does not leave to a pod; None where one fits, or may."""
+    """Return the request that even the largest machine of a pool lacks room for; None where a pod fits, or may."""
     found = []
     for room in _rooms(pool):
         share = next((one for one in _shares(template, room, taken) if one.fits is False), None)
@@ -133,18 +133,18 @@ def per_node(
 
 
 def smallest(pool: NodePool) -> int | None:
-    """VCPUs of the smallest machine of a pool; None if one is unknown."""
+    """Count the vCPUs of the smallest machine of a pool; None if one is unknown."""
     return min((room.vcpus for room in _rooms(pool)), default=None)
 
 
 def asks_for_spot(template: PodTemplate) -> bool:
-    """Whether pods select spot nodes, whichever of their terms is met."""
+    """Whether every selection term of pods selects spot nodes."""
     terms = sure(template.selection) or ()
     return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
 
 
 def gpu_label(template: PodTemplate) -> str:
-    """The label by which pods select nodes with accelerators, whichever of their terms is met; empty if none."""
+    """Return the label by which every selection term selects nodes with accelerators; empty if none."""
     clouds = list(registry.every())
     terms = sure(template.selection) or ()
     found = [next((one for one in term if _is_of_cards(one, clouds)), None) for term in terms]
@@ -163,7 +163,7 @@ def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
 
 
 def names(template: PodTemplate, domains: tuple[str, ...]) -> bool:
-    """Whether pods select or tolerate something of a domain of labels."""
+    """Whether pods select or tolerate a label of some domains."""
     keys = [one.key for term in sure(template.selection) or () for one in term]
     keys += [one.key for one in known(template.tolerations) or ()]
     return any(key.partition("/")[0].endswith(domains) for key in keys)
@@ -181,7 +181,7 @@ def _is_spot(one: Requirement) -> bool:
 
 
 def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:
-    """The pools that a DaemonSet runs on; None if it runs on every node."""
+    """List the pools that a DaemonSet runs on; None if it runs on every node."""
     terms = [tuple(one for one in term if one.key not in _COMMON) for term in known(template.selection) or ()]
     if isinstance(template.selection, Known):
         template = replace(template, selection=replace(template.selection, value=tuple(terms)))
@@ -193,20 +193,20 @@ def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] |
 
 
 def untolerated(template: PodTemplate, taint: str) -> bool:
-    """Whether a taint, `key=value:Effect`, keeps pods away for sure."""
+    """Whether a taint, `key=value:Effect`, certainly keeps pods away."""
     if not isinstance(template.tolerations, Known) or not keeps_away(taint):
         return False
     return not any(tolerates(one, taint) for one in template.tolerations.value)
 
 
 def keeps_away(taint: str) -> bool:
-    """Whether a taint, `key=value:Effect`, keeps pods from nodes that are ready."""
+    """Whether a taint, `key=value:Effect`, keeps pods off ready nodes."""
     rest, _, effect = taint.rpartition(":")
     return effect.replace("_", "").lower() != "prefernoschedule" and not _STARTING.search(rest.partition("=")[0])
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """The taint of the spot nodes that pods select by the cloud's label; empty if none."""
+    """Return the taint of the spot nodes that pods select by the cloud's label; empty if none."""
     terms = sure(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
@@ -236,7 +236,7 @@ def _term(term: Iterable[Requirement], pool: NodePool) -> Fit:
 
 
 def required(one: Requirement) -> str:
-    """A requirement on labels as people say it: gpu=h100, gpu in (a, b), no gpu=a."""
+    """Format a requirement on labels: gpu=h100, gpu in (a, b), no gpu=a."""
     if one.operator == "Exists":
         return f"a label {one.key}"
     if one.operator == "DoesNotExist":
@@ -267,7 +267,7 @@ def meets(one: Requirement, pool: NodePool) -> bool | None:
 
 
 def _label(key: str, pool: NodePool) -> set[str] | None:
-    """The values of a label on nodes of a pool; empty if absent, None if unknown."""
+    """Return the values of a label on nodes of a pool; empty if absent, None if unknown."""
     own = pool.scheduling.labels
     if isinstance(own, Known) and key in own.value:
         return {own.value[key]}
@@ -294,7 +294,6 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
 
 
 def _offered(pool: NodePool, slots: Interval | None) -> Interval | None:
-    """The GPUs that a node offers; None if unknown."""
     gpus = known(pool.machine.gpus)
     return None if gpus is None else slots or Interval(gpus, gpus)
 
@@ -324,7 +323,7 @@ def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit
 
 
 def _vendors(template: PodTemplate) -> set[str]:
-    """The domains of the resources by which pods ask for whole cards; 0, 0.0 and 0m are none."""
+    """Return the domains of the resources by which pods ask for whole cards; 0, 0.0 and 0m ask for none."""
     asked = {known(one.gpu) or "" for one in template.containers if (known(one.gpu_limit) or "1").strip("0.m")}
     return {name.partition("/")[0] for name in asked.intersection(resources.cards())}
 
@@ -349,14 +348,13 @@ def _amount(missing: Share) -> str:
 
 
 def _rooms(pool: NodePool) -> tuple[Room, ...]:
-    """What the machines of a pool leave to pods."""
     from kcheck.scale import allocatable  # with tables of machines, which only a pool needs
 
     return allocatable.rooms(pool)
 
 
 def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
-    """What pods ask of a machine, CPU first; nothing where it is not known, or nothing is asked."""
+    """Return the CPU and memory that pods ask of a machine, as far as known."""
     from kcheck.scale import allocatable
 
     parts = [
@@ -380,13 +378,13 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
 
 
 def keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
-    """The taints that keep pods from the nodes of a pool."""
+    """List the taints that keep pods off a pool."""
     found = (taint for taint in taints(pool) if untolerated(template, taint) and not _admitted(template, pool, taint))
     return tuple(dict.fromkeys(found))
 
 
 def taints(pool: NodePool) -> list[str]:
-    """The taints of the nodes of a pool, that of the cloud's spot nodes included."""
+    """List the taints of a pool's nodes, with that of the cloud's spot nodes."""
     own = list(known(pool.scheduling.taints) or ())
     cluster = known(pool.cluster)
     taint = registry.cloud(cluster.cloud).spot_taint if cluster is not None else ""
@@ -394,7 +392,7 @@ def taints(pool: NodePool) -> list[str]:
 
 
 def labels(pool: NodePool) -> list[str]:
-    """The labels of the nodes of a pool that are known, key=value."""
+    """List the known labels of a pool's nodes, as key=value."""
     cluster = known(pool.cluster)
     cloud = registry.cloud(cluster.cloud) if cluster else None
     keys = [*(known(pool.scheduling.labels) or {}), *_INSTANCE]
@@ -404,7 +402,7 @@ def labels(pool: NodePool) -> list[str]:
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
-    """Whether the API server adds the toleration, as it does for pods that request the tainted resource."""
+    """Whether the API server adds the toleration, as for pods that request the tainted resource."""
     cluster = known(pool.cluster)
     key = taint.partition("=")[0].partition(":")[0]
     asked = any(key in (known(one.gpu), *dict(one.extended)) for one in template.containers)
@@ -425,7 +423,7 @@ def tolerates(one: Toleration, taint: str) -> bool:
 
 
 def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """The single taint that keeps pods off all of some pools; else empty."""
+    """Return a taint that keeps pods off, where all of some pools refuse them; else empty."""
     found = [fit(template, pool) for pool in pools]
     if any(one.fits is not False for one in found):
         return ""
@@ -433,7 +431,7 @@ def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
 
 
 def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """The single taint that keeps pods off, as `key=value:Effect`; empty if it is not unique."""
+    """Return the only taint that keeps pods off, as `key=value:Effect`; empty if there are several."""
     found = {keeping(template, pool) for pool in pools if fit(template, pool).kind == "taint"}
     only = found.pop() if len(found) == 1 else ()
     return only[0] if len(only) == 1 else ""

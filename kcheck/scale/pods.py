@@ -1,4 +1,4 @@
-"""Pods and their containers: whose they are, where they land, what they take and leave of a node, what moves them."""
+"""Pods and their containers: placement, requests, volumes, time to stop."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from kcheck.config.numbers import flags
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, derived
+from kcheck.scale.basics import computed
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
+from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, total
 
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 
 
 def workload(thing: Thing, world: World) -> Value[Workload]:
-    """The workload that a template or a container is part of."""
+    """Return the workload of a template or a container."""
     return Known(world.deployed.workload(thing), Origin((thing.place,)))
 
 
 def template(one: Container, world: World) -> Value[PodTemplate]:
-    """The pods that a container is in."""
+    """Return the pods of a container."""
     owner = world.deployed.workload(one)
     return Known(next(pods for pods in owner.templates if one in pods.containers), Origin((one.place,)))
 
 
 def image(one: Container, world: World) -> Value[Image]:
-    """The image of a container; null without one, or where it is never pulled."""
+    """Return the image of a container; null without one, or where it is never pulled."""
     if isinstance(one.image, Unknown):
         return one.image
     images = world.deployed.workload(one).images
@@ -44,7 +45,7 @@ def image(one: Container, world: World) -> Value[Image]:
 
 
 def name(pods: PodTemplate, world: World) -> Value[str]:
-    """Kind and name of the workload, with the role of the pods."""
+    """Return kind and name of the workload, with the role of the pods."""
     owner = world.deployed.workload(pods)
     role = f" ({pods.role})" if pods.role else ""
     return computed(pods, f"{owner.kind} {known(owner.name) or '?'}{role}")
@@ -54,7 +55,7 @@ def name(pods: PodTemplate, world: World) -> Value[str]:
 
 
 def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """Labels that pods select nodes by, as key=value; of several terms those that are in all of them."""
+    """List the labels that every selection term of pods asks for, as key=value."""
     if not isinstance(pods.selection, Known):
         return pods.selection
     terms = [_labels(term) for term in pods.selection.value]
@@ -63,16 +64,14 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
-    """By what pods select nodes with GPUs: a label of such nodes alone; of a job, one of tainted pools."""
+    """Return the label by which pods select nodes with GPUs: of such nodes alone, or for jobs of tainted pools."""
     if isinstance(pods.selection, Unknown):
         return pods.selection
     own, labels = placement.gpu_label(pods), known(node_labels(pods, world))
     if own or not labels:
         return computed(pods, own or None)
     job = world.deployed.workload(pods).batch  # a service may fill what is left of a node
-    found = world.pools.candidates(pods) if job and world.inventory.clusters else []
-    if isinstance(found, Unknown):
-        return found
+    found = need(world.pools.candidates(pods)) if job and world.inventory.clusters else []
     sure = bool(found) and all(certain and known(pool.machine.gpu) for pool, certain in found)
     tainted = sure and all(placement.taints(pool) for pool, _ in found)
     return computed(pods, labels[0] if tainted else None)
@@ -82,33 +81,30 @@ def _labels(term: Iterable[Requirement]) -> list[str]:
     return [f"{one.key}={','.join(one.values)}".rstrip("=") for one in term if one.operator in ("In", "Exists")]
 
 
-def pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
-    """The pools that pods can land on."""
-    found = world.pools.candidates(pods)
-    return found if isinstance(found, Unknown) else [pool for pool, _ in found]
+def pools(pods: PodTemplate, world: World) -> list[NodePool]:
+    """List the pools that pods can land on."""
+    return [pool for pool, _ in need(world.pools.candidates(pods))]
 
 
-def sure_pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
-    """The pools that take pods for sure: nothing that decides it is unknown."""
-    found = world.pools.candidates(pods)
-    return found if isinstance(found, Unknown) else [pool for pool, certain in found if certain]
+def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
+    """List the pools that certainly take pods."""
+    return [pool for pool, certain in need(world.pools.candidates(pods)) if certain]
 
 
 def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
-    """The pool that pods land on, the first of several with equal nodes; null where it is not known."""
-    return derived(pods, alike(pods, world), lambda found: next(iter(found), None))
+    """Return the pool that pods land on, the first of several with equal nodes; null where unknown."""
+    return computed(pods, next(iter(need(alike(pods, world))), None))
 
 
 def nodes(pods: PodTemplate, world: World) -> Value[int]:
-    """Nodes of all pools that pods can land on; null where there are none."""
-    return derived(pods, pools(pods, world), lambda found: total(map(world.sizes.of_pool, found)) if found else None)
+    """Count the nodes of all pools that pods can land on; null without any."""
+    found = pools(pods, world)
+    return computed(pods, total(map(world.sizes.of_pool, found)) if found else None)
 
 
 def per_node(pods: PodTemplate, world: World) -> Value[int]:
-    """Pods for which a node of their pools has GPUs, CPU and memory; null where it is not known."""
-    found = alike(pods, world)
-    if isinstance(found, Unknown):
-        return found
+    """Count the pods for which a node of their pools has GPUs, CPU and memory; null where unknown."""
+    found = need(alike(pods, world))
     each = world.pools.per_node(pods, found[0], ports=False) if found else None
     return computed(pods, each.exact if each else None)
 
@@ -117,7 +113,7 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
 
 
 def starter(pods: PodTemplate, _world: World) -> Value[str]:
-    """What starts several processes in a pod, such as torchrun; null if nothing is seen."""
+    """Return the command that starts several processes in a pod, such as torchrun; null if none is seen."""
     return computed(pods, next((word for one in pods.containers for word in one.starters), None))
 
 
@@ -130,7 +126,7 @@ _IDLE = regex(
 
 
 def idles(pods: PodTemplate, world: World) -> Value[str]:
-    """The command that keeps pods and their GPUs without work; null without, and of workers that a launcher drives."""
+    """Return the command that keeps pods and their GPUs idle; null without, and for workers that a launcher drives."""
     if world.deployed.workload(pods).kind == "MPIJob":
         return computed(pods, None)
     found = (_IDLE.search(one.text) for one in pods.containers if isinstance(one.gpu, Known))
@@ -142,19 +138,19 @@ _TUNED = regex(r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PREL
 
 
 def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
-    """The ports that commands and variables of pods name, each once."""
+    """List the ports in commands and variables of pods, each once."""
     found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
     return computed(pods, tuple(dict.fromkeys(found)))
 
 
 def tunes_network(pods: PodTemplate, _world: World) -> Value[bool]:
-    """Whether pods say by which interfaces their processes talk: those of the node, as RDMA needs."""
+    """Whether pods choose network interfaces of the node, as RDMA needs."""
     found = any(one.rdma or _TUNED.search(one.text) for one in pods.containers)
     return computed(pods, value=found)
 
 
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
-    """What the service account of pods may list and watch in the whole cluster."""
+    """List the resources that the service account of pods may watch in the whole cluster."""
     owner = world.deployed.workload(pods)
     space, account = known(owner.namespace) or "", known(pods.account) or ""
     for one in world.deployed.beside(owner).watchers if account else ():
@@ -164,7 +160,7 @@ def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
 
 
 def requests_from(one: Container, world: World) -> Value[str]:
-    """What gives a container requests where it has none: its pod, a LimitRange, a runtime; null if nothing does."""
+    """Return the source of requests that a container does not write: its pod, a LimitRange, a runtime; null without."""
     owner = world.deployed.workload(one)
     if any(pods.asks_as_one and one in pods.containers for pods in owner.templates):
         return computed(one, "the pod")
@@ -176,17 +172,17 @@ def requests_from(one: Container, world: World) -> Value[str]:
 
 @once
 def _limit_ranges(scope: str, world: World) -> set[str | None]:
-    """The namespaces with a LimitRange in a scope; None for what names none."""
+    """Return the namespaces with a LimitRange in a scope; None stands for no namespace."""
     return {known(limit.namespace) for limit in world.deployed.in_scope(scope).limits if limit.kind == "LimitRange"}
 
 
 def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """The names of the volumes of pods."""
+    """List the names of the volumes of pods."""
     return mapped(template.volumes, lambda found: tuple(volume.name for volume in found))
 
 
 def on_disk(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """The names of the volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
+    """List the volumes on the node's disk: emptyDir outside memory, and hostPath."""
     kinds = ("emptyDir", "hostPath")
     return mapped(
         template.volumes, lambda found: tuple(one.name for one in found if one.kind in kinds and not one.memory)
@@ -194,51 +190,44 @@ def on_disk(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 
 def in_memory(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """The names of the volumes in memory."""
+    """List the volumes in memory."""
     return mapped(template.volumes, lambda found: tuple(one.name for one in found if one.memory))
 
 
 NOTICE = "spot.notice"
 
 
-def _growing(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
-    """The autoscaled pools that pods can land on."""
-    found = world.pools.candidates(template)
-    return found if isinstance(found, Unknown) else [pool for pool, _ in found if known(pool.size.autoscaled)]
-
-
 def coming(workload: Workload, world: World) -> Value[int]:
-    """Pods with GPUs for which an autoscaler has to add nodes first."""
+    """Count the pods with GPUs for which an autoscaler must add nodes first."""
     sum_ = 0
     for template in workload.templates:
         if not number(template.gpus, 0):
             continue
-        found = _growing(template, world)
+        found = world.pools.candidates(template)
         if isinstance(found, Unknown) or not isinstance(template.count, Known):
             return Unknown(reason_of(found if isinstance(found, Unknown) else template.count))
-        ready = sum(number(pool.size.min_nodes, 0) * _most_per_node(template, pool, world) for pool in found)
-        sum_ += max(0, template.count.value - ready) if found else 0
+        growing = [pool for pool, _ in found if known(pool.size.autoscaled)]
+        ready = sum(number(pool.size.min_nodes, 0) * _most_per_node(template, pool, world) for pool in growing)
+        sum_ += max(0, template.count.value - ready) if growing else 0
     return computed(workload, sum_)
 
 
 def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:
-    """Pods for which a node may have room."""
     each = world.pools.per_node(template, pool)
     return (each.high if each else None) or 1
 
 
 def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
-    """Seconds that pods get to stop: the notice of spot nodes, or what the autoscaler waits; null without a limit."""
+    """Return the seconds that pods get to stop: spot notice, or wait of the autoscaler; null without a limit."""
     found = _time_to_stop(template, world)
     if isinstance(found, Unknown):
         return Bounded(found.reason, found.origin, bounds=Interval(_granted(template, world), None))
     return found
 
 
+@or_unknown
 def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
-    found = world.pools.candidates(template)
-    if isinstance(found, Unknown):
-        return found
+    found = need(world.pools.candidates(template))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     spot = [pool for pool, certain in found if certain and known(pool.market.spot)]
     if cluster is not None and spot and len(spot) == len(found):
@@ -256,7 +245,7 @@ def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
 
 
 def _granted(template: PodTemplate, world: World) -> int:
-    """Seconds that pods get to stop on any cluster; in a tree without one, of pods that do not ask for spot nodes."""
+    """Return the least seconds to stop; without clusters in the code, spot notices count only for spot pods."""
     times = [one.grace for one in world.inventory.autoscalers if not isinstance(one.grace, Unset)]
     least = min([_by_default(), *(number(time, 0) for time in times)])
     if world.inventory.clusters or placement.asks_for_spot(template) or isinstance(template.selection, Unknown):
@@ -266,7 +255,6 @@ def _granted(template: PodTemplate, world: World) -> int:
 
 
 def _by_default() -> int:
-    """Seconds that the cluster autoscaler gives pods where nobody says otherwise."""
     default = flags.flags()["max-graceful-termination-sec"]["default"]
     return int(default)
 
@@ -274,14 +262,11 @@ def _by_default() -> int:
 _LOOKED_AT, _NAMED = 50, 3
 
 
-def fillers(template: PodTemplate, world: World) -> list[Workload] | Unknown:
-    """Other workloads whose pods fit the GPUs, CPU and memory that pods leave over on each node of their pool."""
+def fillers(template: PodTemplate, world: World) -> list[Workload]:
+    """List other workloads whose pods fit the GPUs, CPU and memory that pods leave over on each node of their pool."""
     if not number(template.gpus, 0):
         return []
-    found = pool(template, world)
-    if isinstance(found, Unknown):
-        return found
-    of, each = known(found), known(per_node(template, world))
+    of, each = known(pool(template, world)), known(per_node(template, world))
     if of is None or not each:
         return []
     left = number(of.machine.gpus, 0) - each * number(template.gpus, 0)
@@ -299,7 +284,7 @@ def fillers(template: PodTemplate, world: World) -> list[Workload] | Unknown:
 
 @once
 def _small(of: NodePool, world: World) -> list[PodTemplate]:
-    """Pods with GPUs that may land on a pool, those with the fewest first."""
+    """List the pods with GPUs that may land on a pool, those with the fewest first."""
     cluster = known(of.cluster)
     found = [
         template

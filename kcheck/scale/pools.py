@@ -15,6 +15,7 @@ from kcheck.scale.basics import anyone, cluster_of, computed
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.scale.world.memory import once
+from kcheck.text.need import need
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 
@@ -24,23 +25,22 @@ if TYPE_CHECKING:
 
 
 def counted(pool: NodePool, world: World) -> Value[int]:
-    """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
+    """Count the nodes against the cloud's limit of a pool: of the fullest zone, or all with surge."""
     nodes = world.sizes.of_pool(pool)
     if not isinstance(nodes, Known):
         return nodes
-
     many = limits.counted(pool, nodes.value, world)
     return Known(many.value, nodes.origin) if isinstance(many, Known) else many
 
 
 def biggest_job(pool: NodePool, world: World) -> Value[Workload]:
-    """The GPU workload that fills most nodes of a pool and that no other pool, nor all together, have room for."""
+    """Return the GPU workload that fills most nodes of a pool and fits neither other pools nor all together."""
     found = _biggest_job(pool, world)
     return computed(pool, found[0] if found else None)
 
 
 def biggest_job_nodes(pool: NodePool, world: World) -> Value[int]:
-    """Nodes that this workload fills; 0 without one."""
+    """Count the nodes that the biggest job fills; 0 without one."""
     found = _biggest_job(pool, world)
     return computed(pool, found[1] if found else 0)
 
@@ -63,13 +63,13 @@ def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
 
 
 def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
-    """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
+    """Count the nodes of a pool that a GPU workload fills; None if its pods do not fit or something is unknown."""
     found = [filled(template, pool, world) for template in workload.templates]
     return None if None in found else sum(one or 0 for one in found) or None
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
-    """How many nodes of a pool pods fill by their GPUs; None if they do not fit or something is not known."""
+    """Count the nodes of a pool that pods fill by their GPUs; None if they do not fit or something is unknown."""
     pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
     if pods is None or gpus > of_node or not world.pools.may_land(template, pool):
         return None
@@ -78,18 +78,18 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
 
 @once
 def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
-    """Which part of a GPU workload the pools of its cluster have room for together."""
+    """Return the part of a GPU workload that fits the pools of its cluster together."""
     return sum((_room(workload, pool, world) for pool in world.pools.of_cluster(cluster)), Fraction(0))
 
 
 def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:
-    """Which part of a GPU workload a pool has room for."""
+    """Return the part of a GPU workload that fits a pool."""
     need = _fills(workload, pool, world)
     return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
 
 
 def kept(pool: NodePool, _world: World) -> Value[int]:
-    """Nodes that it has whether anything runs or not: its minimum, or its fixed size."""
+    """Count the nodes of an idle pool: its minimum, or its fixed size."""
     if isinstance(pool.size.autoscaled, Unknown):
         return pool.size.autoscaled
     own = pool.size.standing
@@ -97,28 +97,21 @@ def kept(pool: NodePool, _world: World) -> Value[int]:
 
 
 def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
-    """Cost of a day of the nodes that it has whether anything runs or not."""
+    """Estimate the daily cost of an idle pool."""
     return mapped(kept(pool, world), lambda nodes: money.cost([(pool, nodes)], world, money.DAY))
 
 
-def gpu_workloads(pool: NodePool, world: World) -> list[Workload] | Unknown:
-    """The workloads with GPUs of its cluster that may land on its nodes."""
-    found = _with_gpus(pool, world)
-    if isinstance(found, Unknown):
-        return found
-    return [one for one in found if _may_land(one, pool, world)]
+def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
+    """List the GPU workloads of the cluster that may land on a pool."""
+    return [one for one in need(_with_gpus(pool, world)) if _may_land(one, pool, world)]
 
 
-def turned_away(pool: NodePool, world: World) -> list[Workload] | Unknown:
-    """The workloads with GPUs of its cluster that cannot land on its nodes."""
-    found = _with_gpus(pool, world)
-    if isinstance(found, Unknown):
-        return found
-    return [one for one in found if not _may_land(one, pool, world)]
+def turned_away(pool: NodePool, world: World) -> list[Workload]:
+    """List the GPU workloads of the cluster that cannot land on a pool."""
+    return [one for one in need(_with_gpus(pool, world)) if not _may_land(one, pool, world)]
 
 
 def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:
-    """Whether pods with GPUs of a workload may land on nodes of a pool."""
     return any(world.pools.may_land(one, pool) for one in _on_cards(workload))
 
 
@@ -130,17 +123,16 @@ def _with_gpus(pool: NodePool, world: World) -> list[Workload] | Unknown:
 
 
 def _on_cards(workload: Workload) -> list[PodTemplate]:
-    """The pods of a workload that ask for accelerators."""
     return [one for one in workload.templates if number(one.gpus, 0) or one.shares or one.device_classes]
 
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:
-    """The largest size of a pool as it is written."""
+    """Return the maximum of a pool in the unit that the code writes."""
     return mapped(pool.size.max_nodes, lambda nodes: nodes * pool.size.unit // pool.size.times)
 
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
-    """The size to be written: what the biggest job needs exactly, a larger share of the target in round numbers."""
+    """Return the size to write: exactly the biggest job, or a larger share of the target in round numbers."""
     need = known(biggest_job_nodes(pool, world)) or 0
 
     def written(nodes: int) -> int:
@@ -151,7 +143,7 @@ def sufficient_count(pool: NodePool, world: World) -> Value[int]:
 
 
 def surge(pool: NodePool, world: World) -> Value[int]:
-    """Nodes that an upgrade adds to a pool."""
+    """Count the nodes that an upgrade adds to a pool."""
     nodes = world.sizes.of_pool(pool)
     if not isinstance(nodes, Known) or isinstance(pool.upgrade.surge, Unset):
         return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.surge))
@@ -159,7 +151,7 @@ def surge(pool: NodePool, world: World) -> Value[int]:
 
 
 def parallel(pool: NodePool, world: World) -> Value[int]:
-    """Nodes that an upgrade replaces at a time."""
+    """Count the nodes that an upgrade replaces at a time."""
     nodes = world.sizes.of_pool(pool)
     if isinstance(pool.upgrade.rolling, Unset):
         return pool.upgrade.rolling
@@ -169,7 +161,7 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
-    """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
+    """Return a tenth of the nodes, as far as the cloud allows; null with a percentage, or if that is too few."""
     nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
@@ -180,7 +172,7 @@ def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
 
 
 def upgrade_is_default(pool: NodePool, _world: World) -> Value[bool]:
-    """Whether how it is upgraded is the default of a variable of a module that is called: others call that too."""
+    """Whether the upgrade settings are a variable's default in a called module, which other callers share."""
     return computed(pool, any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)])))
 
 
@@ -194,7 +186,7 @@ def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
 
 
 def tainted(pool: NodePool, _world: World) -> Value[bool]:
-    """Whether a taint keeps away pods that do not tolerate it; the cloud's own taint of GPU nodes counts."""
+    """Whether a taint keeps off pods that do not tolerate it; the cloud's own taint of GPU nodes counts."""
     cluster = known(pool.cluster)
     taints = pool.scheduling.taints
     by_cloud = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
@@ -211,12 +203,12 @@ _KEEPS_AWAY = frozenset(
 
 
 def efa(pool: NodePool, _world: World) -> Value[tuple[str, ...]]:
-    """The types of the EFA interfaces of a node."""
+    """List the types of a node's EFA interfaces."""
     return Known((), pool.machine.efa.origin) if isinstance(pool.machine.efa, Unset) else pool.machine.efa
 
 
 def pod_addresses(pool: NodePool, _world: World) -> Value[int]:
-    """Addresses that one node takes for its pods: its block, or one for each pod that it may run."""
+    """Count the addresses that a node takes for its pods: its block, or one for each pod it may run."""
     cluster, pod_range, pods = known(pool.cluster), known(pool.addresses.pod_range), pool.addresses.max_pods
     if cluster is not None and cluster.cni is None and known(pool.addresses.pods_take_addresses):
         return pods
@@ -226,7 +218,7 @@ def pod_addresses(pool: NodePool, _world: World) -> Value[int]:
 
 
 def nvme(pool: NodePool, _world: World) -> Value[int]:
-    """GB of local disks of the smallest machine of a pool."""
+    """Return the GB of local disks of a pool's smallest machine."""
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown(reason_of(pool.cluster))
@@ -235,7 +227,7 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
 
 
 def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
-    """Whether all its machines have a disk of their own to boot from; null where the cloud has no such choice."""
+    """Whether all machines of a pool have their own disk to boot from; null where the cloud has no such choice."""
     cluster = known(pool.cluster)
     least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
     if cluster is None or least is None:
@@ -250,13 +242,13 @@ def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
 
 
 def together(pool: NodePool, _world: World) -> Value[str]:
-    """What keeps its nodes close to each other; an empty name is none."""
+    """Return the name that keeps a pool's nodes close together; an empty one is none."""
     group = pool.placement.together
     return Unset(group.origin) if isinstance(group, Known) and not group.value else group
 
 
 def image_disk(pool: NodePool, _world: World) -> Value[int]:
-    """The size of the disk that images are written to; null where the cloud chooses it, or it is a local SSD."""
+    """Return the size of the disk for images; null where the cloud chooses it, or it is a local SSD."""
     machine = pool.machine
     if known(machine.local_ssd):
         return computed(pool, None)
@@ -264,7 +256,7 @@ def image_disk(pool: NodePool, _world: World) -> Value[int]:
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:
-    """Over how many zones, or subnets, a pool is spread; 0 where the cloud puts nodes where there is room."""
+    """Count the zones or subnets that a pool is spread over; 0 where the cloud puts nodes where there is room."""
     cluster = known(pool.cluster)
     if cluster is not None and cloud(cluster.cloud).zones_of_pools == "listed":
         listed = pool.placement.zones
@@ -276,7 +268,7 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
 
 
 def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:
-    """The subnets of a pool's nodes."""
+    """List the subnets of a pool's nodes."""
     return list(pool.addresses.subnets.value) if isinstance(pool.addresses.subnets, Known) else pool.addresses.subnets
 
 
@@ -294,7 +286,7 @@ def _batch(cluster: Cluster, world: World) -> Value[bool]:
 
 
 def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether something that is installed into a cluster is in the same code: a manifest, or a Helm release."""
+    """Whether the code also installs something into a cluster: a manifest, or a Helm release."""
     here = bool(world.deployed.on(cluster).workloads) or bool(world.deployed.on(cluster).addons)
     return computed(cluster, here)
 
@@ -306,6 +298,6 @@ def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
 
 
 def plain(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
+    """Whether any pool of a cluster has no GPUs, for pods that need none."""
     flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
     return anyone(cluster, flags, world.pools.kinds_of_cluster(cluster))

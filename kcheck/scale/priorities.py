@@ -1,4 +1,4 @@
-"""Tiers: what pods of the highest priority are guaranteed, and who of a lower one is on their nodes."""
+"""Priority tiers: guarantees of the highest priority, and lower ones on the same nodes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.pods import requests_from
 from kcheck.scale.world.memory import once
+from kcheck.text.need import need
 from kcheck.text.values import Known, Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _MOST = 3
-"""So many neighbours are named for each pool."""
+"""Most neighbours named for each pool."""
 
 
 class _Tiers(Struct, frozen=True):
-    """The highest priority of the jobs of a cluster, and workloads of lower ones by pool, apart if they need GPUs."""
+    """Highest priority of a cluster's jobs, and workloads of lower ones by pool and need of GPUs."""
 
     highest: int
     lower: dict[tuple[NodePool | None, bool], list[Workload]]
 
 
 def qos(template: PodTemplate, world: World) -> Value[str]:
-    """The QoS class of pods; null where something else than their containers decides it."""
+    """Return the QoS class of pods; null where not only their containers decide it."""
     if template.asks_as_one or not template.containers:
         return computed(template, None)
     amounts = [value for one in template.containers for value in (one.cpu, one.memory, one.cpu_limit, one.memory_limit)]
@@ -48,17 +49,14 @@ def _is_guaranteed(one: Container) -> bool:
     return all(isinstance(limit, Known) and known(asked) == limit.value for asked, limit in pairs)
 
 
-def lower_neighbours(template: PodTemplate, world: World) -> list[Workload] | Unknown:
-    """Workloads of lower priority on the nodes of a job that has the highest; none for other pods."""
+def lower_neighbours(template: PodTemplate, world: World) -> list[Workload]:
+    """List workloads of lower priority on the nodes of a job with the highest; none for other pods."""
     owner = world.deployed.workload(template)
     tiers = _tiers(world.deployed.scope(owner), world)
     if not owner.batch or _rank(owner, world) != tiers.highest:
         return []
-    pools = _pools(template, world)
-    if isinstance(pools, Unknown):
-        return pools
     found: dict[Workload, None] = {}
-    for pool in pools:
+    for pool in need(_pools(template, world)):
         found |= dict.fromkeys(tiers.lower.get((pool, False), ()))
         if pool is None or known(pool.machine.gpus) != known(template.gpus):  # cards are left
             found |= dict.fromkeys(tiers.lower.get((pool, True), ()))
@@ -85,13 +83,13 @@ def _tiers(scope: str, world: World) -> _Tiers:
 
 
 def _rank(workload: Workload, world: World) -> int | None:
-    """The number of its priority class; None where the code has none for it."""
+    """Return the number of a workload's priority class; None where the code has none for it."""
     own = known(priority_class(workload, world))
     return known(own.number) if own is not None else None
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool | None] | Unknown:
-    """The pools that pods may land on; None for the nodes of a cluster that is not in the code, without a selector."""
+    """List the pools that pods may land on; None stands for nodes of a cluster outside the code, without a selector."""
     if not world.inventory.clusters:
         return [None] if known(template.selection) == ((),) else []
     found = world.pools.candidates(template)

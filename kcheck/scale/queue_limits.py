@@ -1,4 +1,4 @@
-"""Jobs that their queue never admits: what their pods ask for at once, against the most that it gives."""
+"""Jobs that their queue never admits: requests against the most it gives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GI = 2**30
 
 
 class Excess(Struct, frozen=True):
-    """A request of a job beyond the `most` that its queue, or the quota of its namespace, ever gives.
+    """Request of a job beyond the `most` that its queue, or its namespace's quota, ever gives.
 
     CPU is in whole CPUs, memory in GiB.
     """
@@ -36,7 +36,7 @@ class Excess(Struct, frozen=True):
 
 
 def excess(job: Workload, world: World) -> Value[Excess]:
-    """Excess that keeps a job out of its queue, or its last pods out of their namespace, for ever; null without any."""
+    """Find the excess that bars a job from its queue, or its last pods from their namespace, for ever; null without."""
     if not job.batch or job.per_node:
         return computed(job, None)
     queue = admitting_queue(job, world)
@@ -55,7 +55,7 @@ def excess(job: Workload, world: World) -> Value[Excess]:
 
 
 def _beyond_namespace(job: Workload, world: World) -> Excess | None:
-    """Excess of all pods of a job over the quotas of their namespace."""
+    """Find the excess of all pods of a job over the quotas of their namespace."""
     space = known(job.namespace)
     for quota in world.deployed.beside(job).limits if space else ():
         if quota.kind != "ResourceQuota" or known(quota.namespace) != space:
@@ -72,7 +72,7 @@ def _beyond_namespace(job: Workload, world: World) -> Excess | None:
 
 
 def _least(job: Workload, queue: Queue) -> tuple[PodTemplate, ...]:
-    """The pods that have to be admitted together: all, or those of minAvailable (Volcano, where all are alike)."""
+    """Return the pods to admit together: all, or those of minAvailable (Volcano, where all are alike)."""
     least, every = known(job.least), sum(number(one.count, 0) for one in job.templates)
     if queue.kind != "Queue" or least is None or least >= every:
         return job.templates
@@ -81,7 +81,7 @@ def _least(job: Workload, queue: Queue) -> tuple[PodTemplate, ...]:
 
 
 def _first(pods: tuple[PodTemplate, ...], most: dict[str, int], kind: str, name: str) -> Excess | None:
-    """The first resource of which pods ask for more than a queue or quota of that name gives."""
+    """Find the first resource of which pods ask for more than a queue or quota gives."""
     for resource, each in _asked(pods).items():
         asked = sum(count * amount for count, amount in each)
         unit = {"cpu": 1000, "memory": _GI}.get(resource, 1)
@@ -93,7 +93,7 @@ def _first(pods: tuple[PodTemplate, ...], most: dict[str, int], kind: str, name:
 
 
 def _asked(pods: tuple[PodTemplate, ...]) -> dict[str, list[tuple[int, int]]]:
-    """By resource, the number of pods and what each asks for: accelerators first, millicores of CPU, bytes."""
+    """Return count and request of pods by resource: accelerators first, millicores of CPU, bytes."""
     found: dict[str, list[tuple[int, int]]] = {}
     for template in pods:
         for resource, amount in _of_pod(template):

@@ -1,4 +1,4 @@
-"""Priority classes, queues, namespaces, quotas, and the configurations of schedulers."""
+"""Priority classes, queues, namespaces, quotas, and settings of schedulers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
 from kcheck.scale.basics import computed
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.world.memory import once
+from kcheck.text.need import need
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
@@ -28,7 +29,7 @@ T = TypeVar("T", bound="Thing")
 
 
 def gpu_pattern() -> re.Pattern[str]:
-    """Matches the keys of quotas that name accelerators."""
+    """Return the pattern of the keys of quotas that name accelerators."""
     return _compiled(rf"^requests\.[^/]*({names.pattern('vendors').pattern})|deviceclass")
 
 
@@ -39,19 +40,19 @@ _compiled = cache(regex)
 
 
 def folder(one: PriorityClass, _world: World) -> Value[str]:
-    """The folder of its file."""
+    """Return the folder of a class's file."""
     return computed(one, _folder(one))
 
 
 def cutoff(one: PriorityClass, world: World) -> Value[int]:
-    """The number below which the autoscaler of its cluster takes no notice of pods: its flag, else the default."""
+    """Return the priority below which the autoscaler ignores pods: its flag, else the default."""
     cluster = world.inventory.cluster_of.get(one)
     flag = cutoff_flag(cluster, world) if cluster is not None else None
     return computed(one, world.numbers.limits("any")["priority.cutoff"].number) if flag is None else flag
 
 
 def cutoff_flag(cluster: Cluster, world: World) -> Value[int] | None:
-    """The number below which a cluster's autoscaler takes no notice of pods, where a flag of it says so."""
+    """Return the priority below which an autoscaler's flag makes it ignore pods; None without the flag."""
     for autoscaler in world.inventory.autoscalers:
         flag = next((f for f in autoscaler.flags if equals(f.name, "expendable-pods-priority-cutoff")), None)
         if flag is not None and known(autoscaler.cluster) is cluster:
@@ -73,9 +74,9 @@ def _folders(world: World) -> set[str]:
 
 
 def _near(thing: Thing, found: list[T], world: World) -> list[T]:
-    """What may be meant by a name, of what has it: all, if one folder holds all queues, else what is above or below.
+    """Choose among things of one name: all, if one folder holds all queues, else those above or below.
 
-    A repository of examples has many queues of the same name, none of which is meant by the jobs of another example.
+    A repository of examples has many queues of one name; jobs mean that of their own example.
     """
     if len(_folders(world)) <= 1:
         return found
@@ -94,7 +95,7 @@ def _of_folders(kind: str, world: World) -> dict[str, list[Queue]]:
 
 
 def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unknown:
-    """The names of the queues of a kind in the folder of a thing or above it: the first of them.
+    """List the first queues of a kind in the folder of a thing or above it, by name.
 
     Where the settings say which manifests a cluster has, all of its queues count.
     """
@@ -112,7 +113,7 @@ def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unkn
 
 
 _MOST_NAMES = 5
-"""So many queues that may have been meant are named."""
+"""Most queues that are named as possibly meant."""
 
 
 @once
@@ -137,17 +138,16 @@ def _by_target(world: World) -> dict[str, list[Queue]]:
 
 
 def _leading(queue: Queue, world: World) -> list[Queue]:
-    """The LocalQueues that lead to a ClusterQueue."""
     return _near(queue, _by_target(world).get(str(known(queue.name)), []), world)
 
 
 def leading(queue: Queue, world: World) -> Value[int]:
-    """How many LocalQueues lead to it."""
+    """Count the LocalQueues that lead to a ClusterQueue."""
     return computed(queue, len(_leading(queue, world)))
 
 
 def _waiting(queue: Queue, world: World) -> list[Workload]:
-    """The workloads that wait in a queue of Volcano or a LocalQueue."""
+    """List the workloads that wait in a queue of Volcano or a LocalQueue."""
     space = known(queue.namespace) if queue.kind == "LocalQueue" else None
     system = "kueue" if queue.kind == "LocalQueue" else "volcano"
     return _near(queue, _by_place(world).get((system, space or "", str(known(queue.name))), []), world)
@@ -159,20 +159,20 @@ def _by_place(world: World) -> dict[tuple[str, str, str], list[Workload]]:
 
 
 def _place(workload: Workload) -> tuple[str, str, str]:
-    """Where a workload waits: system, namespace, and name of the queue."""
+    """Return where a workload waits: system, namespace, and name of the queue."""
     system = str(known(workload.queue_system))
     return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
 
 
 def _queued(queue: Queue, world: World) -> list[Workload]:
-    """The workloads that wait in a queue: of a ClusterQueue, in those that lead to it."""
+    """List the workloads that wait in a queue, or in the LocalQueues that lead to it."""
     if queue.kind != "ClusterQueue":
         return _waiting(queue, world)
     return [workload for one in _leading(queue, world) for workload in _waiting(one, world)]
 
 
 def stopped_by_queue(workload: Workload, world: World) -> bool:
-    """Whether the ClusterQueue that a job waits in stops it for jobs whose class of Kueue has a higher number."""
+    """Whether a job's ClusterQueue preempts it for jobs with a higher Kueue class."""
     name = (known(workload.labels) or {}).get(KUEUE_PRIORITY)
     classes = [one for one in world.deployed.beside(workload).classes if one.kueue]
     own = next((number(one.number, 0) for one in classes if known(one.name) == name), None)
@@ -183,7 +183,7 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
 
 
 def admitting_queue(job: Workload, world: World) -> Queue | None:
-    """The queue with a quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
+    """Find the queue with quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
     near = world.deployed.beside(job).queues
     name = known(job.queue)
     if equals(job.queue_system, "volcano"):
@@ -198,12 +198,12 @@ def admitting_queue(job: Workload, world: World) -> Queue | None:
 
 
 def jobs(queue: Queue, world: World) -> list[Workload]:
-    """The jobs that wait in a queue."""
+    """List the jobs that wait in a queue."""
     return _queued(queue, world)
 
 
 def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
-    """What a ClusterQueue has quota for, in any of the files that define it."""
+    """List the resources with quota in a ClusterQueue, in any of the files that define it."""
     found = [known(one.resources) for one in _alternatives(queue, world) if isinstance(one.resources, Known)]
     unknown = next((one.resources for one in _alternatives(queue, world) if isinstance(one.resources, Unknown)), None)
     own = queue.resources if queue.kind == "ClusterQueue" else computed(queue, ())
@@ -211,7 +211,7 @@ def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
 
 
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
-    """Other queues of the same kind and name, in files that are applied in place of each other."""
+    """List other queues of the same kind and name, in files applied in place of each other."""
     name = known(queue.name)
     if not name or len(_by_name(queue.kind, world).get(name, ())) == 1:
         return []
@@ -220,7 +220,7 @@ def _alternatives(queue: Queue, world: World) -> list[Queue]:
 
 
 def priorities(queue: Queue, world: World) -> Value[int]:
-    """Different priorities of the jobs that wait in it: Kueue's own classes, or those of their pods."""
+    """Count the different priorities of the jobs in a queue: Kueue's own classes, or those of their pods."""
     near = world.deployed.beside(queue).classes
     used = {known(w.priority) for w in _queued(queue, world)} - {None}
     numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
@@ -228,18 +228,18 @@ def priorities(queue: Queue, world: World) -> Value[int]:
 
 
 def siblings(queue: Queue, world: World) -> Value[int]:
-    """Other queues of Volcano that are applied with it."""
+    """Count other queues of Volcano that are applied with it."""
     return computed(queue, sum(one.kind == queue.kind for one in world.deployed.beside(queue).queues) - 1)
 
 
 def first_of_file(queue: Queue, world: World) -> Value[bool]:
-    """Whether no queue of the same version stands before it in its file."""
+    """Whether a queue is the first of its version in its file."""
     return computed(queue, _by_file(world)[queue.place.source.path, queue.api] is queue)
 
 
 @once
 def _by_file(world: World) -> dict[tuple[str, str], Queue]:
-    """The first queue of each file and version."""
+    """Return the first queue of each file and version."""
     result: dict[tuple[str, str], Queue] = {}
     for queue in world.inventory.queues:
         result.setdefault((queue.place.source.path, queue.api), queue)
@@ -247,11 +247,11 @@ def _by_file(world: World) -> dict[tuple[str, str], Queue]:
 
 
 _KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
-"""System -> the kind of the queues in which its jobs wait."""
+"""Kinds of the queues in which jobs wait, by system."""
 
 
 def _of_name(workload: Workload, world: World) -> list[Queue]:
-    """The queues of its system that have the name of a job's queue, whatever their namespaces."""
+    """List the queues of a job's system with the name of its queue, in any namespace."""
     return _by_name(_KINDS.get(known(workload.queue_system) or "", ""), world).get(str(known(workload.queue)), [])
 
 
@@ -268,13 +268,11 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
 
 
 def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]:
-    """Queues that may be meant, in its folder or above it; for jobs also those of that name in other namespaces."""
+    """List queues possibly meant, in its folder or above; for jobs also those of that name in other namespaces."""
     if isinstance(one, Queue):
         return computed(one, _near_names(one, "ClusterQueue", world))
     kind = _KINDS.get(known(one.queue_system) or "", "")
-    near = _near_names(one, kind, world)
-    if isinstance(near, Unknown):
-        return near
+    near = need(_near_names(one, kind, world))
     spaces = [known(other.namespace) for other in _of_name(one, world)]
     elsewhere = [f"{space}/{known(one.queue)}" for space in dict.fromkeys(spaces) if space is not None]
     here = [name for name in near if not elsewhere or name != known(one.queue)]
@@ -282,7 +280,7 @@ def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]
 
 
 def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
-    """The names of Kueue's LocalQueues in the namespace of a job that are applied with it."""
+    """List Kueue's LocalQueues in the namespace of a job that are applied with it, by name."""
     index = _local_queues(world.deployed.scope(workload), world)
     found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
     unknown = next((one.name for one in found if isinstance(one.name, Unknown)), None)
@@ -296,7 +294,7 @@ def _local_queues(scope: str, world: World) -> dict[str | None, list[Queue]]:
 
 
 def queued_by_default(workload: Workload, world: World) -> bool:
-    """Whether a job without a queue waits in one all the same: Kueue puts it into the LocalQueue called default."""
+    """Whether Kueue puts a job without a queue into the LocalQueue called default."""
     return workload.batch and "default" in (known(local_queues(workload, world)) or ())
 
 
@@ -304,18 +302,18 @@ def queued_by_default(workload: Workload, world: World) -> bool:
 
 
 def _space(one: Namespace | Quota | Workload) -> Value[str]:
-    """The name of a namespace, or of the one that something is in; empty where none is written."""
+    """Return the name of a namespace, or of a thing's namespace; empty where none is written."""
     name = one.name if isinstance(one, Namespace) else one.namespace
     return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
 
 
 def space(one: Namespace | Quota, _world: World) -> Value[str]:
-    """The name of a namespace, or of that of a quota."""
+    """Return the name of a namespace, or of a quota's namespace."""
     return _space(one)
 
 
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
-    """The workloads in a namespace, or in that of a quota; none where its name is not known."""
+    """List the workloads in a namespace, or in a quota's; empty where its name is unknown."""
     name = known(_space(one))
     return _by_space(world.deployed.scope(one), world).get(name, []) if name is not None else []
 
@@ -326,13 +324,13 @@ def _by_space(scope: str, world: World) -> dict[str | None, list[Workload]]:
 
 
 def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
-    """The quotas and LimitRanges of a namespace; what names no namespace may be its own."""
+    """List the quotas and LimitRanges of a namespace, with those that name none."""
     own = known(_space(one)) or None
     return [quota for quota in world.deployed.beside(one).limits if known(quota.namespace) in (own, None)]
 
 
 def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:
-    """Whether another namespace has a quota; a driver's own one on pods of a priority says nothing of teams."""
+    """Whether another namespace has a quota on CPU, memory or GPUs, as teams have."""
     own = known(_space(one)) or None
     others = (
         quota
@@ -348,7 +346,7 @@ def quota_has(one: Quota, *keys: str) -> Value[bool]:
 
 
 def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
-    """The keys of a quota that name accelerators: by requests, by a class of devices, or otherwise."""
+    """List the keys of a quota that name accelerators: by requests, by a device class, or otherwise."""
     of_gpus, cards = gpu_pattern(), names.cards()
     return mapped(
         one.hard,
@@ -360,19 +358,18 @@ def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
 
 
 def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:
-    """The plugins of all tiers of Volcano's scheduler."""
-    return (
-        computed(one, tuple(one.plugins.value)) if isinstance(one.plugins, Known) else Unknown(reason_of(one.plugins))
-    )
+    """List the plugins of all tiers of Volcano's scheduler."""
+    own = one.plugins
+    return computed(one, tuple(own.value)) if isinstance(own, Known) else Unknown(reason_of(own))
 
 
 def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
-    """The arguments of its plugins, whose keys begin with the name of the plugin."""
+    """Return the arguments of a scheduler's plugins, with keys that begin with the name of the plugin."""
     return mapped(one.plugins, lambda own: {key: text for found in own.values() for key, text in found.items()})
 
 
 def of_volcano(one: Scheduler, world: World) -> list[Workload]:
-    """The workloads that Volcano schedules."""
+    """List the workloads that Volcano schedules."""
     return [
         w
         for w in world.deployed.beside(one).workloads
@@ -381,12 +378,12 @@ def of_volcano(one: Scheduler, world: World) -> list[Workload]:
 
 
 def queues_of_volcano(one: Scheduler, world: World) -> list[Queue]:
-    """The queues that Volcano divides the cluster among."""
+    """List the queues that share a cluster by Volcano."""
     return [queue for queue in world.deployed.beside(one).queues if queue.kind == "Queue"]
 
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:
-    """How long the target's nodes have taken to come, in seconds; the published test took 45 minutes for 1,000."""
+    """Estimate the seconds until the target's nodes are up; the published test took 45 minutes for 1,000."""
     cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")
     if cluster is None and asked is None:
         return world.inventory.unknown_size(one)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale.world.quotas import needs
-from kcheck.text.values import Unknown, Value, known
+from kcheck.text.need import need
+from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """The amount of a quota that a target needs; `sure` if it cannot be more."""
+    """Amount of a quota that a target needs; `sure` if it cannot be more."""
 
     need: Need
     amount: int
@@ -22,21 +23,21 @@ class Asked(NamedTuple):
 
 
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
-    """Quotas a cluster needs at its target; a lower bound if sizes or markets are unknown."""
+    """List the quotas a cluster needs at its target; a lower bound if sizes or markets are unknown."""
     nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
     complete = not isinstance(world.pools.all_of_cluster(cluster), Unknown)
     result = []
-    for need in needs(cluster, world.pools.of_cluster(cluster)):
-        many = need.amount({name: size or 0 for name, size in nodes.items()})
-        sized = all(nodes[pool.id] is not None for pool in need.pools)
-        market = all(not isinstance(pool.market.spot, Unknown) for pool in need.pools)
+    for one in needs(cluster, world.pools.of_cluster(cluster)):
+        many = one.amount({name: size or 0 for name, size in nodes.items()})
+        sized = all(nodes[pool.id] is not None for pool in one.pools)
+        market = all(not isinstance(pool.market.spot, Unknown) for pool in one.pools)
         if many or not sized:
-            result.append(Asked(need, many, complete and sized and market))
+            result.append(Asked(one, many, complete and sized and market))
     return result
 
 
 class QuotaNeed(NamedTuple):
-    """What a target needs of a quota, at least where it is not `exact`; `granted` is what the settings say there is."""
+    """Need of a quota at the target, at least where not `exact`; `granted` is the amount in the settings."""
 
     code: str
     name: str
@@ -46,11 +47,10 @@ class QuotaNeed(NamedTuple):
     granted: int | None
 
 
-def quota_needs(cluster: Cluster, world: World) -> Value[object] | list[QuotaNeed]:
-    """What the target of a cluster needs of each quota of the account."""
-    for found in (world.sizes.target(cluster), world.pools.all_of_cluster(cluster)):
-        if isinstance(found, Unknown):
-            return found
+def quota_needs(cluster: Cluster, world: World) -> list[QuotaNeed]:
+    """List the account's quotas that a cluster needs at its target."""
+    need(world.sizes.target(cluster))
+    need(world.pools.all_of_cluster(cluster))
     result = []
     for one in at_target(cluster, world):
         quota, limit = one.need.quota, world.config.limits.get(f"{cluster.cloud}.quota.{one.need.quota.key}")

@@ -1,4 +1,4 @@
-"""Objects that pods name and the code lacks, where it defines one of nearly the same name."""
+"""Names in pods that no object has, close to the name of a defined object."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
-"""Kinds that nobody makes on the side, as people do with Secrets and ConfigMaps."""
+"""Kinds that nobody creates by hand, as people do with Secrets and ConfigMaps."""
 _GIVEN = frozenset({"default", "kube-root-ca.crt"})
 """Names of objects that every namespace has."""
 _WORDS, _DIGITS = regex(r"[a-z0-9]+"), regex(r"[0-9]+")
 _ENDINGS = frozenset({"pvc", "claim", "volume", "vol", "sa"})
-"""Words that only say of what kind an object is."""
+"""Words that only name the kind of an object."""
 _MOST_EDITS, _LETTERS = 2, 3
-"""Letters that may differ at most, each of so many."""
+"""Most letters that may differ, and letters of a name for each of them."""
 
 
 class Misnomer(Struct, frozen=True):
-    """An object that pods name and nothing defines, and the one that their folder defines under a similar name."""
+    """Name in pods that nothing defines, and a similar one that their folder defines."""
 
     kind: str
     name: Value[str]
@@ -36,7 +36,7 @@ class Misnomer(Struct, frozen=True):
 
 
 def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
-    """The first object that pods seem to name by a wrong name; null without one."""
+    """Find the first object that pods seem to misname; null without one."""
     workload = world.deployed.workload(template)
     if workload.partial or _rendered(workload, world):
         return computed(template, None)
@@ -47,7 +47,7 @@ def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
 
 
 def _rendered(workload: Workload, world: World) -> bool:
-    """Whether a chart, a kustomization or a template around a workload may make objects for it."""
+    """Whether a chart, a kustomization or a template nearby may make objects for a workload."""
     return _near_tools(world.deployed.folder(workload), world) or workload in world.inventory.scope_of
 
 
@@ -60,7 +60,7 @@ def _near_tools(folder: str, world: World) -> bool:
 
 
 def _meant(one: Reference, workload: Workload, world: World) -> Definition | None:
-    """The object that a name seems to mean, of the folder and namespace of a workload; None where the name exists."""
+    """Find the object that a name seems to mean, in a workload's folder and namespace; None where the name exists."""
     name, folder = known(one.name), world.deployed.folder(workload)
     if name is None or name in _GIVEN or (one.kind, name) in _defined(world):
         return None
@@ -87,13 +87,12 @@ def _by_folder(world: World) -> dict[str, list[Definition]]:
 
 @once
 def _named(world: World) -> set[tuple[str, str | None]]:
-    """The kinds and names of the objects that any pods name."""
     pods = (template for workload in world.inventory.workloads for template in workload.templates)
     return {(one.kind, known(one.name)) for template in pods for one in template.references}
 
 
 def nearly_same(left: str, right: str) -> bool:
-    """Whether two names are one, misspelt or with another ending: no other numbers, and no word for another."""
+    """Whether two names differ by a typo or an ending only: with the same numbers, and no word for another."""
     words = [[word for word in _WORDS.findall(text) if word not in _ENDINGS] for text in (left, right)]
     one, other = ("".join(word for word in own if word not in rest) for own, rest in (words, reversed(words)))
     edits = _edits(one, other)
@@ -102,7 +101,7 @@ def nearly_same(left: str, right: str) -> bool:
 
 
 def _edits(left: str, right: str) -> int:
-    """The fewest letters to add, remove or replace to make one text of another."""
+    """Count the fewest letters to add, remove or replace between two texts."""
     row = list(range(len(right) + 1))
     for i, char in enumerate(left, 1):
         above, row = row, [i]

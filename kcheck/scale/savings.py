@@ -1,4 +1,4 @@
-"""What other settings would save of a run, by the model of the autoscaler: node-hours and money."""
+"""Savings by other settings, from simulated runs: node-hours and money."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _NOTHING = 5
-"""Seconds a node that nobody would change a setting for."""
+"""Saved seconds per node for which nobody changes a setting."""
 
 
 class Saving(NamedTuple):
-    """What a change saves of a simulated run, as it was `found`; the rates are those of the run's nodes, by cost."""
+    """Saving by a change, as the simulation `found` it; the rates are those of the run's nodes, by cost."""
 
     found: comparison.Saving
     nodes: int
@@ -45,22 +45,22 @@ class Saving(NamedTuple):
 
 
 def idle(autoscaler: Autoscaler, world: World) -> Value[Saving]:
-    """Saving of removing idle nodes after the recommended time: by the cloud's faster profile, else by that time."""
+    """Estimate the saving of removing idle nodes sooner: by the cloud's faster profile, else the recommended time."""
     return _saved(autoscaler, world, _without_idling(autoscaler, world))
 
 
 def deletion(autoscaler: Autoscaler, world: World) -> Value[Saving]:
-    """What it saves to delete in batches that are large enough."""
+    """Estimate the saving of deleting nodes in large enough batches."""
     return _saved(autoscaler, world, _in_larger_batches(autoscaler, world))
 
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[Saving]:
-    """What it saves to pause only for as many nodes that are not ready as it should; null where that is nothing."""
+    """Estimate the saving of tolerating enough NotReady nodes; null where that is nothing."""
     return _saved(autoscaler, world, _tolerant(autoscaler, world))
 
 
 def split(pool: NodePool, world: World) -> Value[Saving]:
-    """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
+    """Estimate the saving of splitting a large pool into the recommended number; null where that is nothing."""
     cluster = known(pool.cluster)
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if owner is None:
@@ -74,7 +74,7 @@ def _saved_by_split(owner: Autoscaler, world: World) -> Value[Saving]:
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
-    """What several changes together save of a cluster's run, each given by its word and the thing that has it."""
+    """Estimate the saving of several changes together, each given by its word and thing."""
     owner = world.autoscaling.autoscaler(cluster)
     if owner is None:
         return Unknown("no autoscaler of this cluster is in the code", Origin((cluster.place,)))
@@ -114,7 +114,7 @@ def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
 
 
 def _split(_pool: NodePool | None, world: World) -> _Change:
-    """No pool larger than is recommended; those of one size are scaled together."""
+    """Split pools above the recommended size; those of one size are scaled together."""
     most = world.numbers.limits("any")["large_pool.nodes"].number
 
     def change(case: Case) -> Case:
@@ -130,11 +130,11 @@ _CHANGES: dict[str, Callable[[Any, World], _Change]] = {
     "tolerance_saving": _tolerant,
     "split_saving": _split,
 }
-"""What a person changes to save it, by the words that rules have for savings."""
+"""Changes by the words that rules have for their savings."""
 
 
 def _parts(pool: Pool, number: int) -> list[Pool]:
-    """A pool in that many of about the same size."""
+    """Split a pool into parts of about the same size."""
     return [
         replace(
             pool,
@@ -148,7 +148,7 @@ def _parts(pool: Pool, number: int) -> list[Pool]:
 
 
 def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Saving]:
-    """What a change saves of the cluster's run, which `kcheck simulate` shows; null where that may be nothing."""
+    """Estimate the saving of a change in a run, as `kcheck simulate` shows; null where it may be nothing."""
     base = _run(autoscaler, world) if world.config.run.savings else "savings are not asked for"
     if isinstance(base, str):
         return Unknown(base, Origin((autoscaler.place,)))
@@ -174,7 +174,6 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
 
 
 def _bounded(thing: Thing, estimate: Estimate | None) -> Value[int]:
-    """A number with its bounds."""
     origin = Origin((thing.place,))
     if estimate is None:
         return Unknown("no price of these nodes is known", origin)
@@ -185,7 +184,7 @@ def _bounded(thing: Thing, estimate: Estimate | None) -> Value[int]:
 
 
 def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
-    """The run of an autoscaler's cluster without what stops it; a text where there is none."""
+    """Return the cluster's run without what stops it, or the reason why there is none."""
     cluster = known(autoscaler.cluster)
     own = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if cluster is None or own is None or own.id != autoscaler.id:

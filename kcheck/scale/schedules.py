@@ -1,4 +1,4 @@
-"""Schedules of cron: when jobs start, and what those that start in the same minute ask for together."""
+"""Cron schedules: start times, and requests of jobs that start in the same minute."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.scale import allocatable
 from kcheck.scale.basics import computed
+from kcheck.text.need import NotKnown, need
 from kcheck.text.regex import regex
 from kcheck.text.units import cores, counted, size, whole_number
-from kcheck.text.values import Unknown, Value, known, number
+from kcheck.text.values import Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,14 +22,14 @@ T = TypeVar("T")
 
 
 class Times(NamedTuple):
-    """Minutes, hours and days at which something starts, as bits; each date of a year is each day of a week once."""
+    """Minutes, hours and days of starts, as bits; each date of a year is each day of a week once."""
 
     minutes: int
     hours: int
     days: int
 
     def common(self, other: Times) -> Times | None:
-        """The times of both; None if they have none in common."""
+        """Return the times of both; None without any."""
         both = Times(self.minutes & other.minutes, self.hours & other.hours, self.days & other.days)
         return both if all(both) else None
 
@@ -45,7 +46,7 @@ _PART = regex(r"(?:(?P<all>[*?])|(?P<low>\w{1,3})(?:-(?P<high>\w{1,3}))?)(?:/(?P
 
 @lru_cache(maxsize=4096)
 def times(schedule: str) -> Times | None:
-    """When a schedule starts something, as Kubernetes reads it; None if it cannot be read."""
+    """Parse a schedule as Kubernetes reads it; None if it cannot."""
     fields = _NAMED.get(schedule.strip().lower(), schedule).split()
     if len(fields) != 5:
         return None
@@ -63,7 +64,7 @@ def times(schedule: str) -> Times | None:
 
 
 def _bits(text: str, least: int, most: int, names: list[str]) -> int | None:
-    """The numbers of a field as bits; None if it cannot be read."""
+    """Parse the numbers of a field as bits; None if invalid."""
     result = 0
     for part in text.lower().split(","):
         match = _PART.fullmatch(part)
@@ -88,7 +89,7 @@ def _number(text: str, least: int, names: list[str]) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _days(dates: int, months: int, week: int, *, either: bool) -> int:
-    """Days as bits: of each month, each date as each day of the week. Two restrictions are alternatives in cron."""
+    """Return days as bits: each date of each month on each day of the week. Two restrictions are alternatives."""
     result, bit = 0, 1
     for month, length in enumerate(_LENGTHS, 1):
         for date in range(1, length + 1):
@@ -101,11 +102,11 @@ def _days(dates: int, months: int, week: int, *, either: bool) -> int:
 
 
 _MOST = 200
-"""So many different schedules are looked at."""
+"""Most schedules that are compared."""
 
 
 def together(found: Iterable[tuple[Workload, T]], weight: Callable[[T], int]) -> list[tuple[Workload, T]]:
-    """Jobs that start in the same minute, those that weigh most together; none where no two do."""
+    """Find the heaviest group of jobs that start in the same minute; empty without two."""
     zones: dict[str, dict[Times, list[tuple[Workload, T]]]] = {}
     for pair in found:
         own = times(known(pair[0].schedule) or "")
@@ -118,7 +119,7 @@ def together(found: Iterable[tuple[Workload, T]], weight: Callable[[T], int]) ->
 def _meeting(
     schedules: dict[Times, list[tuple[Workload, T]]], weight: Callable[[T], int]
 ) -> Iterable[list[tuple[Workload, T]]]:
-    """For each schedule the jobs that start at some time of it, the heaviest first as far as they all meet."""
+    """Yield for each schedule the jobs that start together at some time of it, the heaviest first."""
     heaviest = sorted(schedules.items(), key=lambda item: -sum(weight(one) for _, one in item[1]))[:_MOST]
     for first, jobs in heaviest:
         common, group = first, list(jobs)
@@ -130,13 +131,13 @@ def _meeting(
 
 
 def _zone(job: Workload) -> str:
-    """The time zone of its schedule; what is not written is that of the controller, mostly UTC."""
+    """Return the time zone of a job's schedule; the controller's is empty, mostly UTC."""
     name = known(job.time_zone) or ""
     return "" if name in ("UTC", "Etc/UTC") else name
 
 
 class Start(NamedTuple):
-    """Jobs that start in the same minute, and the resource of which they ask for most: how much, and what there is."""
+    """Jobs that start in the same minute, and their scarcest resource: how much they ask for, and how much there is."""
 
     jobs: tuple[Workload, ...]
     asked: str
@@ -163,7 +164,7 @@ _UNITS: tuple[Callable[[int], str], ...] = (
 
 
 def start(cluster: Cluster, world: World) -> Value[Start]:
-    """Scheduled jobs of a cluster that start together and ask for most; null without any, or if queues hold them."""
+    """Find the scheduled jobs that start together and ask for most; null without, or if queues hold them."""
     found = [
         (job, _asked(job.templates))
         for job in world.deployed.on(cluster).workloads
@@ -173,8 +174,6 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
     if len(group) < 2 or world.autoscaling.beyond_pools(cluster):
         return computed(cluster, None)
     held = _held((template for job, _ in group for template in job.templates), world)
-    if isinstance(held, Unknown):
-        return held
     asked = _Amounts()
     for _, one in group:
         asked = asked.plus(one)
@@ -185,12 +184,12 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
 
 
 def _lands(job: Workload, world: World) -> bool:
-    """Whether some node may take its pods: others wait for ever, and take nothing."""
+    """Whether some node may take a job's pods; others wait for ever, and take nothing."""
     return all(world.pools.candidates(template) != [] for template in job.templates)
 
 
 def _asked(templates: Iterable[PodTemplate]) -> _Amounts:
-    """What the pods of a job ask for, at least: what is not known counts for nothing."""
+    """Sum the known requests of a job's pods."""
     sum_ = _Amounts()
     for one in templates:
         each = _Amounts(number(one.cpu, 0), number(one.memory, 0), number(one.gpus, 0))
@@ -198,25 +197,21 @@ def _asked(templates: Iterable[PodTemplate]) -> _Amounts:
     return sum_
 
 
-def _held(templates: Iterable[PodTemplate], world: World) -> _Amounts | Unknown:
-    """What all nodes leave, at most, of the pools on which some pods may land."""
+def _held(templates: Iterable[PodTemplate], world: World) -> _Amounts:
+    """Sum the most that all nodes leave, of the pools that some pods may land on."""
     pools: dict[NodePool, None] = {}
     for template in templates:
-        found = world.pools.candidates(template)
-        if isinstance(found, Unknown):
-            return found
-        pools |= dict.fromkeys(pool for pool, _ in found)
+        pools |= dict.fromkeys(pool for pool, _ in need(world.pools.candidates(template)))
     sum_ = _Amounts()
     for pool in pools:
         nodes, rooms = world.sizes.of_pool(pool), allocatable.rooms(pool)
-        if isinstance(nodes, Unknown):
-            return nodes
+        many = 0 if isinstance(nodes, Unset) else need(nodes)
         if not rooms:
-            return Unknown(f"what a node of {pool.display_name} leaves to pods is not known")
+            raise NotKnown(Unknown(f"what a node of {pool.display_name} leaves to pods is not known"))
         best = _Amounts(
             max(room.cpu_left.high or room.vcpus * 1000 for room in rooms),
             max(room.memory_left.high or room.memory for room in rooms),
             number(pool.machine.gpus, 0),
         )
-        sum_ = sum_.plus(best, number(nodes, 0))
+        sum_ = sum_.plus(best, many)
     return sum_

@@ -1,4 +1,4 @@
-"""Spot nodes and virtual ones: where they may come from, what they may cost, who can use them."""
+"""Spot nodes: fallbacks, zones, machine types, prices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ONE_OF = regex(r"(.+)\[\d+\]")
 
 
 def fallback_pools(pool: NodePool, world: World) -> list[NodePool]:
-    """The on-demand pools that grow as far and take the pods of a spot pool: of its kind, without further taints."""
+    """List the on-demand pools that can replace a spot pool: of its kind and size, without further taints."""
     cluster = known(pool.cluster) if known(pool.market.spot) else None
     own = set(known(pool.scheduling.taints) or ())
     most = number(pool.size.max_nodes, 0)
@@ -39,7 +39,7 @@ def fallback_pools(pool: NodePool, world: World) -> list[NodePool]:
 
 
 def other_zones(pool: NodePool, world: World) -> Value[int]:
-    """Zones, or subnets, that a pool could be in too; 0 where a spot pool like it is in them."""
+    """Count further zones or subnets that a pool could use; 0 where a spot pool like it uses them."""
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown("the pool's cluster is not known", pool.cluster.origin)
@@ -53,7 +53,7 @@ def other_zones(pool: NodePool, world: World) -> Value[int]:
 
 
 def _zones_of_cluster(pool: NodePool, cluster: Cluster, world: World) -> Value[int]:
-    """Zones, or subnets, that a pool of a cluster may be in."""
+    """Count the zones or subnets that a pool of a cluster may use."""
     spread = cloud(cluster.cloud).zones_of_pools
     if spread == "region":
         return mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region(cluster.cloud))
@@ -73,7 +73,7 @@ def _in_region(cloud: str) -> int:
 
 
 def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
-    """Whether there is a pool for each zone: another spot pool of the kind has other subnets or zones."""
+    """Whether another spot pool of the kind has other subnets or zones, as with a pool for each zone."""
     cluster = known(pool.cluster)
 
     def place(one: NodePool) -> tuple[object, ...]:
@@ -89,7 +89,7 @@ def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
 
 
 def _siblings(pool: NodePool, world: World) -> int:
-    """Subnets that are made together with the one of a pool: by `count` of the same resource."""
+    """Count the subnets that `count` of the same resource makes together with a pool's."""
     match = next((_ONE_OF.fullmatch(subnet.address) for subnet in known(pool.addresses.subnets) or ()), None)
     return _subnets_made_together(pool.root, world)[match[1]] if match else 0
 
@@ -101,7 +101,7 @@ def _subnets_made_together(root: str, world: World) -> Counter[str]:
 
 
 def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
-    """Types beside those of a pool that do as well for its pods: the same GPUs, and as many vCPUs at least."""
+    """List other machine types that suit a pool's pods: the same GPUs, and at least as many vCPUs."""
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or isinstance(types, Unknown):
         return Unknown(reason_of(pool.cluster if cluster is None else types))
@@ -130,7 +130,7 @@ def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
 
 
 def price_caps(pool: NodePool, _world: World) -> Value[dict[str, int]]:
-    """The most that a spot pool pays for an hour of a machine type, in thousandths; empty where none is written."""
+    """Return the most that a spot pool pays per hour by machine type, in thousandths; empty where none is written."""
     caps = pool.market.price_caps
     if isinstance(caps, Unset):
         return Known({}, caps.origin)
@@ -140,7 +140,7 @@ def price_caps(pool: NodePool, _world: World) -> Value[dict[str, int]]:
 
 
 def _mills(text: str) -> int | None:
-    """A price in thousandths; None for what is no number."""
+    """Parse a price in thousandths; None if it is no number."""
     try:
         return round(Fraction(text) * 1000)
     except (ValueError, ZeroDivisionError):
@@ -148,7 +148,7 @@ def _mills(text: str) -> int | None:
 
 
 def list_prices(pool: NodePool, _world: World) -> Value[dict[str, int]]:
-    """The list price of an hour on demand by machine type, in thousandths, where one is known."""
+    """Return the known hourly on-demand list prices by machine type, in thousandths."""
     cluster = known(pool.cluster)
     if isinstance(pool.machine.instance_types, Unknown) or cluster is None:
         return Unknown(reason_of(pool.cluster if cluster is None else pool.machine.instance_types))

@@ -1,4 +1,4 @@
-"""How long versions, images and machine types are supported, and what that costs."""
+"""Support of versions, images and machine types: end dates and costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from kcheck.config.today import days_since, has_come
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import control_plane
 from kcheck.scale.basics import computed
-from kcheck.text.values import Known, Unknown, Unset, Value, known
+from kcheck.text.need import need, or_unknown
+from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.retirements import Retirement
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
 
 
 class Support(NamedTuple):
-    """The support of a version by the plan of the cluster.
+    """Support of a version by the plan of the cluster.
 
     `days_ended` counts the days since it ended, the day itself too; `days_extended` those since the end of standard
-    support, with a plan that goes on; None without one. Without it, `longer` is the day until which it would go on;
-    None if that day has passed.
+    support, None without a plan that goes on. Without it, `longer` is the day until which it would go on; None if past.
     """
 
     ends: str
@@ -36,41 +36,36 @@ class Support(NamedTuple):
 
 
 def support(cluster: Cluster, world: World) -> Value[Support]:
-    """The support of a cluster's version; null where none is written, or the version is newer than the table."""
-    known_versions, minor = versions(cluster.cloud), control_plane.minor(cluster, world)
-    if known_versions is None or not isinstance(minor, Known):
-        return Unknown(minor.reason, minor.origin) if isinstance(minor, Unknown) else computed(cluster, None)
-    window = known_versions.window(minor.value)
-    if window is None:
+    """Return the support of a cluster's version; null without one, or for one newer than the table."""
+    table, minor = versions(cluster.cloud), control_plane.minor(cluster, world)
+    if isinstance(minor, Unset):
         return computed(cluster, None)
-    plan = cluster.support_plan
-    if isinstance(plan, Unknown):
-        return Unknown(plan.reason, plan.origin)
+    number = need(minor)
+    window = table.window(number) if table is not None else None
+    if table is None or window is None:
+        return computed(cluster, None)
+    plan = "" if isinstance(cluster.support_plan, Unset) else need(cluster.support_plan)
     going_on = cloud(cluster.cloud).extended_plan
-    extended = (
-        window.extended if going_on and isinstance(plan, Known) and plan.value.upper() == going_on.upper() else None
-    )
+    extended = window.extended if going_on and plan.upper() == going_on.upper() else None
     ends = extended or window.ends
     longer = window.extended if extended is None and window.extended and not has_come(window.extended) else None
-    return Known(
-        Support(
-            ends.isoformat(),
-            days_since(ends),
-            window.ends.isoformat(),
-            days_since(window.ends) if extended else None,
-            longer=longer.isoformat() if longer else None,
-            effect=known_versions.effect,
-            newest=f"1.{known_versions.newest(has_come)}",
-        ),
-        minor.origin,
+    found = Support(
+        ends.isoformat(),
+        days_since(ends),
+        window.ends.isoformat(),
+        days_since(window.ends) if extended else None,
+        longer=longer.isoformat() if longer else None,
+        effect=table.effect,
+        newest=f"1.{table.newest(has_come)}",
     )
+    return mapped(minor, lambda _: found)
 
 
 class Ending(NamedTuple):
-    """Something of the code that is retired: what the code calls it, and what it is.
+    """Something retired: its name in the code, and what it is.
 
-    `days_ended` counts the days since it ended, the day itself too; before that it is zero or less. It is a warning for
-    `notice` days before.
+    `days_ended` counts the days since it ended, the day itself too, before that zero or less. A warning for `notice`
+    days before.
     """
 
     name: str
@@ -83,18 +78,18 @@ class Ending(NamedTuple):
 
 
 def of_cluster(cluster: Cluster, kind: str, setting: Value[str], world: World) -> Value[Ending]:
-    """What a setting of a cluster names that is retired; null where that is nothing."""
+    """Return the retirement of what a cluster's setting names; null without one."""
     return _ending(cluster, cluster, kind, setting, world)
 
 
 def of_pool(pool: NodePool, kind: str, setting: Value[str], world: World) -> Value[Ending]:
-    """As `of_cluster`, of a setting of a pool."""
+    """Return the retirement of what a pool's setting names; null without one."""
     cluster = known(pool.cluster)
     return computed(pool, None) if cluster is None else _ending(pool, cluster, kind, setting, world)
 
 
 def machine(pool: NodePool, world: World) -> Value[Ending]:
-    """The machine type of a pool that is retired last; null where one of them is not."""
+    """Return the retirement of the pool's machine type that ends last; null where one of them does not end."""
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or isinstance(types, Unset):
         return computed(pool, None)
@@ -106,34 +101,30 @@ def machine(pool: NodePool, world: World) -> Value[Ending]:
     return computed(pool, min(found, key=lambda ending: ending.days_ended) if whole else None)
 
 
+@or_unknown
 def _ending(thing: NodePool | Cluster, cluster: Cluster, kind: str, name: Value[str], world: World) -> Value[Ending]:
-    """What a value names that is retired on this cluster."""
-    if not isinstance(name, Known):
-        return Unset(name.origin) if isinstance(name, Unset) else Unknown(name.reason, name.origin)
-    for found in retirements.find(cluster.cloud, kind, name.value):
-        holds = _holds(found, cluster, world)
-        if isinstance(holds, Unknown):
-            return holds
-        if holds:
-            notice = found.notice or world.numbers.limits("any")["retirement.notice"].number
-            return Known(
-                Ending(
-                    name.value, found.what, found.ends.isoformat(), days_since(found.ends),
-                    notice=notice, successor=found.successor or None, effect=found.effect or None,
-                ),
-                name.origin,
-            )  # fmt: skip
-    return computed(thing, None)
+    if isinstance(name, Unset):
+        return Unset(name.origin)
+    every = retirements.find(cluster.cloud, kind, need(name))
+    found = next((one for one in every if _holds(one, cluster, world)), None)
+    if found is None:
+        return computed(thing, None)
+    notice = found.notice or world.numbers.limits("any")["retirement.notice"].number
+    return mapped(
+        name,
+        lambda text: Ending(
+            text, found.what, found.ends.isoformat(), days_since(found.ends),
+            notice=notice, successor=found.successor or None, effect=found.effect or None,
+        ),
+    )  # fmt: skip
 
 
-def _holds(found: Retirement, cluster: Cluster, world: World) -> bool | Unknown:
-    """Whether something is retired on this cluster: perhaps only up to a version, or with Windows nodes."""
+def _holds(found: Retirement, cluster: Cluster, world: World) -> bool:
+    """Whether a retirement applies to this cluster: perhaps only up to a version, or with Windows nodes."""
     if found.last_minor is not None:
         minor = control_plane.minor(cluster, world)
-        if isinstance(minor, Unknown):
-            return minor
-        return isinstance(minor, Known) and minor.value <= found.last_minor  # none is written: a new one
+        return not isinstance(minor, Unset) and need(minor) <= found.last_minor  # none is written: a new one
     if found.windows is not None:
         windows = control_plane.windows(cluster, world)
-        return windows if isinstance(windows, Unknown) else known(windows) is found.windows
+        return not isinstance(windows, Unset) and need(windows) is found.windows
     return True

@@ -1,4 +1,4 @@
-"""Taints that pods tolerate, and those that they should."""
+"""Taints that pods tolerate, and taints that they should tolerate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.scale import placement
-from kcheck.scale.basics import cluster_of, computed, derived
+from kcheck.scale.basics import cluster_of, computed
+from kcheck.text.need import need
 from kcheck.text.values import Unknown, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
-    """The taint of GPU nodes in its parts; null where the cards are not those that it is called after."""
+    """Return the parts of the taint of NVIDIA GPU nodes; null with other cards."""
     if isinstance(pool.machine.instance_types, Unknown):
         return pool.machine.instance_types
     if names.vendors(known(pool.machine.instance_types) or ()) != {names.VENDOR}:
@@ -28,7 +29,7 @@ _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
 
 
 def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """The tolerations of pods, as taints are called."""
+    """List the tolerations of pods as `key=value:Effect`."""
     return mapped(template.tolerations, lambda found: tuple(map(_text, found)))
 
 
@@ -37,7 +38,7 @@ def _text(one: Toleration) -> str:
 
 
 def taint(template: PodTemplate, world: World) -> Value[str]:
-    """The taint that keeps pods from every node that they select and that has room for them; null if some take them."""
+    """Return the taint that bars pods from every node they select that has room; null if some node takes them."""
     own = _of_spot_nodes(template, world)
     if own:
         return computed(template, own)
@@ -45,16 +46,14 @@ def taint(template: PodTemplate, world: World) -> Value[str]:
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
-    found = world.pools.all_of_cluster(cluster)
-    if isinstance(found, Unknown):
-        return found
+    found = need(world.pools.all_of_cluster(cluster))
     if world.autoscaling.beyond_pools(cluster):
         return computed(template, None)  # nodes of other kinds may come
     return computed(template, placement.tainted_only(template, found) or None)
 
 
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:
-    """The taint that keeps pods from the spot nodes that they select; empty if there is none."""
+    """Return the taint that bars pods from the spot nodes they select; empty without one."""
     taint = placement.spot_taint(template)
     if taint and placement.untolerated(template, taint):
         return taint
@@ -63,23 +62,23 @@ def _of_spot_nodes(template: PodTemplate, world: World) -> str:
 
 
 def _selected_spot_pools(template: PodTemplate, world: World) -> list[NodePool]:
-    """The spot pools of their cluster, where pods select such."""
+    """List the spot pools of the cluster, if pods select spot nodes."""
     cluster = known(cluster_of(template, world)) if placement.asks_for_spot(template) else None
     return [pool for pool in (world.pools.of_cluster(cluster) if cluster else ()) if known(pool.market.spot)]
 
 
 def selects_spot(template: PodTemplate, _world: World) -> Value[bool]:
-    """Whether pods select spot nodes, whichever of their terms is met."""
+    """Whether every selection term of pods selects spot nodes."""
     return mapped(template.selection, lambda _: placement.asks_for_spot(template))
 
 
 def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:
-    """The toleration of the one taint that keeps pods from the nodes they select; null where there are several."""
-    return derived(template, _barrier(template, world), toleration)
+    """Return the toleration of the only taint that bars pods from the nodes they select; null if there are several."""
+    return computed(template, toleration(_barrier(template, world)))
 
 
 def toleration(taint: str) -> dict[str, str] | None:
-    """The toleration of a taint, `key=value:Effect`; None where it is none."""
+    """Return the toleration of a taint, `key=value:Effect`; None if its effect keeps no pods off."""
     rest, _, effect = taint.rpartition(":")
     key, _, value = rest.partition("=")
     if effect.replace("_", "").lower() not in _EFFECTS:
@@ -90,13 +89,12 @@ def toleration(taint: str) -> dict[str, str] | None:
     return {**result, "effect": _EFFECTS[effect.replace("_", "").lower()]}
 
 
-def _barrier(template: PodTemplate, world: World) -> str | Unknown:
-    """That taint as `key=value:Effect`; empty where there are several."""
+def _barrier(template: PodTemplate, world: World) -> str:
+    """Return the only taint that bars pods, as `key=value:Effect`; empty if there are several."""
     if _of_spot_nodes(template, world):
         taint = placement.spot_taint(template)
         if taint and placement.untolerated(template, taint):
             return taint
         return placement.barrier(template, _selected_spot_pools(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    found = world.pools.all_of_cluster(cluster) if cluster is not None else []
-    return found if isinstance(found, Unknown) else placement.barrier(template, found)
+    return placement.barrier(template, need(world.pools.all_of_cluster(cluster)) if cluster is not None else [])

@@ -1,4 +1,4 @@
-"""Pods that no node can take: what they ask for, and the pool or machine that lacks least."""
+"""Pods that no node can take, and the pool or machine that comes closest."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kcheck.scale import placement
 from kcheck.scale.basics import computed
+from kcheck.text.need import need
 from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sure
 
@@ -21,7 +22,7 @@ _GI, _MI = 2**30, 2**20
 
 
 class Shortage(Struct, frozen=True):
-    """What pods ask for, and the largest machine that they may land on does not leave; amounts as people write them."""
+    """Request that the largest machine in reach has no room for; amounts as people write them."""
 
     resource: str
     asked: Value[str]
@@ -34,7 +35,7 @@ class Shortage(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """Labels or GPUs that pods ask for and no pool has; the `pool` that lacks least `has` other ones."""
+    """Labels or GPUs that pods ask for and no pool has; the nearest `pool` `has` other ones."""
 
     kind: str
     asked: Value[str]
@@ -44,7 +45,7 @@ class Refusal(Struct, frozen=True):
 
 
 def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
-    """Find what the nearest pool lacks; null where a pool takes the pods or may, or lacks only size or a toleration."""
+    """Find what the nearest pool lacks; null where a pool may take the pods, or lacks only size or a toleration."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     asks = bool(number(template.gpus, 0)) or bool(sure(template.selection))
@@ -55,9 +56,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     pools = world.pools.of_cluster(cluster)
     if not pools or not all(_refuses(world.pools.fit(template, pool)) for pool in pools):
         return computed(template, None)
-    more = _more_nodes(cluster, world)
-    if isinstance(more, Unknown):
-        return more
+    more = need(_more_nodes(cluster, world))
     serverless = known(cluster.serverless)
     if more or serverless or isinstance(cluster.serverless, Unknown):
         return computed(template, None)
@@ -70,7 +69,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
 
 
 def _on_virtual_nodes(template: PodTemplate) -> bool:
-    """Whether pods select a node that is none: a virtual kubelet's."""
+    """Whether pods select a virtual kubelet."""
     return any("virtual-kubelet" in one.values for term in sure(template.selection) or () for one in term)
 
 
@@ -79,7 +78,7 @@ def _refuses(fit: Fit) -> bool:
 
 
 def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
-    """Describe the GPUs or labels that the nodes of a pool have in place of those asked for."""
+    """Describe the GPUs or labels that the pool has in place of those asked for."""
     if kind == "gpus":
         return counted(number(pool.machine.gpus, 0), "GPU")
     keys = {one.key for term in sure(template.selection) or () for one in term}
@@ -88,7 +87,7 @@ def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
 
 
 def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
-    """What no node of their cluster leaves to pods; null where one does, or may."""
+    """Find the request that no node of the cluster has room for; null where one has, or may."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     if not (known(template.cpu) or known(template.memory)):
@@ -103,12 +102,11 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
     share, pool = max(found, key=lambda one: one[0].left.high or 0, default=(None, None))
     if share is None or pool is None:
         return computed(template, None)
-    more = _more_nodes(cluster, world)
-    return more if isinstance(more, Unknown) else computed(template, None if more else _told(share, pool, template))
+    more = need(_more_nodes(cluster, world))
+    return computed(template, None if more else _told(share, pool, template))
 
 
 def _shares(template: PodTemplate, pool: NodePool, world: World) -> list[tuple[Share, NodePool]]:
-    """What a pool that pods may choose does not leave to them."""
     share = world.pools.shortage(template, pool)
     return [(share, pool)] if share is not None and world.pools.chosen(template, pool) else []
 
@@ -148,11 +146,11 @@ def _told(share: Share, pool: NodePool, template: PodTemplate) -> Shortage:
 
 
 def _origin_of_largest(values: list[Value[int]]) -> Origin | None:
-    """Where the container that asks for most says so."""
+    """Return the origin of the largest known request."""
     written = [value for value in values if isinstance(value, Known)]
     return max(written, key=lambda one: one.value).origin if written else None
 
 
 def _memory(count: int, unit: int) -> str:
-    """Bytes in Gi or Mi, rounded down to hundredths of Gi."""
+    """Format bytes in Gi or Mi, rounded down to hundredths of Gi."""
     return f"{count // unit:,}Mi" if unit == _MI else f"{count * 100 // unit / 100:g}Gi"

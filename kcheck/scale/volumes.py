@@ -1,4 +1,4 @@
-"""Claims on volumes of one node that pods on several nodes mount."""
+"""Volumes of one node that pods on several nodes mount."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.basics import computed
 from kcheck.scale.world.memory import once
+from kcheck.text.need import need
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
-from kcheck.text.values import Unknown, Unset, Value, all_known, equals, known, number, sure, total
+from kcheck.text.values import Unknown, Unset, Value, equals, known, number, sure
 
 if TYPE_CHECKING:
     from kcheck.model import Definition, NodePool, PodTemplate, Workload
@@ -28,7 +29,7 @@ _GPUS, _MOST_GPUS = 8, 16
 
 
 class Split(Struct, frozen=True):
-    """A claim that only one node, or one pod, may mount, and `where` the pods of a workload mount it.
+    """Claim that only one node, or one pod, may mount, and `where` the pods of a workload mount it.
 
     Without `sure`, a rare machine holds all pods, or the storage may let more nodes mount it than the claim says.
     """
@@ -42,7 +43,7 @@ class Split(Struct, frozen=True):
 
 
 def split_claim(workload: Workload, world: World) -> Value[Split]:
-    """The claim on a volume of one node that pods of a workload mount on several; null without one."""
+    """Find the claim on a volume of one node that pods of a workload mount on several; null without one."""
     users: dict[str, list[PodTemplate]] = {}
     for template in workload.templates:
         for name in dict.fromkeys(known(one.name) for one in template.references if one.kind == _CLAIM):
@@ -54,12 +55,9 @@ def split_claim(workload: Workload, world: World) -> Value[Split]:
     return computed(workload, None)
 
 
-def _split(name: str, templates: list[PodTemplate], workload: Workload, world: World) -> Split | Unknown | None:
+def _split(name: str, templates: list[PodTemplate], workload: Workload, world: World) -> Split | None:
     claims = _claims(name, workload, world)
-    found = all_known(one.modes for one in claims)
-    if isinstance(found, Unknown):
-        return found
-    modes = {mode for own in found for mode in own or ("",)}
+    modes = {mode for one in claims for mode in need(one.modes) or ("",)}
     if not modes or not modes <= _SINGLE or any(one.chosen for one in claims):
         return None
     one_pod = modes == {_ONE_POD}
@@ -67,11 +65,11 @@ def _split(name: str, templates: list[PodTemplate], workload: Workload, world: W
     if disks is False:
         return None
     if one_pod:
-        most, sure = total(one.count for one in templates), True
+        most, sure = sum(need(one.count) for one in templates), True
     else:
         most, sure = _fewest_nodes(templates, workload, world)
-    if isinstance(most, Unknown) or most <= 1:
-        return most if isinstance(most, Unknown) else None
+    if most <= 1:
+        return None
     cluster = world.inventory.cluster_of.get(workload)
     return Split(
         name=next(one.name for one in templates[0].references if one.kind == _CLAIM and known(one.name) == name),
@@ -85,12 +83,11 @@ def _split(name: str, templates: list[PodTemplate], workload: Workload, world: W
 
 @once
 def _definitions(scope: str, world: World) -> dict[tuple[str, str | None], list[Definition]]:
-    """Objects that are defined in a scope, by kind and name."""
     return grouped(world.deployed.in_scope(scope).definitions, lambda one: (one.kind, known(one.name)))
 
 
 def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
-    """The claims of that name in the namespace of a workload: those of its folder, or of its cluster by namespace."""
+    """List the claims of a name in a workload's namespace: of its folder, else of its cluster."""
     space, every = known(workload.namespace), _definitions(world.deployed.scope(workload), world)
     found = [one for one in every.get((_CLAIM, name), []) if known(one.namespace) == space]
     near = [one for one in found if world.deployed.folder(one) == world.deployed.folder(workload)]
@@ -98,7 +95,7 @@ def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
 
 
 def _on_disks(claims: list[Definition], workload: Workload, world: World) -> bool | None:
-    """Whether claims get disks, which one node has at a time; None where the storage of any is not known."""
+    """Whether claims get disks, which one node has at a time; None if unknown."""
     found = [_on_disk(one, workload, world) for one in claims]
     return False if False in found else None if None in found else True
 
@@ -115,20 +112,17 @@ def _on_disk(claim: Definition, workload: Workload, world: World) -> bool | None
 
 
 def _kind(storage: str) -> bool | None:
-    """Whether a provisioner, or a usual name of a class, stands for disks; None where it is not known."""
+    """Whether a provisioner, or a usual name of a class, stands for disks; None if unknown."""
     if names.pattern("file_systems", re.IGNORECASE).search(storage):
         return False
     return True if names.pattern("disks", re.IGNORECASE).search(storage) else None
 
 
-def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World) -> tuple[int | Unknown, bool]:
-    """The fewest nodes that hold some pods of a workload, and whether several are sure."""
+def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World) -> tuple[int, bool]:
+    """Return the fewest nodes that hold some pods of a workload, and whether several are sure."""
     if workload.per_node:
-        found = world.sizes.of_workload(workload)
-        return (found if isinstance(found, Unknown) else number(found, 0)), True
-    counts = all_known(one.count for one in templates)
-    if isinstance(counts, Unknown):
-        return counts, False
+        return need(world.sizes.of_workload(workload)), True
+    counts = [need(one.count) for one in templates]
     if any(_pinned(one) for one in templates):
         return 0, False
     gpus = sum(count * number(one.gpus, 0) for one, count in zip(templates, counts, strict=True))
@@ -143,13 +137,12 @@ def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool]:
-    """The pools that pods may land on, as far as known."""
     found = world.pools.candidates(template)
     return [] if isinstance(found, Unknown) else [pool for pool, _ in found]
 
 
 def _most_per_node(template: PodTemplate, world: World) -> int | None:
-    """The most pods that share a node; None where it is not known."""
+    """Return the most pods that share a node; None if unknown."""
     if known(template.spread) or template.all_cards or template.ports:
         return 1
     found = [world.pools.per_node(template, pool) for pool in _pools(template, world)]
@@ -158,6 +151,6 @@ def _most_per_node(template: PodTemplate, world: World) -> int | None:
 
 
 def _pinned(template: PodTemplate) -> bool:
-    """Whether all pods are on one node by what they ask for: affinity to each other, or its name."""
+    """Whether affinity or a node name puts all pods on one node."""
     named = any(one.key == _HOST for term in sure(template.selection) or () for one in term)
     return named or equals(template.packed_by, _HOST)

@@ -1,4 +1,4 @@
-"""When things happen in a run: calls by their time, and requests by the budget of a client."""
+"""Time of a run: calls in order, and requests within the budget of a client."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Acts at their times, in seconds; those of the same time in the order in which they were asked for."""
+    """Calls at their times, in seconds; those of one time in the order of requests."""
 
     def __init__(self) -> None:
         self._queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
         self._number = 0
 
     def at(self, time: float, act: Callable[..., None], *arguments: object) -> None:
-        """Have something done at a time, which it gets as its first argument."""
+        """Schedule a call at a time, which is its first argument."""
         self._number += 1
         heappush(self._queue, (time, self._number, act, arguments))
 
     def clear(self) -> None:
-        """Forget what is left to do."""
+        """Forget all scheduled calls."""
         self._queue.clear()
 
     def wait(self, until: float) -> None:
-        """Do what comes before a time, and what was asked for at that time until now."""
+        """Run the calls before a time, and those already scheduled at that time."""
         self._number += 1
         self._run((until, self._number))
 
     def finish(self, horizon: float) -> None:
-        """Do everything until nothing is left to do, or the horizon is reached."""
+        """Run calls until none is left, or the horizon is reached."""
         self._run((horizon, inf))
 
     def _run(self, until: tuple[float, float]) -> None:
@@ -45,7 +45,7 @@ class Clock:
 
 
 class Client:
-    """A client with a budget of `qps` requests a second, `burst` of them at once; 0 for no limit."""
+    """Client with a budget of `qps` requests a second, `burst` of them at once; 0 for no limit."""
 
     def __init__(self, qps: float, burst: float) -> None:
         self.qps = qps
@@ -60,7 +60,7 @@ class Client:
         self._events += events
 
     def send(self, now: float, number: int, *, workers: int = 1, until: float = NEVER) -> tuple[float, int]:
-        """Send requests, `workers` at a time and none from `until` on: when the last one passes, and how many did.
+        """Send requests, `workers` at a time, none from `until` on; return when the last one passes, and their number.
 
         Of queued events one passes for as many requests as there are workers.
         """
@@ -78,7 +78,7 @@ class Client:
         return end, sent
 
     def send_one(self, now: float) -> float:
-        """Send a request and no events: when it passes (the generic cell rate algorithm)."""
+        """Send a request and no events; return when it passes (generic cell rate algorithm)."""
         self._used = max(self._used, now) + self._gap
         return max(now, self._used - self._ahead)
 

@@ -1,4 +1,4 @@
-"""The simulated cloud: machines that start and boot, deletion calls, billing."""
+"""Simulated cloud: machines that start and boot, deletion calls, billing."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.nodes import Group, Node
 
 REGISTERED_AT = 0.6
-"""The part of its boot after which a machine has its Node object."""
+"""Part of its boot after which a machine has its Node object."""
 
 
 def draws(seed: str) -> Random:
-    """Chance that is the same for the same seed."""
+    """Return a random generator that is the same for the same seed."""
     return Random(seed)  # noqa: S311 - nobody's secret
 
 
 class Provider:
-    """A cloud in which the seed alone decides each machine's fate, so that runs are comparable."""
+    """Cloud in which the seed alone decides each machine's fate, so that runs are comparable."""
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
@@ -34,13 +34,13 @@ class Provider:
         self._launch_gap = 1 / cloud.launch_rate
 
     def launch(self, group: Group, now: float) -> float:
-        """When the next machine of a pool starts, and is paid for."""
+        """Return when the next machine of a pool starts, and billing begins."""
         start = max(now, group.next_launch) + self._launch_gap
         group.next_launch = start
         return start
 
     def boot(self) -> float | None:
-        """Seconds until the next machine is ready; None if it never joins."""
+        """Draw the seconds until the next machine is ready; None if it never joins."""
         cloud, draw = self.cloud, self._boot
         lost, straggler, late, noise = draw.random(), draw.random(), draw.random(), draw.gauss(0, 1)
         if lost < cloud.lost:
@@ -49,16 +49,16 @@ class Provider:
         return cloud.boot * exp(cloud.boot_sigma * noise) + extra
 
     def interruption(self) -> float:
-        """Seconds until a spot machine is taken away."""
+        """Draw the seconds until a spot machine is taken away."""
         rate = self.cloud.interruptions / 3600
         return -log(max(self._spot.random(), 1e-12)) / rate if rate else NEVER
 
     def latency(self) -> float:
-        """Seconds from a call that deletes a node until it is no longer paid for."""
+        """Draw the seconds from the call that deletes a node until billing ends."""
         return self.cloud.delete_tail if self._tail.random() < self.cloud.late else self.cloud.delete_latency
 
     def calls(self, nodes: list[Node], now: float) -> Iterable[tuple[float, Node]]:
-        """When the call that deletes each node returns."""
+        """Yield when the call that deletes each node returns."""
         if self.cloud.serial:
             for node in nodes:
                 self._free = max(now, self._free) + self._call_time()
@@ -72,11 +72,11 @@ class Provider:
             yield ends[id(node.pool)], node
 
     def _call_time(self) -> float:
-        """Seconds of a call: they differ, or all batches of a run would just miss a loop, or none."""
+        """Draw the seconds of a call: if all were equal, all batches of a run would just miss a loop, or none."""
         sigma = self.cloud.delete_call_sigma
         return self.cloud.delete_call * exp(sigma * self._call.gauss(0, 1) - sigma**2 / 2)
 
     def paid(self, seconds: float) -> float:
-        """Billed time of a machine, by the cloud's billing steps."""
+        """Return the billed time of a machine, by the cloud's billing steps."""
         step = self.cloud.granularity
         return max(self.cloud.least_paid, ceil(seconds / step) * step if step else seconds)

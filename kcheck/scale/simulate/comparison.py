@@ -1,4 +1,4 @@
-"""What one scenario saves against another, by the same draws: the one way in which kcheck compares runs."""
+"""Comparison of two scenarios by the same draws: the only one in kcheck."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.scenario import Scenario
 
 _LARGEST = 500
-"""Runs of more nodes are compared on fewer, each of which stands for several."""
+"""Nodes of a compared run; in larger runs each stands for several."""
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""How many: what batches of round numbers can be divided by."""
+"""Nodes that one may stand for: divisors of round batches."""
 
 
 class Estimate(NamedTuple):
-    """A number with the quickest loops of the autoscaler and with the slowest: the least, the most, and their mean."""
+    """Number with the quickest and the slowest loops of the autoscaler: the least, the most, and their mean."""
 
     least: int
     most: int
@@ -35,7 +35,7 @@ class Estimate(NamedTuple):
 
 
 class Saving(NamedTuple):
-    """What is saved of a run: seconds until its last node is gone, paid seconds of nodes, and money.
+    """Saving in a run: seconds until its last node is gone, paid seconds of nodes, and money.
 
     The money is None without a price. `nodes` are those of each pool of the first scenario.
     """
@@ -47,12 +47,12 @@ class Saving(NamedTuple):
 
     @property
     def least_per_node(self) -> float:
-        """The paid seconds of a node that are saved for certain."""
+        """Least saved paid seconds per node."""
         return self.node_time.least / max(1, sum(self.nodes))
 
 
 def compare(before: Scenario, after: Scenario) -> Saving | None:
-    """What a scenario saves against one of the same nodes; None where runs do not come to their end."""
+    """Estimate the saving of a scenario against one of the same nodes; None where runs do not end."""
     if len(before.cases) != len(after.cases):  # another autoscaler
         return None
     found = [_difference(one, other) for one, other in zip(before.cases, after.cases, strict=True)]
@@ -68,7 +68,7 @@ def compare(before: Scenario, after: Scenario) -> Saving | None:
 
 
 def _nodes(case: Case) -> tuple[int, ...]:
-    """The nodes that a run has of each pool; those that take the place of others do not count."""
+    """Count the nodes of each pool in a run, without replacements."""
     coarse, _ = _coarse(case)
     launched = [use.nodes for use in summarize(coarse).uses]
     share = case.pods / max(coarse.pods, sum(launched))
@@ -80,13 +80,13 @@ def _estimate(numbers: Sequence[float]) -> Estimate:
 
 
 _Difference: TypeAlias = "tuple[float, float, float]"
-"""What runs save against others: seconds, paid seconds, thousandths of a dollar."""
+"""Difference between runs: seconds, paid seconds, thousandths of a dollar."""
 
 
 def _difference(before: Case, after: Case) -> _Difference | None:
-    """The median difference of any two draws; None where one of them does not come to its end.
+    """Return the median difference of any two draws; None where one of them does not end.
 
-    Not of those of one seed: which batches of deletions just miss a loop is not what a setting decides.
+    Not of draws of one seed: which batches of deletions just miss a loop does not depend on a setting.
     """
     (one, each), (other, _) = _coarse(before), _coarse(after)
     own = [summarize(replace(one, seed=seed)) for seed in seeds(one)]
@@ -102,7 +102,7 @@ def _difference(before: Case, after: Case) -> _Difference | None:
 
 
 def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
-    """Whether another case only has larger settings of those that stopped nothing in the runs of the one.
+    """Whether the other case only raises settings that stopped nothing in the runs of the first.
 
     That holds for half of what rules compare, and a run takes 20 ms.
     """
@@ -122,7 +122,7 @@ def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
 
 
 def _coarse(case: Case) -> tuple[Case, int]:
-    """A run of not too many nodes that takes the same time, and how many nodes each of them stands for."""
+    """Return a smaller run that takes the same time, and how many nodes each of its nodes stands for."""
     each = next((step for step in _STEPS if case.pods <= _LARGEST * step), _STEPS[-1])
     if each == 1:
         return case, 1
@@ -154,5 +154,5 @@ def _coarse(case: Case) -> tuple[Case, int]:
 
 
 def _part(number: int, each: int) -> int:
-    """How many stand for a number, rounded up."""
+    """Divide a number of nodes, rounding up."""
     return -(-number // each)

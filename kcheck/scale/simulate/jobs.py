@@ -1,4 +1,4 @@
-"""The jobs that run at the same time: the largest one, CronJobs that start together, or all of a queue with a quota."""
+"""Jobs that run at the same time: the largest one, CronJobs that start together, or all of a queue with a quota."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Jobs(NamedTuple):
-    """Jobs with their largest pod template, the largest job first; `note` says what makes them run at once."""
+    """Jobs with their largest pod template, the largest job first; `note` says why they run at once."""
 
     jobs: tuple[tuple[Workload, PodTemplate], ...]
     note: str = ""
@@ -30,12 +30,12 @@ class Jobs(NamedTuple):
 
     @property
     def pods(self) -> int:
-        """The number of their pods."""
+        """Number of their pods."""
         return sum(number(template.count, 0) for _, template in self.jobs)
 
 
 def largest(world: World, cluster: Cluster) -> Jobs | None:
-    """The job of a cluster with most pods, or jobs that have more together."""
+    """Find the job of a cluster with most pods, or jobs that have more together."""
     every = [
         (job, max(job.templates, key=lambda one: number(one.count, 0)))
         for job in world.deployed.on(cluster).workloads
@@ -47,7 +47,7 @@ def largest(world: World, cluster: Cluster) -> Jobs | None:
 
 
 def _of_schedules(every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
-    """CronJobs that start in the same minute."""
+    """Yield CronJobs that start in the same minute."""
     pairs = schedules.together(every, lambda template: number(template.count, 0))
     if pairs:
         found = dict.fromkeys(" ".join((known(job.schedule) or "").split()) for job, _ in pairs)
@@ -55,7 +55,7 @@ def _of_schedules(every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
 
 
 def _of_queues(world: World, every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
-    """Jobs that wait in a queue whose quota is known, as if they were submitted together."""
+    """Yield the jobs of each queue with a known quota, as if submitted together."""
     groups = defaultdict(list)
     for pair in every:
         queue = admitting_queue(pair[0], world)
@@ -73,14 +73,14 @@ def _sorted(pairs: list[tuple[Workload, PodTemplate]]) -> tuple[tuple[Workload, 
 
 
 def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:
-    """The largest job with those others that some of the pools take."""
+    """Return the largest job with the others that some of the pools take."""
     first, *others = found.jobs
     fitting = [pair for pair in others if any(world.pools.fit(pair[1], pool).fits is not False for pool in pools)]
     return found._replace(jobs=(first, *fitting))
 
 
 def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) -> tuple[list[Job], tuple[Queue, ...]]:
-    """The jobs of a run with their queue; each pod of a run stands for a full node."""
+    """Convert jobs and their queue to those of a run; each pod of a run stands for a full node."""
     queue = _limit(found, world, pool)
     result = []
     for job, template in found.jobs:
@@ -98,7 +98,7 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
 
 
 def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
-    """The quota of a queue in full nodes of a pool: by GPUs, else by vCPUs."""
+    """Return the quota of a queue in full nodes of a pool: by GPUs, else by vCPUs."""
     if found.queue is None or pool is None:
         return None
     quotas = known(found.queue.quotas) or {}
@@ -112,14 +112,14 @@ def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
 
 
 def _claimed(found: Jobs, world: World) -> Iterator[str]:
-    """The resources by which Kueue counts the GPUs that jobs claim."""
+    """Yield the resources by which Kueue counts the GPUs that jobs claim."""
     for job, template in found.jobs:
         names = known(world.deployed.device_resources(job)) or {} if template.device_classes else {}
         yield from (names[name] for name in template.device_classes if name in names)
 
 
 def _priority_class(world: World, job: Workload) -> PriorityClass | None:
-    """A job's priority class, Kueue's own before that of its pods."""
+    """Find a job's priority class, Kueue's own before that of its pods."""
     own = (known(job.labels) or {}).get(KUEUE_PRIORITY)
     pairs = [(True, own), (False, known(job.priority))]
     near = [one for one in world.deployed.beside(job).classes if (one.kueue, known(one.name)) in pairs]

@@ -1,4 +1,4 @@
-"""The inputs of a run: pools, autoscaler settings, cloud parameters, the job. Times are in seconds."""
+"""Inputs and results of a run: pools, autoscaler settings, cloud parameters, the job. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEVER = inf
 
 
 class Pool(Struct, frozen=True):
-    """A node pool of a job: at most `most` nodes, at least `least`, `existing` at the start."""
+    """Node pool of a job: at most `most` nodes, at least `least`, `existing` at the start."""
 
     name: str
     most: int
@@ -25,7 +25,7 @@ class Pool(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run.
+    """Job with `pods` pods, one per node, each with `duration` seconds of work. A gang works once all its pods run.
 
     It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
     higher `priority` come first, and take nodes away if the job `preempts`.
@@ -45,7 +45,7 @@ class Job(Struct, frozen=True):
 
 
 class Queue(Struct, frozen=True):
-    """A queue of Kueue or Volcano: its jobs get `nodes` nodes at most; `preempts` stops lower ones for a higher one."""
+    """Queue of Kueue or Volcano: its jobs get `nodes` nodes at most; `preempts` stops lower ones for a higher one."""
 
     name: str
     nodes: int
@@ -53,10 +53,9 @@ class Queue(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """The cluster autoscaler's flags, with their defaults; `minor` is its version, which decides the rules.
+    """Flags of the cluster autoscaler with their defaults; `minor` is its version, which decides the rules.
 
-    Of `karpenter` only what it has, too, counts: the interval, `unneeded_time` (consolidateAfter), `batch` (budgets).
-
+    With `karpenter` only its own settings count: the interval, `unneeded_time` (consolidateAfter), `batch` (budgets).
     https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-are-the-parameters-to-ca
     """
 
@@ -101,7 +100,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def batch_flag(self) -> str:
-        """The flag that sets `batch`."""
+        """Flag that sets `batch`."""
         return "max-scale-down-parallelism" if self.minor >= 25 else "max-empty-bulk-delete"
 
     @property
@@ -112,7 +111,7 @@ class Settings(Struct, frozen=True):
 
 
 class Cloud(Struct, frozen=True):
-    """How fast a cloud handles requests; rates are per second.
+    """Speed of a cloud; rates are per second.
 
     Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
     `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
@@ -157,10 +156,10 @@ class Cloud(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True):
-    """The inputs of a run: a job, and `others` beside it.
+    """Inputs of a run: a job, and `others` beside it.
 
-    `system_nodes` exist and are healthy; walls allow `ceiling` nodes. `pulls` are those that a registry allows in a
-    `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
+    `system_nodes` exist and are healthy; walls allow `ceiling` nodes. A registry allows `pulls` in a `window` of
+    seconds, each pod taking `pulls_each`; 0 for no limit.
     """
 
     pools: tuple[Pool, ...]
@@ -189,12 +188,12 @@ class Case(Struct, frozen=True):
 
     @property
     def work(self) -> float:
-        """Seconds of nodes that the work itself takes."""
+        """Node-seconds of the work itself."""
         return sum(job.pods * job.duration for job in self.jobs)
 
 
 class Point(NamedTuple):
-    """The cluster at a moment: nodes requested, paid, ready, busy, empty, and being deleted."""
+    """State of the cluster at one time: nodes requested, paid, ready, busy, empty, and being deleted."""
 
     time: float
     target: int
@@ -206,7 +205,7 @@ class Point(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that an operator would see."""
+    """Event that an operator would see."""
 
     time: float
     what: str
@@ -215,12 +214,13 @@ class Event(NamedTuple):
 
 
 PHASES = ("boot", "wait", "work", "idle", "queue", "delete")
-"""Where the paid time of a node goes: until it is ready, until its pod runs, work, idle until it may go, waiting for
-its deletion, being deleted."""
+"""Phases of a node's paid time: until it is ready, until its pod runs, work, idle until it may go, waiting for its
+deletion, being deleted.
+"""
 
 
 class JobTimes(NamedTuple):
-    """When the first pod of a job started, and when its last one was done; infinite if it was not."""
+    """Start of a job's first pod, and end of its last one; infinite if it did not end."""
 
     name: str
     start: float
@@ -228,7 +228,7 @@ class JobTimes(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A phase of one node."""
+    """Phase of one node."""
 
     phase: str
     begin: float
@@ -236,20 +236,20 @@ class Span(NamedTuple):
 
 
 class Use(NamedTuple):
-    """The nodes that a run had of a pool, and the seconds for which they are paid, all together, by phase."""
+    """Nodes of a pool in a run, and their paid seconds together, by phase."""
 
     nodes: int
     phases: dict[str, float]
 
 
 class Summary(Struct):
-    """The result of a run: seconds since the job was created, paid seconds by phase.
+    """Result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
     setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
     `interrupted` spot nodes and for other jobs. `failed` pods were not done at the deadline of their job; `refused`
-    ones had to wait for the pull limit of a registry. `bound` are the settings of which a larger one would have changed
-    the run, as far as that is told: batch, unready_count.
+    ones had to wait for the pull limit of a registry. `bound` are the settings whose increase would have changed the
+    run, as far as known: batch, unready_count.
     """
 
     total: float
@@ -272,12 +272,12 @@ class Summary(Struct):
     refused: int = 0
 
     def overspend(self, case: Case) -> float:
-        """Paid time by the time of the work itself."""
+        """Divide the paid time by the time of the work itself."""
         return self.paid / case.work
 
 
 class Run(Struct):
-    """A run with its events; `readies` are the times at which nodes became ready."""
+    """Run with its events; `readies` are the times at which nodes became ready."""
 
     summary: Summary
     timeline: list[Point]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A machine with the times of its events, NEVER if not yet, and what its paid time was spent for.
+    """Machine with the times of its events, NEVER if not yet, and its paid time by phase.
 
     `since` is when it was found to be unneeded. `images` are the jobs whose image it has.
     """
@@ -48,13 +48,13 @@ class Node:
         self.spent = dict.fromkeys(PHASES, 0.0)
 
     def spend(self, phase: str, now: float) -> None:
-        """The time since the last call was spent for a phase."""
+        """Count the time since the last call for a phase."""
         if now > self._mark:
             self.spent[phase] += now - self._mark
             self._mark = now
 
     def rest(self, now: float, unneeded_time: float) -> None:
-        """It was empty since the last call: idle, and from some time on waiting for its deletion."""
+        """Count the empty time since the last call: idle, and from some time on waiting for deletion."""
         if self.since < NEVER:
             self.spend("idle", min(now, self.since + unneeded_time))
             self.spend("queue", now)
@@ -63,7 +63,7 @@ class Node:
             self.spend("idle", now)
 
     def close(self, now: float, unneeded_time: float) -> None:
-        """The run ends before the machine is gone."""
+        """Count the last phase of a machine that outlives the run."""
         if self.tainted < NEVER:
             self.spend("delete", now)
         elif self.pod is not None:
@@ -75,7 +75,7 @@ class Node:
 
 
 class TracedNode(Node):
-    """A machine that also notes when each phase was."""
+    """Machine that also records when each phase was."""
 
     __slots__ = ("_spans",)
 
@@ -84,14 +84,14 @@ class TracedNode(Node):
         self._spans = spans
 
     def spend(self, phase: str, now: float) -> None:
-        """The time since the last call was spent for a phase."""
+        """Count the time since the last call for a phase, and record it."""
         if now > self._mark:
             self._spans.append(Span(phase, self._mark, now))
         super().spend(phase, now)
 
 
 class Group(Struct):
-    """A pool as the autoscaler sees it: its target, and its nodes by state.
+    """Pool as the autoscaler sees it: its target, and its nodes by state.
 
     `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
     for too long. `increase` was asked for until `deadline`; `leaving` are deleted by calls that have not returned.
@@ -118,22 +118,22 @@ class Group(Struct):
 
     @property
     def coming(self) -> int:
-        """Nodes that are expected to become ready."""
+        """Nodes expected to become ready."""
         return self.waiting - self.long + self.young
 
     @property
     def room(self) -> int:
-        """How much it can still grow."""
+        """Nodes by which it can still grow."""
         return self.pool.most - self.target
 
     def healthy(self, count: int, percentage: float) -> bool:
-        """Whether not too many nodes of the target are missing."""
+        """Whether few enough nodes of the target are missing."""
         missing = max(0, self.target - self.long - self.increase - self.ready)
         every = self.ready + self.unready + self.young
         return not (missing > count and missing > percentage / 100 * every)
 
     def fail(self, now: float, first: float, most: float, reset: float) -> None:
-        """Exponential back-off after failures, reset after a while."""
+        """Back off exponentially after failures, reset after a while."""
         if now < self.backoff_until:
             return
         again = now - self.failed_at < reset and self.backoff_length > 0
@@ -145,10 +145,10 @@ class Group(Struct):
 class Fleet(Struct):
     """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
 
-    `untainted` are unneeded nodes that are not marked as such yet, beside some that went since. The counts are those
-    of the last loop: between loops `launches`, `leaves` of nodes and of machines that never joined (`losses`), and the
-    time of nodes between `stops` and `clears`, in which they are not ready, wait to be counted. `joins` are the times
-    at which nodes get their Node object, with a number that no other one has, and their pool.
+    `untainted` are unneeded nodes without a taint yet, and some that left since. The counts are those of the last
+    loop; between loops wait to be counted: `launches`, `leaves` of nodes and of machines that never joined (`losses`),
+    and the times between `stops` and `clears`, in which nodes are not ready. `joins` are the times at which nodes get
+    their Node object, with a unique number, and their pool.
     """
 
     groups: list[Group]
@@ -171,7 +171,7 @@ class Fleet(Struct):
     joins: list[tuple[float, int, Group]] = []
 
     def count(self, now: float) -> None:
-        """Count what happened to nodes since the last time: as events these moments took a quarter of a run."""
+        """Count the changes of nodes since the last time; as events they took a quarter of a run."""
         launches, leaves, losses = self.launches, self.leaves, self.losses
         while launches and launches[0] <= now:
             heappop(launches)
@@ -187,7 +187,7 @@ class Fleet(Struct):
             self.gone += 1
 
     def count_health(self, now: float) -> None:
-        """Count which nodes joined and were stopped since the last time; only the beginning of a loop asks for that."""
+        """Count nodes that joined or stopped since the last time; only the beginning of a loop needs it."""
         stops, clears, joins = self.stops, self.clears, self.joins
         while stops and stops[0] <= now:
             heappop(stops)
@@ -208,12 +208,12 @@ class Fleet(Struct):
 
     @property
     def coming(self) -> int:
-        """Nodes that are expected to become ready."""
+        """Nodes expected to become ready."""
         return sum([group.coming for group in self.groups])
 
 
 class Pod:
-    """A pod with the time of its creation; `life` counts how often it had to begin again.
+    """Pod with the time of its creation; `life` counts its restarts.
 
     It works since `working`; NEVER if it does not.
     """
@@ -230,14 +230,14 @@ class Pod:
 
     @property
     def place(self) -> Node:
-        """The node that it is on."""
+        """Node of the pod."""
         if self.node is None:
             raise ValueError("the pod is on no node")
         return self.node
 
 
 class Work:
-    """A job on its way: pods that have started, and that are done; `tries` counts how often it was admitted."""
+    """Job in progress: pods that have started, and that are done; `tries` counts its admissions."""
 
     def __init__(self, job: Job) -> None:
         self.job = job

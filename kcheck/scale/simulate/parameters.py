@@ -23,7 +23,7 @@ _BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 
 
 class Parameter(NamedTuple):
-    """A parameter: documented, fitted to published runs, or a guess; between `least` and `most`."""
+    """Parameter: documented, fitted to published runs, or a guess; between `least` and `most`."""
 
     name: str
     value: float
@@ -36,7 +36,7 @@ class Parameter(NamedTuple):
 
 
 class LoopTime(NamedTuple):
-    """Work of an autoscaler in a loop: seconds, seconds for each node, and times that while nodes are being deleted."""
+    """Time of an autoscaler's loop: seconds, seconds for each node, and a factor while nodes are being deleted."""
 
     loop: float
     loop_per_node: float
@@ -45,7 +45,7 @@ class LoopTime(NamedTuple):
 
 @cache
 def _file(cloud: str) -> tuple[dict[str, Parameter], dict[str, dict[str, float]]]:
-    """The parameters that a file has by name, and its bundles."""
+    """Read the parameters of a file by name, and its bundles."""
     data = profiles.load_table(os.path.join(folder(cloud), "simulation.yaml"))
     bundles = data.pop("bundles", {})
     data.pop("loops", None)
@@ -58,25 +58,25 @@ def _file(cloud: str) -> tuple[dict[str, Parameter], dict[str, dict[str, float]]
 
 @cache
 def parameters(cloud: str) -> dict[str, Parameter]:
-    """All parameters of a cloud by name, those of every cloud included."""
+    """Return all parameters of a cloud by name, with those of every cloud."""
     return _file("any")[0] | _file(cloud)[0]
 
 
 def profile_settings(cloud: str, name: str) -> dict[str, float]:
-    """The settings behind a profile or engine of a cloud's autoscaler; none if unknown."""
+    """Return the settings behind a profile or engine of a cloud's autoscaler; empty if unknown."""
     return _file(cloud)[1].get(name, {})
 
 
 @cache
 def loop_times(minor: int) -> tuple[LoopTime, LoopTime]:
-    """The quickest and the slowest loops that a version of the cluster autoscaler is believed to have."""
+    """Return the quickest and the slowest assumed loops of a cluster autoscaler version."""
     loops = bundled.load(os.path.join(folder("any"), "simulation.yaml"))["loops"]
     own = next(one for one in loops if minor <= one["until"])
     return LoopTime(*own["quick"]), LoopTime(*own["slow"])
 
 
 def cloud_parameters(cloud: str, loop: LoopTime, **changed: float) -> Cloud:
-    """The parameters of a cloud for a run whose autoscaler works so long in a loop, with some `changed`."""
+    """Return the parameters of a cloud for a run with such loops of the autoscaler, with some `changed`."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | loop._asdict() | changed))  # type: ignore[arg-type] # flags are among them
 
@@ -88,17 +88,17 @@ FIELDS = {
     "slow_delete_latency": "delete_tail", "spot_interruptions": "interruptions",
     "loop": "loop", "loop_per_node": "loop_per_node",
 }  # fmt: skip
-"""Key of `simulation` in kcheck.yaml -> the parameter of a run."""
+"""Parameters of a run by key of `simulation` in kcheck.yaml."""
 
 _MAIN = ("boot", "launch_rate", "pod_start_rate", "delete_call", "delete_latency", "loop")
-"""What decides how long a run takes."""
+"""Parameters that decide how long a run takes."""
 
 _TENTHS = 1.2816
 """Standard deviations from the median of a normal distribution to its 10th and 90th percentile."""
 
 
 class Measured(NamedTuple):
-    """A cloud with the delays that were measured: `notes` name them, `missing` those that still are the profile's."""
+    """Cloud with measured delays: `notes` name them, `missing` those still of the profile."""
 
     cloud: Cloud
     quick: LoopTime | None
@@ -108,7 +108,7 @@ class Measured(NamedTuple):
 
 
 def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTime | None) -> Measured:
-    """The parameters of a run with the measured ones of its cluster; a measured loop has no quickest time."""
+    """Replace parameters by the measured ones of a cluster; a measured loop has no quickest time."""
     environment = config.environment(cluster.root, cluster.environment)
     own = environment.simulation if environment else {}
     written = config.simulation | own
@@ -128,17 +128,17 @@ def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTim
 
 
 def spread_sigma(boot: float, spread: float) -> float:
-    """The sigma of a lognormal distribution with that median, and that much between its outer tenths."""
+    """Return the sigma of a lognormal distribution with that median, and that much between its outer tenths."""
     return asinh(spread / (2 * boot)) / _TENTHS if boot else 0.0
 
 
 def spoken(name: str) -> str:
-    """The key of a delay in words."""
+    """Format the key of a delay in words."""
     return name.replace("_", " ")
 
 
 def shown_seconds(seconds: float) -> str:
-    """A time as text: 1,800 s, 60.2 s, 500 ms."""
+    """Format a time: 1,800 s, 60.2 s, 500 ms."""
     if seconds >= 100:
         return f"{seconds:,.0f} s"
     return f"{seconds:.3g} s" if seconds >= 1 or not seconds else f"{seconds * 1000:.3g} ms"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Pods:
     """All pods of a run. `hold` records which setting delayed them, and for how long.
 
-    `unschedulable` is how many of them are `waiting` for a node: each loop asks for it.
+    `unschedulable` counts those `waiting` for a node; each loop reads it.
     """
 
     def __init__(self, case: Case, fleet: Fleet, clock: Clock, hold: Callable[[str, float], None]) -> None:
@@ -52,11 +52,11 @@ class Pods:
         return self.finished + self.failed == self._every
 
     def older_than(self, time: float) -> int:
-        """Pods that wait for a node and were created until a time."""
+        """Count the pods that wait for a node and were created until a time."""
         return sum(pod.created <= time for pods in self.waiting.values() for pod in pods)
 
     def are_younger(self, seconds: float, now: float) -> bool:
-        """Whether all of them are younger than that: the first one that is asked seldom is."""
+        """Whether all waiting pods are younger than that; the first one seldom is."""
         for pods in self.waiting.values():
             for pod in pods:
                 if now - pod.created >= seconds:
@@ -64,7 +64,7 @@ class Pods:
         return True
 
     def next_one(self, since: float, now: float) -> float:
-        """Seconds until another pod becomes unschedulable; 0 if one did `since` a time (loop/trigger.go)."""
+        """Return the seconds until another pod becomes unschedulable; 0 if one did `since` a time (loop/trigger.go)."""
         if self.last_seen > since:
             return 0.0
         return max(0.0, self._coming[0] - now) if self._coming else NEVER
@@ -72,7 +72,7 @@ class Pods:
     # --- admission and creation: the Job controller in a burst and at a rate, the scheduler at its own
 
     def _later(self, time: float, act: Callable[..., None], *arguments: object) -> None:
-        """Have something done; what that is takes one off `awaited`."""
+        """Schedule a call, which takes one off `awaited`."""
         self.awaited += 1
         self.clock.at(time, act, *arguments)
 
@@ -102,7 +102,7 @@ class Pods:
                 self._make(now, work)
 
     def _preempt_jobs(self, now: float, works: list[Work], job: Job, nodes: int) -> int:
-        """Stop jobs of lower priority for another, the lowest first: nodes of the quota that it gets."""
+        """Stop jobs of lower priority for another, the lowest first; return the nodes of quota it gets."""
         lower = sorted((one for one in works if one.admitted and one.job.priority < job.priority), key=_priority)
         if sum(one.left for one in lower) < nodes:
             return 0
@@ -115,7 +115,7 @@ class Pods:
         return found
 
     def _withdraw(self, now: float, work: Work) -> None:
-        """Take all pods of a job away."""
+        """Remove all pods of a job."""
         work.admitted = False
         for priority, pods in self.waiting.items():
             self.waiting[priority] = deque(pod for pod in pods if pod.work is not work)
@@ -137,7 +137,7 @@ class Pods:
             self._later(seen, self._seen, pod, pod.life)
 
     def _expire(self, now: float, work: Work, tries: int) -> None:
-        """A job that is not done at its deadline fails, with the pods that still wait."""
+        """Fail a job that is not done at its deadline, with the pods that still wait."""
         self.awaited -= 1
         if not work.admitted or work.tries != tries:
             return
@@ -148,7 +148,7 @@ class Pods:
             self._admit(now, self._queues[work.job.queue])
 
     def _seen(self, now: float, pod: Pod, life: int) -> None:
-        """The scheduler sees a pod: it gets a free node, one of a pod that matters less, or waits."""
+        """Schedule a pod: on a free node, on one of a pod that matters less, or let it wait."""
         self.awaited -= 1
         self._coming.popleft()
         if pod.life != life:
@@ -168,7 +168,7 @@ class Pods:
         return None
 
     def _preempt_pod(self, now: float, pod: Pod) -> Node | None:
-        """The node of a pod of lower priority that no queue has admitted."""
+        """Take the node of a pod of lower priority that no queue has admitted."""
         if not pod.work.job.preempts:
             return None
         lower = [
@@ -187,7 +187,7 @@ class Pods:
     # --- on a node
 
     def free(self, now: float, node: Node) -> None:
-        """A node has room: the first pod of the highest priority gets it, else it is empty."""
+        """Give a node with room to the first pod of the highest priority, else leave it empty."""
         for waiting in self.waiting.values():
             if waiting:
                 self.unschedulable -= 1
@@ -218,7 +218,7 @@ class Pods:
         self._later(begin, self._started, pod, life)
 
     def _pull(self, now: float) -> float:
-        """When the registry gives the next pod its images."""
+        """Return when the registry gives the next pod its images."""
         case, pulled = self.case, self._pulled
         while pulled and pulled[0] <= now - case.window:
             pulled.popleft()
@@ -255,7 +255,6 @@ class Pods:
                 self._end(now, pod)
 
     def _end(self, now: float, pod: Pod) -> None:
-        """The work of a pod is done."""
         node, work = self._take_away(now, pod), pod.work
         pod.working, pod.done = NEVER, True
         self.finished += 1
@@ -270,7 +269,7 @@ class Pods:
     # --- what takes pods from their nodes
 
     def interrupt(self, now: float, pod: Pod) -> None:
-        """A pod loses its node, and with it its work: a gang all of it, as no checkpoint is known."""
+        """Take the node of a pod, and with it its work: a gang loses all of it, as no checkpoint is known."""
         self._take_away(now, pod)
         if pod.work.job.gang:
             self._stop(now, pod.work, [one for one in pod.work.pods if one.node is not None], again=True)
@@ -285,7 +284,7 @@ class Pods:
         return node
 
     def _stop(self, now: float, work: Work, pods: list[Pod], *, again: bool = False) -> None:
-        """Take pods of a job from their nodes; `again` has them created anew."""
+        """Remove pods of a job from their nodes; `again` creates them anew."""
         nodes = [self._take_away(now, pod) for pod in pods if pod.node is not None]
         for pod in pods:
             if not pod.done:
@@ -297,7 +296,7 @@ class Pods:
             self.free(now, node)
 
     def _forget(self, now: float, pod: Pod) -> None:
-        """What a pod has done is lost."""
+        """Count the work of a pod as lost."""
         pod.life += 1
         if pod.working < NEVER:
             self.lost += now - pod.working

@@ -19,27 +19,27 @@ _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
 _PULLS = "the registry's pull limit"
 PARTS = {"start": ("boot", "wait"), "work": ("work",), "idle": ("idle", "queue", "delete")}
-"""The phases of a node in three parts: before its pod works, while it does, and after."""
+"""Phases of a node in three parts: before its pod works, while it does, and after."""
 
 
 class Range(NamedTuple):
-    """A number of which only the bounds are known."""
+    """Number between two bounds."""
 
     least: float
     most: float
 
 
 class Part(NamedTuple):
-    """What a part of the paid time takes, and what it costs: None without any price."""
+    """Time and cost of a part of the paid time; the cost is None without any price."""
 
     node_hours: Range
     dollars: Range | None
 
 
 class SimulationResult(NamedTuple):
-    """A scenario with a run for each of its draws; the median run represents them.
+    """Scenario with a run for each of its draws, represented by the median run.
 
-    Where a wall stops it, `without_wall` is what comes of it when that is moved.
+    Where a wall stops it, `without_wall` is the result once that is moved.
     """
 
     scenario: Scenario
@@ -48,12 +48,12 @@ class SimulationResult(NamedTuple):
 
     @property
     def middle(self) -> Run:
-        """The run of median length."""
+        """Run of median length."""
         return self.runs[self._middle]
 
     @property
     def case(self) -> Case:
-        """The inputs of the run of median length."""
+        """Inputs of the run of median length."""
         return self.scenario.draws[self._middle]
 
     @property
@@ -62,22 +62,22 @@ class SimulationResult(NamedTuple):
 
     @property
     def total(self) -> Range:
-        """The shortest and the longest run, in seconds."""
+        """Shortest and longest run, in seconds."""
         return range_of(run.summary.total for run in self.runs)
 
     @property
     def node_hours(self) -> Range:
-        """The paid time of the cheapest run and of the most expensive one."""
+        """Paid time of the cheapest and the most expensive run."""
         return range_of(run.summary.paid / 3600 for run in self.runs)
 
     @property
     def dollars(self) -> Range | None:
-        """The cost of these runs, without nodes that have no price; None without any price."""
+        """Cost of the cheapest and the most expensive run, without unpriced nodes; None without any price."""
         case = self.scenario.case
         return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
 
     def part(self, phases: Sequence[str]) -> Part:
-        """What some phases of the paid time take and cost: in the run with the least of it and the most."""
+        """Sum time and cost of some phases: in the run with the least of it and the most."""
         case = self.scenario.case
         hours = range_of(sum(run.summary.phases[phase] for phase in phases) / 3600 for run in self.runs)
         return Part(hours, range_of(cost(case, run.summary, phases) for run in self.runs) if is_priced(case) else None)
@@ -90,42 +90,42 @@ class SimulationResult(NamedTuple):
 
 
 def middle_summary(scenario: Scenario) -> Summary:
-    """The result of the run of median length, for those who do not ask for its timeline."""
+    """Return the result of the run of median length, without its timeline."""
     found = [summarize(case) for case in scenario.draws]
     return found[_median(found)]
 
 
 def _median(summaries: list[Summary]) -> int:
-    """The number of the run of median length."""
+    """Return the index of the run of median length."""
     return sorted(range(len(summaries)), key=lambda i: summaries[i].total)[len(summaries) // 2]
 
 
 def range_of(numbers: Iterable[float]) -> Range:
-    """The least and the most of some numbers."""
+    """Return the least and the most of some numbers."""
     found = list(numbers)
     return Range(min(found), max(found))
 
 
 def is_priced(case: Case) -> bool:
-    """Whether any of its nodes has a price."""
+    """Whether any node of a run has a price."""
     return any(pool.price is not None for pool in case.pools)
 
 
 def cost(case: Case, summary: Summary, phases: Iterable[str] = PHASES) -> float:
-    """US dollars that some phases of a run cost, without nodes that have no price."""
+    """Sum the US dollars of some phases of a run, without unpriced nodes."""
     pairs = list(zip(case.pools, summary.uses, strict=True))
     mills = (pool.price.mills * use.phases[name] for name in phases for pool, use in pairs if pool.price is not None)
     return sum(mills) / 3_600_000
 
 
 def run_scenario(scenario: Scenario) -> SimulationResult:
-    """The runs of a scenario, and those without the wall that stops it."""
+    """Run a scenario, also without the wall that stops it."""
     found = SimulationResult(scenario, [simulate(case) for case in scenario.draws])
     return found._replace(without_wall=run_scenario(scenario.without_wall)) if scenario.is_stopped else found
 
 
 def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
-    """What decides how long each phase of the paid time is, as text."""
+    """Describe what decides the length of each phase of the paid time."""
     case, run = outcome.case, outcome.middle
     held = run.summary.held
     return {
@@ -163,7 +163,7 @@ def _wait(case: Case, run: Run) -> str:
 
 
 def _queue(case: Case, held: dict[str, float]) -> str:
-    """The slowest part of deletion: batches, taint requests, or the cloud's calls."""
+    """Describe the slowest part of deletion: batches, taint requests, or the cloud's calls."""
     settings, cloud = case.settings, case.cloud
     if settings.karpenter:
         return f"disruption budgets of {settings.batch:,} nodes at a time"
@@ -191,12 +191,12 @@ def _delete(case: Case) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """A duration as text that is about so long."""
+    """Format an approximate duration."""
     return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"
 
 
 def part_nodes(spans: Iterable[Span], until: float, columns: int) -> dict[str, list[float]]:
-    """How many nodes are in each part of their time, on average over each of equal columns of a run."""
+    """Count the nodes in each part of their time, on average over each of equal columns of a run."""
     names = {phase: part for part, phases in PARTS.items() for phase in phases}
     changes = {part: [0.0] * (columns + 2) for part in PARTS}
     for phase, begin, end in spans:

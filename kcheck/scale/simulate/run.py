@@ -1,4 +1,4 @@
-"""A run: pods, nodes and loops in time order. A pure function of its case: no clock, no files."""
+"""Simulation of a run: pods, nodes and loops in time order. A pure function of its case: no clock, no files."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _STATUS_REQUESTS = 2
 """Requests that write the autoscaler's status at the end of a loop (clusterstate/utils/status.go)."""
 
 _MOMENT = 1e-6
-"""Seconds after a pod was seen, so that no rounding says that it was not."""
+"""Seconds after a pod was seen, to be safe from rounding."""
 
 
 _MOST_SUMMARIES = 1024
-"""Results that are kept."""
+"""Most results that are kept."""
 
 _summaries: dict[Case, Summary] = {}
-"""The results of runs: what is shown is also compared, with several others, and a run takes 20 ms."""
+"""Results of runs: one that is shown is also compared, several times, and a run takes 20 ms."""
 
 
 def simulate(case: Case) -> Run:
-    """What happens to a job and its nodes: the same for the same case."""
+    """Simulate a job and its nodes: the same for the same case."""
     return _run(case, timeline=True)
 
 
 def summarize(case: Case) -> Summary:
-    """What comes of a run, without its timeline: that takes a tenth of its time."""
+    """Simulate a run without its timeline, in a tenth of the time."""
     found = _summaries.get(case)
     return _run(case, timeline=False).summary if found is None else found
 
 
 def trace(case: Case) -> list[Span]:
-    """The phases of all nodes of a run, each with its time."""
+    """Simulate a run; return the phases of all nodes, each with its time."""
     spans: list[Span] = []
     simulation = _Simulation(case, timeline=False, spans=spans)
     simulation.run()
@@ -108,7 +108,7 @@ class _Simulation:
     # --- nodes
 
     def _exist(self, group: Group) -> None:
-        """A node that exists from the start."""
+        """Add a node that exists from the start."""
         node = self._new(group, 0.0)
         node.registered, node.ready = -NEVER, 0.0
         group.target += 1
@@ -146,7 +146,7 @@ class _Simulation:
                 self.clock.at(ready + self.provider.interruption(), self._interrupt, node)
 
     def _age(self, _now: float, node: Node) -> None:
-        """A node that is still not ready: it now counts as unhealthy."""
+        """Count a node that is still not ready as unhealthy."""
         node.unready = True
         node.pool.young -= 1
         node.pool.unready += 1
@@ -168,7 +168,7 @@ class _Simulation:
         self.pods.free(now, node)
 
     def _lose(self, now: float, node: Node) -> None:
-        """An instance that never registers is deleted after the time that it has for that."""
+        """Delete an instance that did not register in its time."""
         node.pool.long += 1
         self.clock.at(now, self._forget, node)
 
@@ -186,7 +186,7 @@ class _Simulation:
         self._go(now + self.provider.latency(), node)
 
     def _interrupt(self, now: float, node: Node) -> None:
-        """The cloud takes a spot machine away; the autoscaler replaces it if its pod still has work."""
+        """Take a spot machine away; the autoscaler replaces it if its pod still has work."""
         if node.tainted < NEVER or self.pods.ended:
             return
         fleet, group = self.fleet, node.pool
@@ -226,13 +226,13 @@ class _Simulation:
             self.clock.at(end, self._accept, own)
 
     def _shrink(self, _now: float, nodes: list[Node]) -> None:
-        """The size that the pools are meant to have falls."""
+        """Lower the target of the pools."""
         for node in nodes:
             node.pool.target -= 1
             node.pool.ready -= 1
 
     def _accept(self, now: float, nodes: list[Node]) -> None:
-        """The cloud has taken the calls."""
+        """Note that the cloud has taken the calls."""
         fleet, settings = self.fleet, self.case.settings
         asks = settings.minor >= self.cloud.lookup_from
         if not self.cloud.shrinks_first:
@@ -248,7 +248,7 @@ class _Simulation:
             self._go(now + latency, node)
 
     def _go(self, time: float, node: Node) -> None:
-        """It is gone from a time on."""
+        """Remove a node from a time on."""
         if time > self.case.horizon:
             return
         node.spend("delete", time)
@@ -259,7 +259,7 @@ class _Simulation:
     # --- loops
 
     def _loops(self, begin: float) -> None:
-        """The autoscaler's loops, until one finds that the run is over; what happens between them is the clock's."""
+        """Run the autoscaler's loops until the run is over; between them the clock runs."""
         clock, horizon = self.clock, self.case.horizon
         while begin <= horizon:
             clock.wait(begin)
@@ -271,7 +271,7 @@ class _Simulation:
             begin = self._end_loop(middle, begin, step)
 
     def _begin_loop(self, now: float) -> Step:
-        """The first half of a loop, until it has thought: requests for nodes."""
+        """Run the first half of a loop, until it has thought: requests for nodes."""
         scaler = self.scaler
         self.fleet.count(now)
         self.fleet.count_health(now)
@@ -286,7 +286,7 @@ class _Simulation:
         return step
 
     def _end_loop(self, now: float, began: float, step: Step) -> float:
-        """The second half of a loop: deletions, then taints that tell pods to stay away. When the next one begins."""
+        """Run the second half of a loop: deletions, then soft taints; return when the next one begins."""
         settings, fleet, cloud = self.case.settings, self.fleet, self.cloud
         fleet.count(now)
         deleted = self.scaler.scale_down(began) if step.deletes else []
@@ -318,7 +318,7 @@ class _Simulation:
         return end + wait
 
     def _taint_softly(self, now: float) -> float:
-        """Mark some of the unneeded nodes as candidates for deletion: when that is done.
+        """Mark some of the unneeded nodes as candidates for deletion; return when that is done.
 
         core/scaledown/actuation/softtaint.go
         """
@@ -373,7 +373,7 @@ class _Simulation:
         )  # fmt: skip
 
     def _use(self, nodes: list[Node], until: float) -> Use:
-        """What is paid for the nodes of a pool; a step of billing is more than the time, and counts as deletion."""
+        """Sum the paid time of a pool's nodes; billing steps beyond the time count as deletion."""
         paid = sum([self.provider.paid(min(node.gone, until) - node.launched) for node in nodes])
         phases = {phase: sum([node.spent[phase] for node in nodes], 0.0) for phase in PHASES}
         phases["delete"] += paid - sum(phases.values())

@@ -1,4 +1,4 @@
-"""The loops of the cluster autoscaler and of Karpenter: health gate, scaling up, scaling down.
+"""Loops of the cluster autoscaler and of Karpenter: health gate, scaling up, scaling down.
 
 core/static_autoscaler.go and below of https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler, where
 not said otherwise; `minor` decides between its generations.
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 
 _FRESH, _FRESH_GPU = 2, 30
-"""Pods younger than that many seconds start no scale-up, nor is anything deleted: all of them, or the oldest of those
-with GPUs."""
+"""Age in seconds below which pods block scale-up and deletion: all of them, or the oldest of those with GPUs."""
 
 
 class Step(NamedTuple):
-    """The first half of a loop: its duration, requested nodes, and whether it may delete nodes in its second half."""
+    """First half of a loop: its duration, requested nodes, and whether it may delete nodes in its second half."""
 
     work: float
     asked: list[tuple[Group, int]]
@@ -34,10 +33,10 @@ class Step(NamedTuple):
 
 
 class Scaler:
-    """The autoscaler of a run. `hold` records which setting delayed it, and for how long.
+    """Autoscaler of a run. `hold` records which setting delayed it, and for how long.
 
-    `bound` are the settings, batch and unready_count, of which a larger one would have changed what it did. `totals`
-    are the nodes that something allows, by its name. Pools have deadlines only if it `has_requests`.
+    `bound` are the settings, batch and unready_count, whose increase would have changed its actions. `totals` are node
+    limits by name. Pools have deadlines only if it `has_requests`.
     """
 
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
@@ -91,7 +90,7 @@ class Scaler:
         return Step(work + simulated, asked, not fresh and not rests)
 
     def scale_down(self, now: float) -> list[Node]:
-        """End a loop that began `now`: the nodes to delete, as deletions in progress allow by then."""
+        """End a loop that began `now`; return the nodes to delete, as deletions in progress allow."""
         settings, fleet = self.settings, self.fleet
         if not fleet.unneeded or now - fleet.unneeded[0].since <= settings.unneeded_time or not settings.scale_down:
             return []
@@ -126,7 +125,7 @@ class Scaler:
         return sum([group.coming for group in self.fleet.groups if late or group.deadline < NEVER])
 
     def _up(self, now: float, pods: Pods, coming: int, *, fresh: bool) -> tuple[list[tuple[Group, int]], float]:
-        """Nodes for pods that have none on its way, if they wait long enough, and the seconds that takes."""
+        """Request nodes for pods without one that have waited long enough; return them and the seconds that takes."""
         settings, fleet, period = self.settings, self.fleet, self.period
         delay = settings.new_pod_delay
         want = (pods.older_than(now - delay) if delay else pods.unschedulable) - coming
@@ -168,7 +167,7 @@ class Scaler:
         return asked, simulated
 
     def _packed(self, limit: int, pods: int) -> tuple[int, float]:
-        """Number of new nodes the estimator reaches in its time limit, and its duration."""
+        """Return the new nodes that the estimator reaches in its time limit, and its duration."""
         if not self.case.job.anti_affinity:
             return limit, self.cloud.fit_check * pods
         check = self.cloud.affinity_check
@@ -181,7 +180,7 @@ class Scaler:
         return limit, seconds
 
     def balanced(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
-        """An increase over equal pools, the smallest first; of one pool all of it."""
+        """Spread an increase over equal pools, the smallest first; one pool gets all of it."""
         added = dict.fromkeys(range(len(groups)), 0)
         left = count
         while left > 0:
@@ -216,7 +215,7 @@ class Scaler:
     # --- down
 
     def _cooling(self, now: float, increase: float, deletion: float) -> str:
-        """The flag for which nothing is deleted yet; empty if there is none."""
+        """Return the flag that delays deletion; empty if there is none."""
         settings = self.settings
         pauses = {
             "scale-down-delay-after-add": increase + settings.delay_after_add,
@@ -226,7 +225,7 @@ class Scaler:
         return next((name for name, until in pauses.items() if until > now), "")
 
     def removable_nodes(self, now: float, most: int) -> list[Node]:
-        """Nodes unneeded for long enough, within a batch and the pools' minima."""
+        """List nodes unneeded for long enough, within a batch and the pools' minima."""
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
         later: list[Node] = []
@@ -276,7 +275,7 @@ class Scaler:
 
 
 class Karpenter(Scaler):
-    """A small model of Karpenter, not calibrated: a node for every pod, empty ones by budget.
+    """Small model of Karpenter, not calibrated: a node for every pod, empty ones by budget.
 
     https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, every
     node is launched by itself, nodes that do not register are replaced, empty ones go after `consolidateAfter` as
@@ -284,7 +283,7 @@ class Karpenter(Scaler):
     """
 
     def scale_up(self, now: float, pods: Pods) -> Step:
-        """Begin a round: nodes for all pods that have none."""
+        """Begin a round: request nodes for all pods that have none."""
         fleet, settings = self.fleet, self.settings
         asked = []
         want = pods.unschedulable - fleet.coming
@@ -305,5 +304,5 @@ class Karpenter(Scaler):
         return Step(self.cloud.loop, asked)
 
     def scale_down(self, now: float) -> list[Node]:
-        """End a round: the empty nodes that may go."""
+        """End a round; return the empty nodes that may go."""
         return self.removable_nodes(now, max(0, self.settings.batch - self.in_progress))

@@ -1,4 +1,4 @@
-"""The part of a cluster to simulate: the pools of a job, autoscaler settings, walls."""
+"""Scenario of a cluster: the pools of a job, autoscaler settings, walls."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 DURATION = 600
-"""Seconds of work where nobody says how long: the job of the published runs."""
+"""Default seconds of work: the job of the published runs."""
 
 _MOST_SEEDS, _DRAWN = 3, 600
-"""Draws of chance with each time of the loops: so many, and fewer of more nodes, where chance is averaged out."""
+"""Most draws with each time of the loops, and nodes in all of them: large runs average chance out."""
 
 _MOST_PODS = 100_000
-"""Runs of more nodes are not simulated."""
+"""Most nodes of a simulated run."""
 
 _NO_AUTOSCALER = "an autoscaler with the defaults of its version"
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
@@ -43,7 +43,7 @@ _FIELDS = {
     "client_qps": "client_qps", "max_nodes": "nodes_total", "scale_up_nodes": "nodes_per_scale_up",
     "binpacking_time": "binpacking_time", "balance": "balance", "scale_down": "scale_down",
 }  # fmt: skip
-"""Field of an autoscaler -> the setting of a run."""
+"""Settings of a run by field of an autoscaler."""
 
 _SECONDS = {"backoff": "initial-node-group-backoff-duration", "backoff_most": "max-node-group-backoff-duration",
             "backoff_reset": "node-group-backoff-reset-timeout", "taint_delay": "node-delete-delay-after-taint",
@@ -56,16 +56,16 @@ _SWITCHES = {
     "salvo": "salvo-scale-up",
     "local_delays": "scale-down-delay-type-local",
 }
-"""Setting of a run -> the flag that is read as it is written."""
+"""Flags, read as written, by setting of a run."""
 
 
 def seeds(case: Case) -> range:
-    """The draws of chance that are made of a run."""
+    """Return the seeds of the draws of a run."""
     return range(min(_MOST_SEEDS, 1 + _DRAWN // case.pods))
 
 
 class Scenario(Struct, frozen=True):
-    """A requested run with its assumptions.
+    """Requested run with its assumptions.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
     of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
@@ -82,19 +82,19 @@ class Scenario(Struct, frozen=True):
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """The run with the slowest loops that its autoscaler is believed to have, and with the quickest."""
+        """Runs with the slowest assumed loops of its autoscaler, and with the quickest."""
         if self.quick is None:
             return (self.case,)
         return self.case, replace(self.case, cloud=replace(self.case.cloud, **self.quick._asdict()))
 
     @property
     def draws(self) -> tuple[Case, ...]:
-        """The runs that stand for it: several by chance with each time of the loops."""
+        """Runs that represent the scenario: several by chance with each time of the loops."""
         return tuple(replace(case, seed=seed) for case in self.cases for seed in seeds(case))
 
     @property
     def without_wall(self) -> Scenario:
-        """The same without what stops it."""
+        """Scenario without what stops it."""
         return replace(self, case=replace(self.case, ceiling=None, pulls=0), wall=None)
 
     @property
@@ -109,17 +109,17 @@ class Scenario(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What people call the cluster."""
+        """Name of the cluster."""
         return self.cluster.display_name
 
     @property
     def wall_text(self) -> str:
-        """The wall as text, if there is one."""
+        """Wall as text, empty without one."""
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
-    """The run of the largest job, or of as many pods as nodes are asked for; a text if impossible.
+    """Build the run of the largest job, or of as many pods as requested nodes; a text says why there is none.
 
     Without a job, of as many as its pools have nodes. It is the only run of a cluster: for what `check` says of money,
     for `simulate` and its --what-if.
@@ -188,7 +188,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
 
 
 def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodTemplate | None) -> list[NodePool] | str:
-    """The pools of a run: autoscaled ones that take its pods, else fixed ones; a text if its job can never run."""
+    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; a text if its job never runs."""
     near = [pool for pool in world.pools.of_cluster(cluster) if number(pool.size.max_nodes, 0)]
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
     if job is None or template is None:
@@ -211,7 +211,7 @@ def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodT
 def _delays(
     world: World, cluster: Cluster, pools: list[NodePool], nodes: int
 ) -> tuple[Settings, list[str], parameters.Measured]:
-    """The settings of the autoscaler with what is assumed of them, and how fast it and its cloud are."""
+    """Return the autoscaler's settings with what is assumed, and the delays of it and its cloud."""
     quick: LoopTime | None
     if pools and all(known(pool.mode) == "Karpenter" for pool in pools):
         settings, notes = _karpenter(world, pools, nodes), [_UNCALIBRATED]
@@ -226,13 +226,13 @@ def _delays(
 
 
 def _requested_nodes(world: World, cluster: Cluster) -> int | None:
-    """Nodes of the run that --nodes asks for; what an environment is meant to reach says nothing of a job."""
+    """Return the nodes that --nodes requests; the target of an environment says nothing of a job."""
     own = world.sizes.requested_by_name(cluster)
     return world.config.nodes.get("") if own is None else own
 
 
 def _with_image(cloud: Cloud, size: float | None) -> Cloud:
-    """A cloud whose new nodes pull an image of that many MiB."""
+    """Set the seconds in which new nodes of a cloud pull an image of that many MiB."""
     return replace(cloud, pull=size / parameters.parameters(cloud.name)["bandwidth"].value) if size else cloud
 
 
@@ -243,7 +243,7 @@ def _pool(pool: NodePool, most: int, world: World) -> Pool:
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
-    """How long Karpenter keeps empty nodes, and how many it takes away at once."""
+    """Read how long Karpenter keeps empty nodes, and how many it removes at once."""
     names = {known(pool.name) for pool in pools}
     own = [one for one in world.inventory.karpenter if known(one.name) in names]
     after = max((number(one.consolidate_after, 0) for one in own), default=0)
@@ -252,7 +252,7 @@ def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
 
 
 def _nodes_of(budget: str, nodes: int) -> int:
-    """A budget as a number of nodes: some, or a percentage of all."""
+    """Convert a budget to nodes: a number, or a percentage of all."""
     text = budget.partition(" ")[0]
     number = whole_number(text.removesuffix("%"))
     if number is None:
@@ -261,7 +261,7 @@ def _nodes_of(budget: str, nodes: int) -> int:
 
 
 def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:
-    """The settings of a cluster's autoscaler, with what is assumed where they are unknown."""
+    """Return the settings of a cluster's autoscaler, with what is assumed where they are unknown."""
     minor = minor_version(known(cluster.version) or "") if cluster is not None else None
     if own is None:
         usual = Settings(minor=minor) if minor else Settings()
@@ -280,7 +280,6 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
 
 
 def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
-    """The settings of an autoscaler for a run."""
     types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
     found = {name: getattr(own, field) for field, name in _FIELDS.items()}
     result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}
@@ -296,7 +295,7 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
 
 
 def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
-    """The first wall below that many nodes, pool maxima aside."""
+    """Find the first wall below that many nodes, apart from pool maxima."""
     for wall in walls.find_walls(cluster, world):
         stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
         if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
@@ -305,6 +304,6 @@ def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
 
 
 def _pull_budget(world: World, cluster: Cluster, nodes: int, beside: int) -> int | None:
-    """New nodes that Docker Hub's pull limit allows, if fewer than the run has `beside` those that run already."""
+    """Count the new nodes that Docker Hub's pull limit allows, if fewer than the run has beyond the running ones."""
     found = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
     return next((number - beside for number in found if number is not None and number < nodes + beside), None)

@@ -1,4 +1,4 @@
-"""What a pod had, used and held of its node in a part of a recording, and sums of it."""
+"""Amounts that a pod had, used and held of its node in a part of a recording, and their sums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PERCENT = 100
 
 
 class Span(Struct, frozen=True):
-    """A part of a recording: from `begin` to `end`, and its hours `first` up to `last`, without that one."""
+    """Part of a recording: from `begin` to `end`, and its hours from `first` up to `last`, exclusive."""
 
     begin: int
     end: int
@@ -33,22 +33,22 @@ class Span(Struct, frozen=True):
     last: int
 
     def within(self, begin: int, end: int) -> int:
-        """Seconds of a time that are in it."""
+        """Count the seconds of a period that are in the span."""
         return max(0, min(end, self.end) - max(begin, self.begin))
 
     def has(self, time: int | None) -> bool:
-        """Whether something happened in it; what is not known did not."""
+        """Whether a time is in the span; an unknown one is not."""
         return time is not None and self.begin <= time < self.end
 
 
 class Amounts(Struct):
-    """Sums over pods: hours of GPUs, cores and GiB, in US dollars what was paid, and how much of it idled.
+    """Sums over pods: hours of GPUs, cores and GiB, US dollars paid, and how much of them idled.
 
-    GPUs and MIG slices count by their share of a GPU. `gpu_measured` are the GPU-hours of which the use was measured,
-    `gpu_busy` and `gpu_idle` the two parts of these; `tensor_busy` of `tensor_measured` had active tensor cores.
-    `gpu_unpriced` and `cpu_unpriced` were on nodes without a price. Of `paid`, `unmeasured` is for pods of which no use
-    was measured: it is not among `idle`. `queued` pods waited `queue_hours` for a node, the longest of them
-    `queue_longest`. While gangs waited for their last pod, the others held `gang_gpu_hours`.
+    GPUs and MIG slices count by their share of a GPU. `gpu_measured` are the GPU-hours with measured use, `gpu_busy`
+    and `gpu_idle` the two parts of these; `tensor_busy` of `tensor_measured` had active tensor cores. `gpu_unpriced`
+    and `cpu_unpriced` were on nodes without a price. Of `paid`, `unmeasured` is for pods without measured use: it is
+    not among `idle`. `queued` pods waited `queue_hours` for a node, the longest of them `queue_longest`. While gangs
+    waited for their last pod, the others held `gang_gpu_hours`.
     """
 
     pods: int = 0
@@ -76,14 +76,14 @@ class Amounts(Struct):
     gang_gpu_hours: float = 0
 
     def add(self, other: Amounts) -> None:
-        """Add those of others."""
+        """Add other amounts."""
         longest = max(self.queue_longest, other.queue_longest)
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.queue_longest = longest
 
     def times(self, factor: float) -> Amounts:
-        """Those of a time that is longer by a factor; the longest wait stays."""
+        """Scale the amounts to a time longer by a factor; the longest wait stays."""
         if factor == 1:
             return self
         scaled = {name: getattr(self, name) * factor for name in self.__struct_fields__}
@@ -91,12 +91,12 @@ class Amounts(Struct):
 
     @property
     def gpu_use(self) -> float | None:
-        """How busy the measured GPUs were, from 0 to 1; None if none was measured."""
+        """Use of the measured GPUs, from 0 to 1; None if none was measured."""
         return self.gpu_busy / self.gpu_measured if self.gpu_measured else None
 
     @property
     def tensor_use(self) -> float | None:
-        """How active their tensor cores were, from 0 to 1; None if that was not measured."""
+        """Use of the tensor cores, from 0 to 1; None if not measured."""
         return self.tensor_busy / self.tensor_measured if self.tensor_measured else None
 
     @property
@@ -106,17 +106,17 @@ class Amounts(Struct):
 
     @property
     def memory_use(self) -> float | None:
-        """Used memory as a share of what was requested; None if none was requested."""
+        """Used memory as a share of requested memory; None if none was requested."""
         return self.memory_used / self.memory_requested if self.memory_requested else None
 
     @property
     def queue_mean(self) -> float | None:
-        """Hours that a pod waited for a node on average; None if it is not known of any."""
+        """Mean hours that a pod waited for a node; None if unknown for all."""
         return self.queue_hours / self.queued if self.queued else None
 
 
 def total(found: Iterable[Amounts]) -> Amounts:
-    """The sum of amounts."""
+    """Sum amounts."""
     result = Amounts()
     for one in found:
         result.add(one)
@@ -124,9 +124,9 @@ def total(found: Iterable[Amounts]) -> Amounts:
 
 
 class Share(Struct):
-    """What a pod took of its node in a span: for `seconds` the share `paid`, of which it used `used`.
+    """Share of its node that a pod took in a span: for `seconds` the share `paid`, of which it used `used`.
 
-    `used` is None if that was not measured. All is without a price.
+    `used` is None if not measured. Nothing here depends on a price.
     """
 
     seconds: float
@@ -135,14 +135,14 @@ class Share(Struct):
 
 
 class Held(Struct):
-    """A pod in a span: what it had and used, and its share of its node; None if that is not known."""
+    """Pod in a span: what it had and used, and its share of its node; None if unknown."""
 
     amounts: Amounts
     share: Share | None
 
 
 def requested(pod: Pod) -> dict[str, float]:
-    """What the containers of a pod request together; limits count where nothing else is recorded."""
+    """Sum the requests of a pod's containers; limits count where nothing else is recorded."""
     result: dict[str, float] = {}
     for container in pod.containers.values():
         for name, amount in (container.limits | container.requests).items():
@@ -151,7 +151,7 @@ def requested(pod: Pod) -> dict[str, float]:
 
 
 def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Held | None:
-    """What a pod had in a span of a recording; None if it was not there."""
+    """Compute what a pod had in a span of a recording; None if it was not there."""
     low, high = (max(0, hour - pod.hours.first) for hour in (span.first, span.last))
     seconds = pod.hours.seconds[low:high]
     before = _before_running(pod, span, recording)
@@ -181,13 +181,13 @@ def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Hel
 
 
 def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[float, int]:
-    """The GPUs of a pod in whole ones, and how many were measured at a time: after a restart it may have others."""
+    """Return the GPUs of a pod in whole ones, and those measured at a time: after a restart it may have others."""
     seen = len({gpu.id for gpu in cards})
     return nodes.gpus(asked) / copies or seen, min(seen, round(nodes.devices(asked)) or seen)
 
 
 def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, float]]:
-    """For each hour of the recording: the GPU-hours of a pod that were measured, and how many of them were busy."""
+    """Yield for each hour of the recording a pod's measured GPU-hours, and the busy ones among them."""
     cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
     count, watched = _cards(requested(pod), cards, node.copies if node else 1)
     for hour, (busy, seconds) in enumerate(zip(pod.hours.busy, pod.hours.seconds, strict=False), pod.hours.first):
@@ -197,7 +197,7 @@ def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, floa
 
 
 def _add_activity(into: Amounts, cards: Sequence[Gpu]) -> None:
-    """Add what was measured of tensor cores and power; it has no times of its own."""
+    """Add measurements of tensor cores and power, which have no times of their own."""
     tensor = [(percent, number) for gpu in cards for percent, number in gpu.tensor.items()]
     samples = sum(number for _, number in tensor)
     if samples:
@@ -209,7 +209,7 @@ def _add_activity(into: Amounts, cards: Sequence[Gpu]) -> None:
 
 
 def _share_of_gpus(share: float, had: Amounts, seconds: float) -> Share:
-    """A pod's share of a node with GPUs: it pays for its GPUs, which the others cannot have."""
+    """Return a pod's share of a node with GPUs: it pays for its GPUs, which the others cannot have."""
     share = min(1.0, share)
     if not share:
         return Share(seconds, 0, 0)
@@ -218,7 +218,7 @@ def _share_of_gpus(share: float, had: Amounts, seconds: float) -> Share:
 
 
 def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: bool) -> Share | None:
-    """A pod's share of another node: the larger of its shares of cores and memory.
+    """Return a pod's share of another node: the larger of its shares of cores and memory.
 
     It pays for what it requests, or for what it uses where that is more, as in OpenCost's specification:
     https://www.opencost.io/docs/specification.
@@ -234,9 +234,9 @@ def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: 
 
 
 def _before_running(pod: Pod, span: Span, recording: Recording) -> int:
-    """Seconds for which a pod held its node and did not run yet, as while its images were pulled.
+    """Count the seconds for which a pod held its node before it ran, as while its images were pulled.
 
-    None where it was not seen to start: what ran before the recording, or began in a gap of it.
+    None where its start was not seen: it ran before the recording, or began in a gap of it.
     """
     if pod.scheduled is None:
         return 0
@@ -248,7 +248,7 @@ def _before_running(pod: Pod, span: Span, recording: Recording) -> int:
 
 
 class _Sum(NamedTuple):
-    """The sum of means times the seconds that they are of, and these seconds."""
+    """Sum of means times their seconds, and these seconds."""
 
     sum: float
     seconds: int

@@ -1,4 +1,4 @@
-"""What was free on the nodes of a pool while pods waited, and of no use to any of them."""
+"""Free resources of a pool's nodes that no waiting pod could use."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 
 class Shape(Struct, frozen=True):
-    """What one pod asks for: GPUs, CPU in millicores, memory in bytes."""
+    """Size of a pod or a node: GPUs, CPU in millicores, memory in bytes."""
 
     gpus: float
     cpu: float
     memory: float
 
     def fits(self, room: Shape) -> bool:
-        """Whether there is room for it."""
+        """Whether it fits some room."""
         return self.gpus <= room.gpus and self.cpu <= room.cpu and self.memory <= room.memory
 
     def less(self, other: Shape) -> Shape:
-        """What is left of it."""
+        """Subtract another shape."""
         return Shape(self.gpus - other.gpus, self.cpu - other.cpu, self.memory - other.memory)
 
 
 class Fragments(Struct, frozen=True):
-    """The GPUs of some nodes while pods waited that would fit a free node, or their cores where they have no GPUs.
+    """GPUs of some nodes while pods waited that would fit a free node, or cores of nodes without GPUs.
 
-    `waiting` is for how many seconds any waited, `there` how many node-seconds that were. In that time `whole`
-    unit-seconds were there, and `stranded` of them were free on nodes that took none of the pods; `packed` says for how
-    many seconds they would have been enough for one of the pods if they had been on one node. `nodes` is the mean
-    number of nodes with such a rest, `longest` the pod that waited longest.
+    `waiting` counts the seconds in which any waited, `there` their node-seconds. In that time `whole` unit-seconds were
+    there, `stranded` of them free on nodes that took none of the pods; `packed` counts the seconds in which they would
+    have been enough for one of the pods on one node. `nodes` is the mean number of nodes with such a rest, `longest`
+    the pod that waited longest.
     """
 
     unit: str
@@ -57,22 +57,22 @@ class Fragments(Struct, frozen=True):
 
 
 def shape(pod: Pod) -> Shape:
-    """What a pod asks for."""
+    """Return what a pod asks for."""
     asked = requested(pod)
     return Shape(recorded.gpus(asked), asked.get("cpu", 0.0), asked.get("memory", 0.0))
 
 
 def room(node: Node) -> Shape:
-    """What a node has for pods."""
+    """Return what a node has for pods."""
     of = node.allocatable
     return Shape(recorded.gpus(of), of.get("cpu", 0.0), of.get("memory", 0.0))
 
 
 def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
-    """What was of no use on some nodes of a recording that ends at `end`; None where no pod waited for them.
+    """Compute the useless rests of some nodes in a recording that ends at `end`; None where no pod waited for them.
 
-    `pods` are all of it: those on these nodes take of them, and those that got no node, or one of these, waited for
-    them. Nodes are as they were between their first and last sample.
+    `pods` are all of it: those on these nodes take of them; those without a node, or on one of these, waited for them.
+    Nodes are as they were between their first and last sample.
     """
     own = {node.name: room(node) for node in nodes}
     sweep = _Sweep(own)
@@ -101,12 +101,12 @@ def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments
 
 
 def _events(begin: int, finish: int, event: _Event) -> list[tuple[int, int, _Event]]:
-    """The beginning and the end of something; of two at a time, ends go first."""
+    """Return the beginning and the end of an event; of two at a time, ends go first."""
     return [(begin, 1, event), (finish, 0, event)]
 
 
 def _waiting(pod: Pod) -> tuple[int, int] | None:
-    """When a pod waited for a node; None where it did not, or nobody knows."""
+    """Return when a pod waited for a node; None where it did not, or that is unknown."""
     finish = pod.scheduled if pod.scheduled is not None else pod.pending
     if pod.created is None or finish is None or finish <= pod.created:
         return None
@@ -114,7 +114,7 @@ def _waiting(pod: Pod) -> tuple[int, int] | None:
 
 
 class _Event(Struct, frozen=True):
-    """A node that is there, a pod of some size on it, or, without a node, one that waits."""
+    """Node that is there, a pod of some size on it, or, without a node, one that waits."""
 
     node: str = ""
     size: Shape | None = None
@@ -122,7 +122,7 @@ class _Event(Struct, frozen=True):
 
 
 class _Sweep:
-    """The state of some nodes at a time, and sums over time."""
+    """State of some nodes at a time, and sums over time."""
 
     def __init__(self, rooms: dict[str, Shape]) -> None:
         self._rooms = rooms
@@ -137,7 +137,7 @@ class _Sweep:
         self._seconds = [0, 0, 0]
 
     def wants(self, size: Shape) -> bool:
-        """Whether a pod of a size might be on one of the nodes, were it free, and is what they are for."""
+        """Whether the nodes are meant for pods of a size, and an empty one would have room."""
         return (size.gpus > 0) == (self._unit == "gpus") and any(size.fits(one) for one in self._rooms.values())
 
     def happen(self, event: _Event, *, ends: bool) -> None:
@@ -166,7 +166,7 @@ class _Sweep:
                 self._look(node)
 
     def _look(self, node: str) -> None:
-        """Whether what is left on a node is of use to a pod that waits."""
+        """Update the useless rest of a node: more than the least, and too small for any waiting pod."""
         self._rests.pop(node, None)
         if node not in self._there:
             return
@@ -193,7 +193,7 @@ class _Sweep:
             self._waited[pod] = self._waited.get(pod, 0) + seconds
 
     def result(self, pods: Sequence[Pod]) -> Fragments | None:
-        """The sums; None where nothing waited."""
+        """Return the sums; None where nothing waited."""
         waiting, packed, there = self._seconds
         if not waiting:
             return None
@@ -206,13 +206,13 @@ class _Sweep:
 
 
 _LEAST = {"gpus": 0.0, "cpu": 999.0}
-"""Less than that is no rest: a core is what the smallest of jobs need."""
+"""Least amount that counts as a rest: a core is what the smallest jobs need."""
 
 _HOUR = 3600
 
 
 class Fragment(Thing, frozen=True):
-    """What was free on the nodes of a pool while pods waited, and of no use to any of them."""
+    """Free resources of a pool's nodes that no waiting pod could use."""
 
     pool: NodePool
     found: Fragments
@@ -220,7 +220,7 @@ class Fragment(Thing, frozen=True):
 
 
 def fragmented(world: World) -> list[Fragment]:
-    """The pools of the code for whose nodes pods waited while there was something free on them."""
+    """List the pools with a useless rest while pods waited for their nodes."""
     found = measured.of(world)
     if found is None:
         return []
@@ -238,40 +238,40 @@ def fragmented(world: World) -> list[Fragment]:
 
 
 def share(one: Fragment) -> int:
-    """Of what the pool had in that time, in percent."""
+    """Return the rest in percent of what the pool had in that time."""
     return round(100 * one.found.stranded / max(one.found.whole, 1))
 
 
 def free(one: Fragment) -> str:
-    """The mean of what was free and of no use, in words."""
+    """Format the mean of the rest."""
     amount = one.found.stranded / one.found.waiting / _size(one)
     return f"{float(f'{amount:.2g}'):g}"
 
 
 def nodes(one: Fragment) -> str:
-    """The mean number of nodes with such a rest, in words."""
+    """Format the mean number of nodes with such a rest."""
     return f"{float(f'{one.found.nodes:.2g}'):g}"
 
 
 def hours(seconds: float) -> str:
-    """Time in words."""
+    """Format a time."""
     found = seconds / _HOUR
     return f"{found:,.0f} h" if found >= 10 else f"{float(f'{found:.2g}'):g} h"
 
 
 def asked(one: Fragment) -> str:
-    """What the pod that waited longest asked for, of what was free, in words."""
+    """Format what the longest waiting pod asked for, of what was free."""
     size = shape(one.found.longest)
     return f"{size.gpus if one.found.unit == 'GPUs' else size.cpu / _size(one):g}"
 
 
 def _size(one: Fragment) -> int:
-    """What the unit is of what is counted: GPUs, or millicores."""
+    """Return the unit of the rest: one GPU, or the millicores of a core."""
     return 1 if one.found.unit == "GPUs" else 1000
 
 
 def money(one: Fragment, world: World) -> Value[int]:
-    """What that cost in all of the time, in thousandths of a dollar; null where no price is known."""
+    """Sum the cost of the rest over all of the time, in thousandths of a dollar; null without a price."""
     price, found = world.numbers.price(one.pool), one.found
     if price is None:
         return computed(one, None)

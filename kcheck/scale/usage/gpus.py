@@ -1,4 +1,4 @@
-"""GPUs as they were measured: how busy they were, and what would carry the same work."""
+"""Measured GPUs: how busy they were, and what would carry the same work."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _HOUR = 3600
 
 
 class GpuUsage(Thing, frozen=True):
-    """The GPUs of the pods of a template, as they were measured."""
+    """Measured GPUs of the pods of a template."""
 
     template: PodTemplate
     use: GpuUse
 
 
 def gpus(world: World) -> list[GpuUsage]:
-    """The GPUs of all templates that were measured for long enough."""
+    """List the GPUs of all templates that were measured for long enough."""
     found = measured.of(world)
     least = world.numbers.limits("any")["usage.gpu_hours"].number * _HOUR
     uses = measured.gpus(found).items() if found is not None else ()
@@ -39,7 +39,7 @@ def gpus(world: World) -> list[GpuUsage]:
 
 
 def part(one: GpuUsage, world: World) -> Slice | None:
-    """The smallest MIG profile that would carry what a pod does on its one GPU; None if none would, or has one."""
+    """Find the smallest MIG profile that would carry a pod's work on its one GPU; None without, or if it has one."""
     if one.use.profile or number(one.template.gpus, 0) != 1:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
@@ -50,7 +50,7 @@ def part(one: GpuUsage, world: World) -> Slice | None:
 
 
 def copies(one: GpuUsage, world: World) -> int | None:
-    """So many of these pods fit one GPU by memory and work, with time slices or MPS; None where only one does."""
+    """Count the pods that fit one GPU by memory and work, with time slices or MPS; None where only one does."""
     if one.use.profile or number(one.template.gpus, 0) != 1 or not one.use.memory_total:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
@@ -60,60 +60,60 @@ def copies(one: GpuUsage, world: World) -> int | None:
 
 
 _MOST_COPIES = 8
-"""More pods on a GPU than that are in each other's way whatever they use."""
+"""Most pods on a GPU before they hinder each other."""
 
 
 def busy(one: GpuUsage) -> int:
-    """Mean utilisation of its GPUs, in percent."""
+    """Return the mean utilisation of its GPUs, in percent."""
     return round(histogram.mean(one.use.busy) or 0)
 
 
 def busy_most(one: GpuUsage) -> int:
-    """Utilisation that its GPUs do not exceed in 95 % of the time, in percent."""
+    """Return the utilisation that its GPUs do not exceed in 95 % of the time, in percent."""
     return round(histogram.percentile(one.use.busy, 95) or 0)
 
 
 def tensor(one: GpuUsage) -> int | None:
-    """Mean activity of their tensor cores, in percent; None where that was not measured."""
+    """Return the mean activity of their tensor cores, in percent; None if not measured."""
     found = histogram.mean(one.use.tensor)
     return None if found is None else round(found)
 
 
 def idle_seconds(one: GpuUsage) -> int:
-    """GPU-seconds of those held in which nothing was done."""
+    """Count the held GPU-seconds in which nothing was done."""
     return round(one.use.seconds * (1 - (histogram.mean(one.use.busy) or 0) / 100))
 
 
 def gpu_hours(seconds: int) -> str:
-    """GPU-time in words."""
+    """Format GPU-time."""
     hours = seconds / _HOUR
     return f"{hours:,.0f} GPU-hours" if hours >= 10 else f"{float(f'{hours:.2g}'):g} GPU-hours"
 
 
 def idle_money(one: GpuUsage, world: World) -> Value[int]:
-    """What idle GPU-time cost, in thousandths of a dollar; null where no price is known."""
+    """Sum the cost of idle GPU-time, in thousandths of a dollar; null without a price."""
     rate = share_rate(one.template, world, _card)
     return computed(one, None if rate is None else round(rate * idle_seconds(one) / _HOUR))
 
 
 def _card(pool: NodePool) -> float | None:
-    """What a GPU is of a node of a pool."""
+    """Return the share of a node that one GPU is."""
     count = known(pool.machine.gpus)
     return 1 / count if count else None
 
 
 def mebibytes(count: int) -> int | None:
-    """MiB as bytes; None where nothing was measured."""
+    """Convert MiB to bytes; None where nothing was measured."""
     return count << 20 if count else None
 
 
 def slice_name(one: GpuUsage, world: World) -> Value[str]:
-    """The MIG profile that would carry one of its pods; null without."""
+    """Return the MIG profile that would carry one of its pods; null without."""
     found = part(one, world)
     return computed(one, found.name if found else None)
 
 
 def slice_count(one: GpuUsage, world: World) -> Value[int]:
-    """How many of that profile fit a GPU; null without."""
+    """Count the slices of that profile on a GPU; null without."""
     found = part(one, world)
     return computed(one, found.count if found else None)

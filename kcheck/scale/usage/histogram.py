@@ -1,4 +1,4 @@
-"""Measured values by size, rounded to 1 %: percentiles in little memory, that can be added up."""
+"""Histograms with values rounded to 1 %: percentiles in little memory, that can be added up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Histogram: TypeAlias = "dict[int, int]"
-"""Rounded value -> number of samples: {3800: 600} are 600 samples of about 3800 millicores."""
+"""Number of samples by rounded value: {3800: 600} are 600 samples of about 3800 millicores."""
 
 
 _FIRST = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10))
@@ -19,16 +19,16 @@ _VALUES: list[int] = [*range(100), *(first * 10**power for power in range(16) fo
 """All rounded values: each is one object, however many histograms have it."""
 
 _BOUNDS = [(low + high) / 2 for low, high in pairwise(_VALUES)]
-"""The values from which on the next one is nearer. Finding one takes half of the time of computing it."""
+"""Values from which on the next one is nearer. Finding one takes half of the time of computing it."""
 
 
 def rounded(value: float) -> int:
-    """A value that is not negative, to whole numbers below 100 and to 1 % above."""
+    """Round a non-negative value, to whole numbers below 100 and to 1 % above."""
     return _VALUES[bisect_right(_BOUNDS, value)]
 
 
 def add(into: Histogram, values: Iterable[float]) -> None:
-    """Count values; those of no size, such as NaN, are left out."""
+    """Count values; those without a size, such as NaN, are left out."""
     found = sorted([value for value in values if 0 <= value < math.inf])  # a value is found once for all near it
     low = 0
     while low < len(found):
@@ -39,7 +39,7 @@ def add(into: Histogram, values: Iterable[float]) -> None:
 
 
 def merged(found: Iterable[Histogram]) -> Histogram:
-    """Several histograms as one."""
+    """Merge histograms."""
     result: Histogram = {}
     for one in found:
         for at, count in one.items():
@@ -48,7 +48,7 @@ def merged(found: Iterable[Histogram]) -> Histogram:
 
 
 def percentile(of: Histogram, percent: float) -> float | None:
-    """The value that so many percent of the samples do not exceed (nearest rank); None without samples."""
+    """Return the value that so many percent of the samples do not exceed (nearest rank); None without samples."""
     rank = math.ceil(sum(of.values()) * percent / 100)
     seen = 0
     for at in sorted(of):
@@ -59,6 +59,6 @@ def percentile(of: Histogram, percent: float) -> float | None:
 
 
 def mean(of: Histogram) -> float | None:
-    """The mean of the samples; None without any."""
+    """Return the mean of the samples; None without any."""
     count = sum(of.values())
     return sum(at * number for at, number in of.items()) / count if count else None

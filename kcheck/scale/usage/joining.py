@@ -1,4 +1,4 @@
-"""Recorded pods and the code that they came from."""
+"""Join of recorded pods with the code that they came from."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 
 class Match(Struct, frozen=True):
-    """A recorded pod with what the code has of it.
+    """Recorded pod with its part of the code.
 
-    `job` is what the pod belongs to, as a person calls it: the kind and name of its outermost owner, such as
-    ("PyTorchJob", "train"); runs of a CronJob are one job. `workload` and `template` are None for what is not in the
-    code.
+    `job` is the job as a person calls it: kind and name of the pod's outermost owner, such as ("PyTorchJob", "train");
+    runs of a CronJob are one job. `workload` and `template` are None for what is not in the code.
     """
 
     pod: Pod
@@ -34,14 +33,14 @@ class Match(Struct, frozen=True):
 
 
 class Doubt(Struct, frozen=True):
-    """A job that may be that of several workloads, or a workload whose name is not known; and why."""
+    """Job that may be that of several workloads, or a workload of unknown name; and why."""
 
     what: str
     why: str
 
 
 class Joined(Struct):
-    """A recording and the code: a match for each pod, in the order of the recording, and what is in one only.
+    """Recording joined with the code: a match for each pod, in the order of the recording, and what is in one only.
 
     `strangers` ran and are not in the code: namespace, job, number of pods. `unseen` is in the code and never ran.
     """
@@ -54,7 +53,7 @@ class Joined(Struct):
 
 
 def joined(recording: Recording, world: World | None) -> Joined:
-    """A recording and the code, if there is any."""
+    """Join a recording with the code, if there is any."""
     found = [one for one in (world.inventory.workloads if world else ()) if not one.partial]
     code = _Code(found)
     result = Joined(recording)
@@ -86,7 +85,7 @@ def joined(recording: Recording, world: World | None) -> Joined:
 
 
 def _job(pod: Pod, meant: list[Workload]) -> tuple[str, str]:
-    """What a pod belongs to: the workload, if there is one of that name, else its outermost owner."""
+    """Return the job of a pod: the workload, if there is one of that name, else its outermost owner."""
     names = {(one.kind, str(known(one.name))) for one in meant}
     return names.pop() if len(names) == 1 else owners.job(pod)
 
@@ -105,7 +104,7 @@ def _several(namespace: str, job: tuple[str, str], meant: list[Workload]) -> Dou
 
 
 class _Code:
-    """The workloads of the code by what owns their pods."""
+    """Workloads of the code by the owners of their pods."""
 
     def __init__(self, workloads: Iterable[Workload]) -> None:
         self._named: dict[str, list[Workload]] = {}
@@ -120,7 +119,7 @@ class _Code:
         self._answers: dict[tuple[str, tuple[Owner, ...], str], list[Workload]] = {}
 
     def workloads(self, pod: Pod) -> list[Workload]:
-        """The workloads that a pod may be of: one, where the code is clear."""
+        """List the workloads that a pod may be of: one, where the code is clear."""
         chain = tuple(owners.chain(pod))
         key = (pod.namespace, chain, "" if chain else pod.name)
         if key not in self._answers:
@@ -144,13 +143,13 @@ class _Code:
         return self._in(pod, (one for one in self._named.get(pod.name, ()) if one.kind == "Pod"))
 
     def _unlisted(self, pod: Pod, chain: tuple[Owner, ...]) -> list[Workload]:
-        """Workloads of kinds that nobody described, of the name of an owner: their operators make all kinds."""
+        """List workloads of unlisted kinds with the name of an owner: their operators make all kinds."""
         table = profiles.workloads()
         names = (one for owner in reversed(chain) for one in self._named.get(owner.name, ()))
         return self._in(pod, (one for one in names if f"{one.group}/{one.kind}".lstrip("/") not in table))
 
     def _by_name(self, pod: Pod) -> list[Workload]:
-        """Workloads by the name of a pod alone: without kube-state-metrics no owner is known."""
+        """List workloads by the name of a pod alone: without kube-state-metrics no owner is known."""
         for name in owners.guessed(pod.name):
             found = self._in(pod, self._named.get(name, ()))
             if found:
@@ -159,14 +158,14 @@ class _Code:
 
     @staticmethod
     def _in(pod: Pod, found: Iterable[Workload]) -> list[Workload]:
-        """Those that may be in the namespace of a pod, each once; those that name it, if any does."""
+        """List those that may be in the namespace of a pod, each once; those that name it, if any does."""
         fits = [one for one in dict.fromkeys(found) if known(one.namespace) in (None, pod.namespace)]
         sure = [one for one in fits if known(one.namespace) is not None]
         return sure or fits
 
 
 def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
-    """The kinds that own the pods of a workload, each with a pattern of what follows its name in theirs."""
+    """Yield the kinds that own the pods of a workload, each with a pattern of what follows its name in theirs."""
     entry = profiles.workloads().get(f"{workload.group}/{workload.kind}".lstrip("/"))
     if name.endswith("-"):  # of generateName
         yield workload.kind, "?*"
@@ -175,7 +174,7 @@ def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _beginnings(name: str) -> Iterator[str]:
-    """A name, and what it has up to each of its dashes, with them and without: the longest first."""
+    """Yield a name, and its beginnings up to each dash, with them and without: the longest first."""
     yield name
     for end in range(len(name) - 1, 0, -1):
         if name[end] == "-":
@@ -184,7 +183,7 @@ def _beginnings(name: str) -> Iterator[str]:
 
 
 def _template(pod: Pod, workload: Workload) -> PodTemplate | None:
-    """The template that a pod was made of: by its containers, and by its role where several have them."""
+    """Find the template of a pod: by its containers, and by its role where several have them."""
     found = [one for one in workload.templates if _has_containers(one, pod)]
     if len(found) > 1:
         rest = pod.name.removeprefix(str(known(workload.name))).lower()
@@ -194,6 +193,6 @@ def _template(pod: Pod, workload: Workload) -> PodTemplate | None:
 
 
 def _has_containers(template: PodTemplate, pod: Pod) -> bool:
-    """Whether a template may have the containers of a pod; others may be injected, as a sidecar is."""
+    """Whether a template may have the containers of a pod; others may be injected, such as sidecars."""
     names = {known(one.name) for one in template.containers}
     return None in names or not pod.containers or not names.isdisjoint(pod.containers)

@@ -1,4 +1,4 @@
-"""Labels as kube-state-metrics has them, and what they say of pods: owner, team, experiment."""
+"""Labels as kube-state-metrics has them, and owner, team and experiment of pods by them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CAPITAL = regex(r"([a-z0-9])([A-Z])")
 
 @lru_cache(maxsize=4096)
 def sanitised(name: str) -> str:
-    """A label's name as kube-state-metrics writes it: example.com/costCenter as example_com_cost_center.
+    """Convert a label's name to kube-state-metrics' form: example.com/costCenter to example_com_cost_center.
 
     https://github.com/kubernetes/kube-state-metrics/blob/main/internal/store/utils.go: toSnakeCase(SanitizeLabelName).
     """
@@ -32,31 +32,31 @@ def sanitised(name: str) -> str:
 
 
 def value(labels: Mapping[str, str], names: Iterable[str]) -> str:
-    """The value of the first of some labels that is there; empty without any. Names may be sanitised on either side."""
+    """Return the value of the first of some labels, sanitised or not on either side; empty without any."""
     plain = {sanitised(name): text for name, text in labels.items() if text}
     return next((plain[key] for key in map(sanitised, names) if key in plain), "")
 
 
 def candidates(dimension: str, own: Mapping[str, Sequence[str]]) -> list[str]:
-    """The labels that name an owner, a team or an experiment: those of the settings, else the usual ones."""
+    """List the labels that name an owner, a team or an experiment: those of the settings, else the usual ones."""
     return list(own.get(dimension) or _usual()[dimension])
 
 
 class Dimension:
-    """What the pods of a recording have for an owner, a team or an experiment."""
+    """Owners, teams or experiments of the pods of a recording."""
 
     def __init__(self, names: Sequence[str], recording: Recording) -> None:
         self.names = names
         self._namespaces = {name: value(labels, names) for name, labels in recording.namespaces.items()}
 
     def of(self, match: Match) -> str:
-        """What the labels of a pod say, else those of its namespace, else those of its code; empty if none does."""
+        """Return the value by labels of a pod, else of its namespace, else of its code; empty without."""
         found = value(match.pod.labels, self.names) or self._namespaces.get(match.pod.namespace, "")
         return found or next((text for labels in _written(match) if (text := value(labels, self.names))), "")
 
 
 def _written(match: Match) -> Iterator[Mapping[str, str]]:
-    """What the code has of labels and annotations of a pod."""
+    """Yield the labels and annotations of a pod in the code."""
     template, workload = match.template, match.workload
     if template is not None:
         yield known(template.labels) or {}
@@ -67,6 +67,6 @@ def _written(match: Match) -> Iterator[Mapping[str, str]]:
 
 @cache
 def _usual() -> dict[str, list[str]]:
-    """The labels that name an owner, a team or an experiment, each list in the order in which they count."""
+    """List the usual labels that name an owner, a team or an experiment, the first ones first."""
     data: dict[str, list[str]] = bundled.load(os.path.join(PROFILES, "any", "dimensions.yaml"))["labels"]
     return data

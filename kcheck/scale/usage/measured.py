@@ -1,4 +1,4 @@
-"""What the containers of the code were measured to use: all their runs together."""
+"""Measured use of the code's containers: all their runs together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ContainerUse(Struct, frozen=True):
-    """What a container was measured to use, over `pods` pods and `seconds` of their time.
+    """Measured use of a container, over `pods` pods and `seconds` of their time.
 
     CPU is in millicores, memory in bytes. `starting` has the samples of the first minutes of pods, `cpu` those after.
     `killed` is the largest memory limit at which one was killed, 0 if none was.
@@ -42,7 +42,7 @@ class ContainerUse(Struct, frozen=True):
 
 
 class GpuUse(Struct, frozen=True):
-    """What the GPUs of pods of a template were measured to do.
+    """Measured use of the GPUs of a template's pods.
 
     `seconds` is the time of all GPUs together that they were held. `busy` has samples of
     utilisation in percent; memory is in MiB: the most of any GPU, and what it has. `power` is the mean in watts.
@@ -61,7 +61,7 @@ class GpuUse(Struct, frozen=True):
 
 @once
 def of(world: World) -> Joined | None:
-    """The recording of the settings, joined to the code; None without one.
+    """Join the recording of the settings with the code; None without one.
 
     Raises:
         ConfigError: it cannot be read.
@@ -78,7 +78,7 @@ def _read(path: str) -> recording.Recording:
 
 
 def containers(found: Joined) -> dict[CodeContainer, ContainerUse]:
-    """What each container of the code was measured to use; those never seen are left out."""
+    """Sum the measured use of each container of the code; those never seen are left out."""
     groups: dict[CodeContainer, list[tuple[Pod, Container]]] = {}
     for match in found.matches:
         for one in match.template.containers if match.template else ():
@@ -104,7 +104,7 @@ def _merged(found: Iterable[tuple[Pod, Container]]) -> ContainerUse:
 
 
 def gpus(found: Joined) -> dict[PodTemplate, GpuUse]:
-    """What the GPUs of each template of the code were measured to do; those that DCGM never saw are left out."""
+    """Sum the measured use of each template's GPUs; those that DCGM never saw are left out."""
     groups: dict[PodTemplate, list[Pod]] = {}
     for match in found.matches:
         if match.template is not None and any(one.gpus for one in match.pod.containers.values()):
@@ -130,5 +130,5 @@ def _together(pods: list[Pod]) -> GpuUse:
 
 
 def _held(pod: Pod) -> float:
-    """How many GPUs a pod held: those it asked for, as one that comes back gets others; else those that were seen."""
+    """Count the GPUs that a pod held: those it asked for, as a restarted one gets others; else those that were seen."""
     return devices(requested(pod)) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})

@@ -1,4 +1,4 @@
-"""Names of metrics and labels of the usual installations, and queries made of them."""
+"""Metrics and labels of the usual installations, and queries made of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
 
     class Entry(TypedDict):
-        """A metric of a family, as the head of `metrics.yaml` explains."""
+        """Metric of a family, as the head of `metrics.yaml` explains."""
 
         names: list[str]
         where: NotRequired[str]
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         labels: NotRequired[list[str]]
 
     class Family(TypedDict):
-        """The metrics of an exporter: its labels, its own pods, and what to do where it is missing."""
+        """Metrics of an exporter: its labels, its own pods, and what to do where it is missing."""
 
         labels: dict[str, list[str]]
         exporter: NotRequired[str]
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         missing: str
 
     class Wait(TypedDict):
-        """A histogram of waiting times."""
+        """Histogram of waiting times."""
 
         system: str
         name: str
@@ -53,22 +53,22 @@ def _file() -> _File:
 
 
 def services() -> dict[str, str]:
-    """What managed services ask of their clients, by the end of the host."""
+    """Return the demands of managed services on their clients, by the end of the host."""
     return _file()["services"]
 
 
 def families() -> dict[str, Family]:
-    """The exporters that are known."""
+    """Return the known exporters."""
     return _file()["families"]
 
 
 def waits() -> list[Wait]:
-    """The histograms of waiting times that are known."""
+    """List the known histograms of waiting times."""
     return _file()["waits"]
 
 
 class Metric(Struct, frozen=True):
-    """A metric as one Prometheus has it: series under `conditions`, with the names of the labels of each meaning.
+    """Metric as one Prometheus has it: series under `conditions`, with the names of the labels of each meaning.
 
     `extra` labels are read, too. `series` is about how many it has, `interval` the seconds between two samples;
     `exporter` is in the names of the pods that export it.
@@ -86,25 +86,25 @@ class Metric(Struct, frozen=True):
 
     @property
     def by(self) -> str:
-        """The labels that make a series of ours: replicas, instances and ports of exporters are none."""
+        """Labels that make a series of kcheck's, without replicas, instances and ports of exporters."""
         return ",".join(dict.fromkeys((*(name for names in self.labels for name in names), *self.extra)))
 
     @property
     def selector(self) -> str:
-        """A selector of its series."""
+        """Selector of its series."""
         return selector(self.name, self.conditions)
 
     def scaled(self, query: str) -> str:
-        """A query in kcheck's unit."""
+        """Scale a query to kcheck's unit."""
         return query if self.scale == 1 else f"{self.scale:g} * {query}"
 
     def over(self, function: str, seconds: int, aggregate: str = "max") -> str:
-        """A query for what a function makes of some seconds, one series for each of ours."""
+        """Build a query of a function over some seconds, with one series for each of kcheck's."""
         inner = f"{function}({self.selector}[{window(seconds)}])"
         return self.scaled(f"{aggregate} by ({self.by}) ({inner})")
 
     def meanings(self, labels: Mapping[str, str]) -> tuple[str, ...]:
-        """What the labels of a series say, in the order of `labels`; empty texts for those that it has not."""
+        """Return the label values of a series in the order of `labels`, '' where missing."""
         found = []
         for names in self.labels:  # a loop, as it is run for each series of each answer
             text = ""
@@ -115,15 +115,15 @@ class Metric(Struct, frozen=True):
         return tuple(found)
 
     def is_of(self, pod: str) -> bool:
-        """Whether a series is of a pod, and not of an exporter that nobody is the user of."""
+        """Whether a series is of a pod, and not of an exporter."""
         return bool(pod) and (not self.exporter or self.exporter not in pod)
 
 
 def window(seconds: int) -> str:
-    """A range that holds its newer end only: Prometheus 2 counts a sample on the older end, too."""
+    """Format a range that includes its newer end only: Prometheus 2 counts a sample on the older end, too."""
     return f"{seconds * 1000 - 1}ms"
 
 
 def selector(name: str, conditions: Iterable[str]) -> str:
-    """A selector of series."""
+    """Build a selector of series."""
     return f"{name}{{{','.join(filter(None, conditions))}}}"

@@ -1,4 +1,4 @@
-"""Recorded nodes: the pool of the code that they belong to, their price, and what they have to share."""
+"""Recorded nodes: their pool in the code, their price, and what they share."""
 
 from __future__ import annotations
 
@@ -28,19 +28,18 @@ _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _KARPENTER = "karpenter.sh/nodepool"
 _SPOT = "spot"
 _SHARED = ("nvidia.com/gpu.shared",)
-"""Copies of cards, where time slicing or MPS renames them."""
+"""Resources of shared cards, where time slicing or MPS renames them."""
 _SLICE = regex(r"nvidia_com_mig_(\d{1,2})g_.*")
 _SLICES = 7
-"""Of a whole GPU: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/, of all but the A30."""
+"""Slices of a whole GPU, except the A30: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"""
 _COPIES = "nvidia.com/gpu.replicas"
 """Copies of each GPU, by NVIDIA's GPU feature discovery."""
 
 
 class Priced(Struct, frozen=True):
-    """A recorded node: the name of its pool and its machine type, both empty if unknown, and the price of its hour.
+    """Recorded node: the name of its pool and its machine type, both empty if unknown, and its price per hour.
 
-    `own` is the pool of the code.
-    `gpus` are those that its pods can ask for, in whole GPUs or in `copies` of them.
+    `own` is the pool of the code. `gpus` are those that its pods can ask for, in whole GPUs or in `copies` of them.
     """
 
     node: Node
@@ -54,12 +53,12 @@ class Priced(Struct, frozen=True):
 
 @cache
 def _whole() -> frozenset[str]:
-    """Whole accelerators, as labels of metrics spell them."""
+    """Return whole accelerators, as labels of metrics spell them."""
     return frozenset(map(labels.sanitised, (*names.cards(), *_SHARED)))
 
 
 def gpus(resources: Mapping[str, float]) -> float:
-    """GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
+    """Count the GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
     found = 0.0
     for name, count in resources.items():
         key = labels.sanitised(name)
@@ -71,7 +70,7 @@ def gpus(resources: Mapping[str, float]) -> float:
 
 
 def devices(resources: Mapping[str, float]) -> float:
-    """GPUs and slices of them, each of which an exporter measures by itself."""
+    """Count the GPUs and slices that an exporter measures each by itself."""
     return sum(
         count
         for name, count in resources.items()
@@ -80,7 +79,7 @@ def devices(resources: Mapping[str, float]) -> float:
 
 
 class Nodes:
-    """The nodes of a recording, by name."""
+    """Nodes of a recording, by name."""
 
     def __init__(self, nodes: Iterable[Node], world: World) -> None:
         self._world = world
@@ -108,12 +107,12 @@ class Nodes:
         return Priced(node, name, pool, machine, price, gpus=found, copies=copies)
 
     def _pool_name(self, plain: Mapping[str, str]) -> str:
-        """The name of a node's pool, as its cloud or Karpenter labels it."""
+        """Return the name of a node's pool, as its cloud or Karpenter labels it."""
         keys = [key for cloud in self._clouds for key in cloud.pool_labels]
         return labels.value(plain, [*keys, _KARPENTER])
 
     def _pool(self, name: str, machine: str) -> NodePool | None:
-        """The pool of a name, or of which EKS or a module made a longer one; without a name the only one of a type."""
+        """Find a pool by its name, or by the longer one of EKS or a module; without a name the only one of a type."""
         found = pools = self._world.inventory.pools
         if name:
             own = [(pool, known(pool.name) or "") for pool in pools]
@@ -125,7 +124,7 @@ class Nodes:
         return typed[0] if len(typed) == 1 else None
 
     def _cloud(self, node: Node, machine: str) -> Cloud | None:
-        """The cloud of a node, by its provider ID, or by how its machine types begin."""
+        """Find the cloud of a node, by its provider ID, or by the prefix of its machine type."""
         for cloud in self._clouds:
             prefix = machines.tables_of(cloud.name).get("prefix", "")
             pairs = ((node.provider, cloud.node_ids), (machine, prefix))

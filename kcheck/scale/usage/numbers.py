@@ -1,4 +1,4 @@
-"""The numbers by which requests follow from what was measured: `profiles/any/usage.yaml`."""
+"""Numbers that turn measured use into requests: `profiles/any/usage.yaml`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HIGHEST, STANDARD, LOWEST = "highest", "standard", "lowest"
 
 
 class Buffers(Struct, frozen=True):
-    """How requests of a tier follow from what was used, in percent."""
+    """Buffers between use and requests of a tier, in percent."""
 
     tier: str
     cpu_percentile: float
@@ -30,7 +30,7 @@ class Buffers(Struct, frozen=True):
 
 
 class Slice(Struct, frozen=True):
-    """A MIG profile: how many fit a GPU, its memory in MiB, and its share of the GPU's compute in percent."""
+    """MIG profile: how many fit a GPU, its memory in MiB, and its share of the GPU's compute in percent."""
 
     name: str
     count: int
@@ -41,14 +41,14 @@ class Slice(Struct, frozen=True):
 if TYPE_CHECKING:
 
     class TierTable(TypedDict):
-        """The buffers of a tier."""
+        """Buffers of a tier."""
 
         cpu_percentile: float
         cpu_buffer: float
         memory_buffer: float
 
     class Table(TypedDict):
-        """The whole table."""
+        """Whole table."""
 
         tiers: dict[str, TierTable]
         least: dict[str, int]
@@ -58,13 +58,13 @@ if TYPE_CHECKING:
 
 @cache
 def table() -> Table:
-    """The whole table."""
+    """Load the whole table."""
     data: Table = profiles.load_table(os.path.join(PROFILES, "any", "usage.yaml"))
     return data
 
 
 def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
-    """The buffers of a tier: those of the settings, else its own, else those of the standard tier."""
+    """Return the buffers of a tier: those of the settings, else its own, else those of the standard tier."""
     default = table()["tiers"].get(tier) or table()["tiers"][STANDARD]
     own = next((one for one in settings if one.name == tier), None)
     if own is None:
@@ -78,7 +78,7 @@ def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
 
 
 def slices(model: str) -> tuple[Slice, ...]:
-    """The MIG profiles of a model of GPU, as DCGM calls it, the smallest first; none of one without, or unknown."""
+    """List the MIG profiles of a GPU model, as DCGM calls it, the smallest first; empty if unknown, or without MIG."""
     for pattern, found in table()["slices"].items():
         if re.search(pattern, model):
             return tuple(Slice(name, count, gb * 1024, share) for name, (count, gb, share) in found.items())

@@ -1,4 +1,4 @@
-"""What pods belong to, by the owners that were recorded, or by names alone."""
+"""Owners of pods, as recorded, or by names alone."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.recording import Pod
 
 _RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"
-"""What Kubernetes makes random names of: apimachinery's util/rand."""
+"""Letters of Kubernetes' random names: apimachinery's util/rand."""
 _OF_POD = regex(rf"(.+)-{_RANDOM}{{5}}")
 _OF_REPLICA_SET = regex(rf"(.+)-{_RANDOM}{{5,10}}")
 _OF_RUN = regex(r"(.+)-[0-9]{8,10}")
-"""Minutes since 1970 at which a CronJob was due; seconds of older ones."""
+"""Names of CronJob runs: minutes since 1970, seconds in older versions."""
 _INDEX = regex(r"(.+)-[0-9]{1,6}")
 _STEP = regex(r"(.+)-[^-]+")
 
 
 def chain(pod: Pod) -> list[Owner]:
-    """The owners of a pod from its own controller outwards: those recorded, and what the name of the last one shows.
+    """List the owners of a pod from its controller outwards: those recorded, and what the name of the last one shows.
 
     Empty where nothing was recorded.
     """
@@ -39,7 +39,7 @@ def chain(pod: Pod) -> list[Owner]:
 
 
 def guessed(name: str) -> Iterator[str]:
-    """What owners of a pod may be called, by its name alone: the longest first."""
+    """Yield possible names of a pod's owners, by its name alone: the longest first."""
     yield name
     short = match[1] if (match := _OF_POD.fullmatch(name)) else name
     if short != name:
@@ -53,7 +53,7 @@ def guessed(name: str) -> Iterator[str]:
 
 
 def generated(names: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """What names made by generateName begin with, by namespace, kind and name: those of which there are several."""
+    """Find the prefixes of names made by generateName, by namespace, kind and name, where there are several."""
     begins: dict[tuple[str, str, str], set[str]] = {}
     for namespace, kind, name in names:
         if match := _OF_POD.fullmatch(name):
@@ -67,7 +67,7 @@ def generated(names: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str
 
 
 def job(pod: Pod) -> tuple[str, str]:
-    """Kind and name of what a pod belongs to, as far as was recorded; else by its name."""
+    """Return kind and name of a pod's job, as recorded, else by its name."""
     found = chain(pod)
     if found:
         return found[-1].kind, found[-1].name

@@ -1,4 +1,4 @@
-"""A recording of what a cluster did, as `kcheck usage record` writes it: JSON, compressed by gzip.
+"""Recording of a cluster, as `kcheck usage record` writes it: JSON, compressed by gzip.
 
 All times are seconds since 1970 in UTC, or durations in seconds. CPU is in millicores, memory in bytes, GPU memory in
 MiB (as DCGM has it), power in watts, use of a GPU in percent.
@@ -20,34 +20,34 @@ from kcheck.text.files import system
 VERSION = 1
 HOUR = 3600
 LARGEST = 2 << 30
-"""Bytes of a recording, unpacked: forty times that of 5,000 pods."""
+"""Most bytes of a recording, unpacked: forty times that of 5,000 pods."""
 _LAST = 253_402_300_799
-"""The last second of the year 9999."""
+"""Last second of the year 9999."""
 Whole: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 53)]
 Amount: TypeAlias = Annotated[float, Meta(ge=0, le=float(1 << 63))]
-"""Numbers of things, and amounts: what is larger than any, whoever wrote it, would be none when it is added up."""
+"""Counts and amounts, bounded so that sums stay finite whoever wrote them."""
 
 
 class RecordingError(Exception):
-    """Why something is no recording, and what to do, in one line."""
+    """Reason why something is no recording, and what to do, in one line."""
 
     def __init__(self, text: str) -> None:
         super().__init__(visible(text))
 
 
 class Owner(Struct, frozen=True):
-    """What made a pod, or made its owner."""
+    """Owner of a pod, or of an owner."""
 
     kind: str
     name: str
 
 
 NOBODY = Owner("", "")
-"""What made a pod that nothing made, as was recorded; without any owner in a recording nobody knows."""
+"""Owner of a pod recorded without any; an empty list of owners says that nobody knows."""
 
 
 class Gpu(Struct):
-    """A GPU, or a MIG slice of one (`profile`), as a container of a pod used it.
+    """GPU, or a MIG slice of one (`profile`), as a container of a pod used it.
 
     `busy` has samples of its utilisation and `tensor` of its tensor cores, both by percent; `memory` is the most
     that was used of `memory_total`, `power` the sum of `power_samples` samples.
@@ -65,7 +65,7 @@ class Gpu(Struct):
 
 
 class Container(Struct):
-    """A container of a pod. `requests` and `limits` are by resource: cpu, memory, nvidia_com_gpu ...
+    """Container of a pod. `requests` and `limits` are by resource: cpu, memory, nvidia_com_gpu ...
 
     `starting` has the samples of CPU of the first minutes of the pod, `cpu` those after. `memory_peak` is exact.
     `killed` is the largest memory limit at which it was killed for want of memory; 0 where that never happened.
@@ -100,7 +100,7 @@ class Hours(Struct):
 
 
 class Pod(Struct):
-    """A pod that was seen. `owners` are from its own controller outwards.
+    """Pod that was seen. `owners` are from its own controller outwards.
 
     `running` is for how many seconds it was measured. Times that are not known are None: `ended` also of a pod that
     still ran at the end. `first` and `last` are the begins of steps. `waiting` is for how many seconds it was seen
@@ -127,7 +127,7 @@ class Pod(Struct):
 
 
 class Node(Struct):
-    """A node that was seen, from `first` to `last`; `allocatable` by resource, as requests of containers are."""
+    """Node that was seen, from `first` to `last`; `allocatable` by resource, as requests of containers are."""
 
     name: str
     labels: dict[str, str] = {}
@@ -139,7 +139,7 @@ class Node(Struct):
 
 
 class QueueWait(Struct):
-    """How long workloads waited in a queue of Kueue or Volcano: `count` of them, the mean and the 95th percentile."""
+    """Waiting times in a queue of Kueue or Volcano: `count` of them, the mean and the 95th percentile."""
 
     system: str
     queue: str
@@ -150,14 +150,14 @@ class QueueWait(Struct):
 
 
 class Lack(Struct, frozen=True):
-    """Something that was not measured: `what` is cpu, memory, gpu, owners ...; `why`, and what would change it."""
+    """Missing measurement: `what` is cpu, memory, gpu, owners ...; `why`, and what would change it."""
 
     what: str
     why: str
 
 
 class Recording(Struct):
-    """What a cluster did from `begin` to `end`, measured every `step` seconds of what is scraped every `interval`.
+    """Recording of a cluster from `begin` to `end`, measured every `step` seconds of what is scraped every `interval`.
 
     `until` is how far it got: `end` if it is whole. `asked` is the time that was asked for, which may be longer than
     what the Prometheus keeps. `source` names the Prometheus, without any secret; `matchers` select one cluster of it.
@@ -191,13 +191,13 @@ class _Version(Struct):
 
 
 def as_bytes(recording: Recording) -> bytes:
-    """A recording as it is written; the same one gives the same bytes."""
+    """Encode a recording; the same one gives the same bytes."""
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     return packer.compress(msgspec.json.encode(recording)) + packer.flush()
 
 
 def read(path: str, *, part: bool = False) -> Recording:
-    """The recording in a file; with `part`, also one that was not finished.
+    """Read the recording in a file; with `part`, also an unfinished one.
 
     Raises:
         RecordingError: there is none, or it is cut off, too large, or of another version.
@@ -210,10 +210,10 @@ def read(path: str, *, part: bool = False) -> Recording:
 
 
 def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
-    """The recording in some bytes, plain or compressed, of the file `path`.
+    """Decode a recording, plain or compressed, of the file `path`.
 
     Raises:
-        RecordingError: they are none.
+        RecordingError: it is none.
     """
     found = _decoded(data, path)
     if not found.is_whole and not part:
@@ -223,7 +223,7 @@ def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
 
 @lru_cache(maxsize=1)
 def _decoded(data: bytes, path: str) -> Recording:
-    """The same once more: a fix reads it after each of its rounds."""
+    """Cache the last recording: a fix reads it after each of its rounds."""
     text = _unpacked(data, path) if data[:2] == b"\x1f\x8b" else data
     again = "make it again with kcheck usage record"
     try:
@@ -253,7 +253,7 @@ def _unpacked(data: bytes, path: str) -> bytes:
 
 
 def _problem(found: Recording) -> str:
-    """What cannot be true of it; empty if nothing is seen."""
+    """Find a contradiction in a recording; empty if none is seen."""
     if not found.begin < found.end <= _LAST or found.step <= 0 or found.interval <= 0:
         return "its times make no sense"
     longest = (found.end - found.begin) // HOUR + 2

@@ -1,4 +1,4 @@
-"""Requests beside what was measured: the need by tier with its buffers, and what is asked for above it."""
+"""Requests compared with measured use: the need by tier with its buffers, and the excess above it."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _GI = 1 << 30
 _FINE = tuple(step * power for power in (100, 10, 1) for step in (5, 2, 1))
 _CPU_STEPS = (1000, *_FINE)
 _MEMORY_STEPS = (*(1024 * step for step in (16, 8, 4, 2, 1)), 512, *_FINE)
-"""Steps of numbers as people write them: millicores, and Mi."""
+"""Steps of round numbers: millicores, and Mi."""
 
 _MOST = 1.04
-"""Rounding up adds 4 % at most."""
+"""Most that rounding up adds."""
 
 
 def used_cpu(of: ContainerUse, percent: float, *, batch: bool) -> float | None:
-    """Millicores that so many percent of the samples do not exceed; None without samples.
+    """Return the millicores that so many percent of the samples do not exceed; None without samples.
 
-    A job has a start, which is short and may need more: it counts by itself, or it would be lost among hours of work.
+    The start of a job is short and may need more: it counts by itself, or it would be lost among hours of work.
     """
     if not batch:
         return histogram.percentile(histogram.merged((of.starting, of.cpu)), percent)
@@ -52,44 +52,44 @@ def used_cpu(of: ContainerUse, percent: float, *, batch: bool) -> float | None:
 
 
 def peak_cpu(of: ContainerUse) -> float | None:
-    """The most millicores that were used in a step; None without samples."""
+    """Return the most millicores that were used in a step; None without samples."""
     return histogram.percentile(histogram.merged((of.starting, of.cpu)), 100)
 
 
 def cpu(used: float, buffers: Buffers) -> int:
-    """The request of CPU for what was used, in millicores."""
+    """Return the request of CPU for some use, in millicores."""
     return round_cpu(max(used * (1 + buffers.cpu_buffer / 100), table()["least"]["cpu"]))
 
 
 def memory(of: ContainerUse, buffers: Buffers) -> int:
-    """The request of memory, in bytes: its peak and a buffer; more than that at which it was killed."""
+    """Return the request of memory, in bytes: its peak and a buffer; more than the limit at which it was killed."""
     needed = max(of.memory_peak, of.killed * table()["oom"] / 100)
     return round_memory(max(needed * (1 + buffers.memory_buffer / 100), table()["least"]["memory"]))
 
 
 def round_cpu(millicores: float) -> int:
-    """Millicores rounded up to a number as people write them: 35m, 1250m, 2500m, 14."""
+    """Round millicores up to a number as people write them: 35m, 1250m, 2500m, 14."""
     return _rounded(millicores, _CPU_STEPS)
 
 
 def round_memory(count: float) -> int:
-    """Bytes rounded up to a number as people write them: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
+    """Round bytes up to a number as people write them: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
     return _rounded(count / _MI, _MEMORY_STEPS) * _MI
 
 
 def _rounded(number: float, steps: Sequence[int]) -> int:
-    """The next multiple of the largest step that adds little; of the smallest one where all add more."""
+    """Return the next multiple of the largest step that adds little; of the smallest one where all add more."""
     found = (math.ceil(number / step - 1e-9) * step for step in steps)
     return next((one for one in found if one <= number * _MOST), math.ceil(number - 1e-9))
 
 
 def cpu_text(millicores: int) -> str:
-    """Millicores as a quantity: 350m, 1500m, 4."""
+    """Format millicores as a quantity: 350m, 1500m, 4."""
     return str(millicores // 1000) if millicores % 1000 == 0 else f"{millicores}m"
 
 
 def memory_text(count: int) -> str:
-    """Bytes as a quantity, exactly: 350Mi, 12.5Gi, 64Gi."""
+    """Format bytes as a quantity, exactly: 350Mi, 12.5Gi, 64Gi."""
     if count % _GI == 0:
         return f"{count // _GI}Gi"
     if count > _GI and count % (_GI // 2) == 0:
@@ -102,10 +102,10 @@ _HOUR = 3600
 
 
 class Request(Thing, frozen=True):
-    """The CPU or memory that a container asks for, and what it was measured to need: millicores, or bytes.
+    """Request of a container for CPU or memory, and its measured need: millicores, or bytes.
 
     `amount` is the request, which is the limit where only that is written; `own` is the request as written, `limit` the
-    limit. `used` is what the need comes from: a percentile, or the peak. Where request and limit are to be `equal`, the
+    limit. `used` is the basis of the need: a percentile, or the peak. Where request and limit are to be `equal`, the
     need covers the peak, as nothing above it is left.
     """
 
@@ -124,7 +124,7 @@ class Request(Thing, frozen=True):
 
 
 def requests(world: World) -> list[Request]:
-    """The requests of all containers that were measured for long enough."""
+    """List the requests of all containers that were measured for long enough."""
     found = measured.of(world)
     if found is None:
         return []
@@ -137,7 +137,7 @@ def requests(world: World) -> list[Request]:
 
 
 def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
-    """Whether a container was measured for long enough to say what it needs."""
+    """Whether a container was measured for long enough to know its need."""
     limits = world.numbers.limits("any")
     if world.deployed.workload(container).batch:
         return use.seconds >= limits["usage.batch_minutes"].number * 60
@@ -145,7 +145,7 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
 
 
 class Coverage(Struct, frozen=True):
-    """How many workloads were measured for long enough, for too short a time, and never; and what nobody measured."""
+    """Number of workloads measured for long enough, too short a time, and never; and missing measurements."""
 
     recording: str
     measured: int
@@ -155,7 +155,7 @@ class Coverage(Struct, frozen=True):
 
 
 def coverage(world: World) -> Coverage | None:
-    """What the recording says of the workloads of the code; None without one."""
+    """Count the workloads of the code that the recording measured; None without one."""
     found = measured.of(world)
     if found is None:
         return None
@@ -197,7 +197,7 @@ def _requests(container: Container, use: ContainerUse, world: World) -> list[Req
 
 
 def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
-    """Whether request and limit stay the same: they are written so, or a limit alone guarantees the highest tier's."""
+    """Whether request and limit stay the same: as written, or since a limit alone guarantees the highest tier's."""
     if not isinstance(limit, Known):
         return False
     return known(request) == limit.value or (isinstance(request, Unset) and of.tier == HIGHEST)
@@ -212,7 +212,7 @@ def _buffers(owner: Workload, world: World) -> Buffers:
 
 
 def tier(owner: Workload, world: World) -> str:
-    """The tier of a workload: of the settings, else by the value of its priority class."""
+    """Return the tier of a workload: of the settings, else by the value of its priority class."""
     labels: dict[str, str] = {}
     for found in (owner.labels, *(one.labels for one in owner.templates)):
         labels |= known(found) or {}
@@ -229,12 +229,12 @@ def tier(owner: Workload, world: World) -> str:
 
 
 _OF_SYSTEM = 1_000_000_000
-"""Values above it are of Kubernetes' own classes: the most that one of a user may have."""
+"""Highest value of a user's priority class; Kubernetes' own are above."""
 
 
 @once
 def _highest(scope: str, world: World) -> int:
-    """The highest value of the classes in a scope; a class alone is of no tier."""
+    """Return the highest value of the classes in a scope; a class alone is of no tier."""
     numbers = (number(one.number, 0) for one in classes_in(scope, world))
     values = {one for one in numbers if one <= _OF_SYSTEM}
     return max(values) if len(values) > 1 or (values and not defaults_in(scope, world)) else _OF_SYSTEM
@@ -244,22 +244,22 @@ def _highest(scope: str, world: World) -> int:
 
 
 def text(one: Request, count: int) -> str:
-    """An amount of its resource as a quantity."""
+    """Format an amount of its resource as a quantity."""
     return cpu_text(count) if one.resource == CPU else memory_text(count)
 
 
 def said(one: Request, count: int) -> str:
-    """An amount of its resource as people say it, with three digits."""
+    """Format an amount of its resource for people, with three digits."""
     return f"{float(f'{count / 1000:.3g}'):g} CPU" if one.resource == CPU else size(count)
 
 
 def asked(one: Request, _world: World) -> Value[int]:
-    """What is asked for; null where nothing is."""
+    """Return the requested amount; null without one."""
     return one.amount
 
 
 def asked_text(one: Request, _world: World) -> Value[str]:
-    """What is asked for, in words; null where nothing is."""
+    """Format the requested amount; null without one."""
     found = one.amount
     if isinstance(found, Unknown):
         return found
@@ -271,43 +271,43 @@ def _of(one: Request) -> str:
 
 
 def limit_text(one: Request, _world: World) -> Value[str]:
-    """The limit, in words; null without one."""
+    """Format the limit; null without one."""
     most = known(one.limit)
     return derived(one, one.limit, lambda _: None if most is None else said(one, most))
 
 
 def limit_needed(one: Request) -> int:
-    """A limit that leaves room above the need: the need itself where request and limit are equal."""
+    """Return a limit that leaves room above the need: the need itself where request and limit are equal."""
     if one.resource == CPU or one.equal:
         return one.needed
     return max(one.needed, round_memory(one.needed * 1.1))
 
 
 def basis(one: Request) -> str:
-    """What the need comes from, in words: the percentile, or the peak."""
+    """Describe the basis of the need: the percentile, or the peak."""
     if one.percentile >= 100:
         return f"at most {said(one, one.used)}"
     return f"at most {said(one, one.used)} in {one.percentile:g}% of the time"
 
 
 def buffer(one: Request) -> str:
-    """The buffer of its tier, in words."""
+    """Describe the buffer of its tier."""
     percent = one.buffers.cpu_buffer if one.resource == CPU else one.buffers.memory_buffer
     return f"{percent:g}% (tier {one.buffers.tier})"
 
 
 def span(seconds: int) -> str:
-    """Time that pods ran, in words."""
+    """Format the time that pods ran."""
     return f"{seconds / _HOUR:,.0f} h" if seconds >= 10 * _HOUR else f"{max(1, round(seconds / 60)):,} min"
 
 
 def measured_text(one: Request) -> str:
-    """How much was measured, in words: pods and time."""
+    """Describe how much was measured: pods and time."""
     return f"{span(one.use.seconds)} of {counted(one.use.pods, 'pod')}"
 
 
 def fills_node(one: Request, world: World) -> bool:
-    """Whether its pods take all GPUs of a node, so that what they do not use of it is nobody's."""
+    """Whether its pods take all GPUs of a node, so that nobody else can use what they leave."""
     template = template_of(one.container, world)
     pools = world.pools.candidates(template) if number(template.gpus, 0) else []
     if isinstance(pools, Unknown) or not pools:
@@ -316,7 +316,7 @@ def fills_node(one: Request, world: World) -> bool:
 
 
 def template_of(container: Container, world: World) -> PodTemplate:
-    """The pods that a container is in."""
+    """Return the pods of a container."""
     owner = world.deployed.workload(container)
     return next(one for one in owner.templates if container in one.containers)
 
@@ -325,7 +325,7 @@ def template_of(container: Container, world: World) -> PodTemplate:
 
 
 def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], float | None]) -> float | None:
-    """The price of a share of a node for an hour, in mills: of the cheapest pool for some pods; None if not known."""
+    """Return the mills per hour of a share of a node, of the cheapest pool for some pods; None if unknown."""
     pools = world.pools.candidates(template)
     if isinstance(pools, Unknown):
         return None
@@ -339,22 +339,22 @@ def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], 
 
 
 def of_need(one: Request, _world: World) -> Value[int]:
-    """The request in percent of the need; null without one."""
+    """Return the request in percent of the need; null without one."""
     return mapped(one.amount, lambda amount: round(100 * amount / one.needed))
 
 
 def of_limit(one: Request, _world: World) -> Value[int]:
-    """The most that was used in percent of the limit; null without one."""
+    """Return the highest use in percent of the limit; null without one."""
     return mapped(one.limit, lambda limit: round(100 * one.peak / max(limit, 1)))
 
 
 def killed(one: Request) -> int:
-    """The largest limit at which its container was killed for want of memory; 0 where it never was."""
+    """Return the largest limit at which its container was killed for want of memory; 0 where it never was."""
     return one.use.killed if one.resource == MEMORY else 0
 
 
 def kills(one: Request) -> int:
-    """How often its container was killed for want of memory."""
+    """Count how often its container was killed for want of memory."""
     return one.use.kills if one.resource == MEMORY else 0
 
 
@@ -367,24 +367,24 @@ def starts_high(one: Request, world: World) -> bool:
 
 
 def _together(one: Request, world: World) -> int | None:
-    """Total that its pods ask for above the need; None where their number is not known, or nothing is asked."""
+    """Sum the excess of its pods above the need; None where their number is unknown, or nothing is asked."""
     count, amount = known(template_of(one.container, world).count), known(one.amount)
     return None if count is None or amount is None else max(0, amount - one.needed) * count
 
 
 def excess(one: Request, world: World) -> Value[str]:
-    """What its pods ask for above the need, all at once, in words."""
+    """Format the excess of all its pods above the need."""
     found = _together(one, world)
     return computed(one, f"{said(one, found)}{_of(one)}" if found else None)
 
 
 def excess_amount(one: Request, world: World) -> Value[int]:
-    """What its pods ask for above the need, all at once, in its unit."""
+    """Return the excess of all its pods above the need, in its unit."""
     return computed(one, _together(one, world))
 
 
 def excess_money(one: Request, world: World) -> Value[int]:
-    """The price of that for an hour, as a share of the nodes that its pods land on."""
+    """Return the hourly price of the excess, as a share of the nodes that its pods land on."""
     found = _together(one, world)
     if not found:
         return computed(one, None)
@@ -394,10 +394,10 @@ def excess_money(one: Request, world: World) -> Value[int]:
 
 
 _CENT = 10
-"""Mills: less is not worth a sentence."""
+"""Mills that are worth a sentence."""
 
 
 def _share(resource: str, pool: NodePool) -> float | None:
-    """What a millicore or byte is of the smallest machine of a pool; None of one with GPUs, which are its price."""
+    """Return a millicore's or byte's share of a pool's smallest machine; None with GPUs, which are its price."""
     least = min((room.vcpus * 1000 if resource == CPU else room.memory for room in allocatable.rooms(pool)), default=0)
     return 1 / least if least and known(pool.machine.gpus) == 0 else None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The walls of every subnet and range that a cluster has pools in."""
+    """Yield the walls of every subnet and range that a cluster has pools in."""
     for place in _places(finder):
         wall = _wall(place, finder)
         if wall is not None:
@@ -74,7 +74,6 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
 
 
 def _called(place: Place, finder: WallFinder) -> str:
-    """Name a subnet or a range."""
     if place.id in finder.world.pools.outside:
         return place.address
     return f"{'subnet' if isinstance(place, Subnet) else 'range'} {known(place.name) or place.address}"
@@ -87,7 +86,7 @@ def _mechanism(place: Place, finder: WallFinder) -> str:
 
 
 def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
-    """Whether the pools fit at some sizes: beyond those of today with other clusters at their targets."""
+    """Build the trial of pool sizes; beyond today's, other clusters are at their targets."""
 
     def fits(each: list[Demand], empty: int) -> Fits:
         return lambda sizes: addresses_needed(_at(sizes, found, each, finder, empty)) <= room
@@ -108,7 +107,7 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
 
 
 def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
-    """The demands when the pools of the cluster have some sizes, at `least` so many nodes each."""
+    """Return the demands at some sizes of the cluster's pools, with at `least` so many nodes each."""
     today = finder.runs_today(sizes)
 
     def nodes(pool: NodePool, demand: Demand) -> int:
@@ -119,7 +118,7 @@ def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, lea
 
 
 _MANY = 1000
-"""A size at which what a pool takes is compared with others."""
+"""Pool size at which demands are compared."""
 
 
 def _same(least: Demand, most: Demand) -> bool:
@@ -127,7 +126,7 @@ def _same(least: Demand, most: Demand) -> bool:
 
 
 def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
-    """The demand of a node of each pool, for itself and its pods."""
+    """Return the demand of a node of each pool, for itself and its pods."""
     total: dict[str, int] = {}
     for pool, demand in zip(found.pools, demands_, strict=True):
         total[pool.id] = total.get(pool.id, 0) + demand.per_node
@@ -135,7 +134,7 @@ def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
 
 
 def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallFinder) -> str:
-    """The arithmetic as text: with all numbers where they are exact."""
+    """Format the arithmetic, with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
     sizes = numbers(nodes, finder)
@@ -149,7 +148,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
 
 
 def interface_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Quotas of interfaces and of address units, if everything is known."""
+    """Yield the quotas of interfaces and of address units, if everything is known."""
     cni = finder.cluster.cni
     if cni is None or finder.gap or not finder.pools or not pods_have_interfaces(finder.cluster):
         return
@@ -165,7 +164,7 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
 def _quota_wall(
     finder: WallFinder, mechanism: str, key: str, each: dict[str, int], zones: dict[str, tuple[str, ...]]
 ) -> Iterator[Wall]:
-    """A wall where nodes use up a quota: one for all, or one in each zone."""
+    """Yield the wall where nodes use up a quota: one for all, or one in each zone."""
     entry = finder.limits[key]
     everywhere = {zone for own in zones.values() for zone in own}
 
@@ -188,5 +187,5 @@ def _quota_wall(
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:
-    """The zones of a pool's subnets; a subnet whose zone is not known stands for one of its own."""
+    """List the zones of a pool's subnets; a subnet in an unknown zone counts as a zone of its own."""
     return tuple(dict.fromkeys(known(one.zone) or one.id for one in known(pool.addresses.subnets) or ()))

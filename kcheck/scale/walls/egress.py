@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The walls of a cluster on its way out."""
+    """Yield the walls of a cluster's outbound traffic and load balancers."""
     yield from _ports(finder)
     yield from _pulls(finder)
     yield from _balancers(finder)
 
 
 def _ports(finder: WallFinder) -> Iterator[Wall]:
-    """Outbound ports of all nodes and surge nodes on the public addresses."""
+    """Yield the wall of outbound ports: all nodes and surge nodes share the public addresses."""
     cluster = finder.cluster
     ports, addresses = known(cluster.outbound_ports), known(cluster.outbound_ips)
     entry = finder.limits.get("snat.ports_per_address")
@@ -58,7 +58,7 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _sharing(finder: WallFinder) -> list[Cluster]:
-    """Other clusters on the same gateway."""
+    """List other clusters on the same gateway."""
     origin = finder.cluster.outbound_ports.origin
     if origin is None or not cloud(finder.cluster.cloud).shares_gateways:
         return []
@@ -73,7 +73,7 @@ def _sharing(finder: WallFinder) -> list[Cluster]:
 
 
 def _pulls(finder: WallFinder) -> Iterator[Wall]:
-    """Anonymous pulls of fresh nodes from Docker Hub."""
+    """Yield the wall of anonymous pulls of fresh nodes from Docker Hub."""
     cluster, world = finder.cluster, finder.world
     found = egress.hub_pulls(cluster, world)
     if not any(one.sure for one in found) or equals(cluster.outbound_type, NODE_ADDRESSES):
@@ -104,16 +104,16 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
 
 
 _ANY_NODES = Growth((None,), (True,))
-"""A cluster whose pools are not in the code grows by nodes of any kind."""
+"""Growth of a cluster whose pools are not in the code, by nodes of any kind."""
 
 
 def _nodes_of(pull: Pull, sizes: Sizes) -> int:
-    """The nodes that may run the pods of a role, of some by pool."""
+    """Count the nodes that may run the pods of a pull."""
     return sum(size for name, size in sizes.items() if pull.pools is None or name in pull.pools)
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:
-    """Services of load balancers, each port of which has all nodes behind it."""
+    """Yield the walls of load balancers: each port of a Service has all nodes behind it."""
     if "load_balancer.configurations" not in finder.limits:
         return
     entry = finder.limits["load_balancer.configurations"]

@@ -1,4 +1,4 @@
-"""The values of the code that a wall is worked out from."""
+"""Values in the code that determine a wall."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 ADDRESSES = ("subnet", "pod-subnet", "pod-range")
-"""Mechanisms of a subnet or a range that is full."""
+"""Mechanisms of a full subnet or range."""
 _DISKS = ("ssd", "hyperdisk", "standard_disk")
-"""What quotas of disks count."""
+"""Kinds of disks that quotas count."""
 _INTERFACES = ("interfaces", "address-units")
 _UPGRADED = (*ADDRESSES, "pool-limit", "pool-quota", "outbound-ports")
-"""Mechanisms that count the nodes which an upgrade adds."""
+"""Mechanisms that count surge nodes."""
 _GROWING = (*_UPGRADED, *_INTERFACES, "autoscaling", "quota", "pods", "maximum")
 """Mechanisms that the pools grow into."""
 
 
 def inputs(wall: Wall) -> Iterator[Value[object]]:
-    """What is written of a wall: the limit itself first, then what grows into it."""
+    """Yield the written values of a wall: the limit itself first, then what grows into it."""
     if wall.cause is not wall.cluster.name:  # where nothing in the code makes it
         yield wall.cause
     mechanism, cni = wall.mechanism, wall.cluster.cni
@@ -48,7 +48,6 @@ def _of_cni(cni: Cni) -> Iterator[Value[object]]:
 
 
 def _of_quota(wall: Wall) -> Iterator[Value[object]]:
-    """What a node counts against a quota."""
     for need in needs(wall.cluster, list(wall.pools)):
         if wall.limit != f"quota.{need.quota.key}":
             continue

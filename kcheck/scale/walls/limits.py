@@ -26,7 +26,7 @@ _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The written maximum, autoscaler caps, and limits of the cluster and each pool."""
+    """Yield the written maximum, autoscaler caps, and limits of the cluster and each pool."""
     yield from _maximum(finder)
     yield from _capped(finder)
     yield from _documented(finder)
@@ -36,7 +36,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _maximum(finder: WallFinder) -> Iterator[Wall]:
-    """The sum of the pools' maxima, beyond which nothing grows."""
+    """Yield the sum of the pools' maxima, beyond which nothing grows."""
     cluster, world = finder.cluster, finder.world
     maximum = world.sizes.maximum(cluster)
     if not finder.pools or world.autoscaling.beyond_pools(cluster):
@@ -60,7 +60,7 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _capped(finder: WallFinder) -> Iterator[Wall]:
-    """The autoscaler's cap of nodes or cores."""
+    """Yield the autoscaler's caps on nodes and cores."""
     for cap in finder.world.caps.of_cluster(finder.cluster):
         if cap.cause is not None and cap.why:
             yield finder.unknown("autoscaling", "the cluster", cap.why, cap.cause, ("hard", _FAQ), key=cap.unit)
@@ -75,7 +75,7 @@ def _capped(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _documented(finder: WallFinder) -> Iterator[Wall]:
-    """Documented limits of a cluster and its pools."""
+    """Yield the documented limits of a cluster."""
     own = cloud(finder.cluster.cloud)
     for one in own.limits(finder.cluster, finder.limits):
         entry = finder.limits[one.key]
@@ -95,7 +95,7 @@ def _documented(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """The documented limit of a pool for its autoscaler."""
+    """Yield the documented limit of a pool for its autoscaler."""
     scaling = [one for one in finder.world.inventory.autoscalers if known(one.cluster) is finder.cluster]
     found = cloud(finder.cluster.cloud).pool_limit(scaling)
     if found is None or finder.gap:
@@ -111,7 +111,7 @@ def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 
 
 def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
-    """Nodes counted by the cloud's pool limit: in the fullest zone, or all with surge."""
+    """Count the nodes against the cloud's pool limit: of the fullest zone, or all with surge."""
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown(reason_of(pool.cluster), pool.cluster.origin)
@@ -128,7 +128,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
 
 
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """The limits of a pool: of all nodes or of a zone, and a quota where the cloud has one for such a pool.
+    """Yield the limits of a pool: of all nodes or of a zone, and a quota where the cloud has one for such a pool.
 
     Karpenter starts machines one by one, in no scale set or managed group that could be full.
     """
@@ -141,7 +141,7 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 
 
 def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder) -> Iterator[Wall]:
-    """Where a pool exceeds a number of nodes."""
+    """Yield the wall where a pool exceeds a number of nodes."""
     world, limits = finder.world, finder.limits
     entry, scope = limits[key], f"pool {pool.display_name}"
     first = counted(pool, entry.number, world)
@@ -169,7 +169,7 @@ def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder) -> Itera
 
 
 def quota_walls(finder: WallFinder) -> Iterator[Wall]:
-    """A wall for each quota with a number in the profile or the settings."""
+    """Yield a wall for each quota with a number in the profile or the settings."""
     for need in needs(finder.cluster, finder.pools):
         entry = finder.limits[f"quota.{need.quota.key}"]
         scope = f"{need.quota.code} ({need.quota.name})"
@@ -191,7 +191,7 @@ def quota_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _each(need: Need) -> str:
-    """Say how much one node of each pool takes of a quota."""
+    """Format how much one node of each pool takes of a quota."""
     if need.quota.counts == "nodes":
         return "every node"
     return " and ".join(

@@ -1,4 +1,4 @@
-"""A wall: the limit, the number of nodes at which the cluster hits it, and why."""
+"""Model of a wall: the limit, the number of nodes at which the cluster hits it, and why."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Fits: TypeAlias = Callable[[Sizes], bool]
     Takes: TypeAlias = Callable[[Sizes], int]
-    """How much of a limit pools of some sizes take, in its unit."""
+    """Amount of a limit that pools of some sizes take, in its unit."""
 
 
 CAPS = ("autoscaling", "quota")
@@ -35,12 +35,12 @@ CAPS = ("autoscaling", "quota")
 
 
 class Wall(Thing, frozen=True):
-    """A wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
+    """Wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
 
-    `short` says whether that is before its target. `arithmetic` says how it is worked out, or that it cannot be, and
+    `short` says whether that is before its target. `arithmetic` explains the number, or says that it is unknown, and
     then `why`. `cause` is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota
-    or recommended; `limit` is the key of the number in the profile, empty where none makes it, `needed` how large that
-    must be for the target, None where that is not known.
+    or recommended; `limit` is the key of the number in the profile, empty without one; `needed` the number that the
+    target needs, None if unknown.
     """
 
     cluster: Cluster
@@ -59,17 +59,17 @@ class Wall(Thing, frozen=True):
 
     @property
     def what(self) -> str:
-        """What people call it: pod range of pool gpu."""
+        """Common name of the wall: pod range of pool gpu."""
         return f"{profiles.mechanisms()[self.mechanism]['what']} of {self.scope}"
 
     @property
     def move(self) -> str:
-        """How to move it."""
+        """Instruction to move the wall."""
         return profiles.move(self.mechanism, self.cluster.cloud)
 
     @property
     def number(self) -> int | None:
-        """The nodes at the wall as one number: exact, else the lower bound; None where that is not known."""
+        """Nodes at the wall as one number: exact, else the lower bound; None if unknown."""
         if self.nodes is None or (self.nodes.exact is None and not self.nodes.low):
             return None
         return self.nodes.low
@@ -92,29 +92,29 @@ class WallFinder:
         self.limits = world.numbers.limits(cluster.cloud)
 
     def aim(self, mechanism: str) -> Interval:
-        """The target to compare a wall with: the wanted one for caps, the capped one for others."""
+        """Return the target to compare a wall with: the wanted one for caps, the capped one for others."""
         sizes = self.world.sizes
         return (sizes.wanted_interval if mechanism in CAPS else sizes.target_interval)(self.cluster)
 
     def sizes(self, nodes: int) -> dict[str, int]:
-        """Nodes of each pool when the cluster has `nodes`; all maxima are known."""
+        """Return the size of each pool when the cluster has `nodes`; all maxima are known."""
         return self._named(self.growth.sizes(nodes))
 
     def runs_today(self, sizes: Sizes) -> bool:
-        """Whether the cluster has no more than what runs today: others that share a limit have what they run, too."""
+        """Whether the cluster is no larger than today; others that share a limit then count as today, too."""
         return all(sizes[pool.id] <= number(pool.size.standing, 0) for pool in self.pools)
 
     def _named(self, sizes: list[int]) -> dict[str, int]:
         return dict(zip(self._names, sizes, strict=True))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
-        """A trial over all possible pool sizes; `weights` are by pool id."""
+        """Build a trial over all possible pool sizes; `weights` are by pool id."""
         first = lambda sizes: least(self._named(sizes))  # noqa: E731
         second = first if most is least else None if most is None else lambda sizes: most(self._named(sizes))
         return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
 
     def upgraded(self, most: int, others: int = 0, others_today: int = 0) -> Trial:
-        """Whether so many nodes are enough while one pool is upgraded, beside those of other clusters."""
+        """Build the trial of so many nodes while one pool is upgraded, beside those of other clusters."""
 
         def fits(side: int) -> Fits:
             surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in self.pools}
@@ -142,10 +142,10 @@ class WallFinder:
         pools: Sequence[NodePool] | None = None,
         needed: int | None = None,
     ) -> Wall:
-        """A wall of this cluster; `entry` has its kind and source, `key` distinguishes walls of a scope.
+        """Make a wall of this cluster; `entry` has its kind and source, `key` distinguishes walls of a scope.
 
-        `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is
-        met is asked of the `trial`, where the wall depends on how the pools grow.
+        `pools` are those it is about, if not all; `needed` is what the target takes of the limit. The `trial` decides
+        whether the target is met, where the wall depends on how the pools grow.
         """
         aim = self.aim(mechanism)
         before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
@@ -168,7 +168,7 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
-        """A wall at a number of nodes that cannot be worked out."""
+        """Make a wall at an unknown number of nodes."""
         said = f"not known: {why}"
         wall = self.wall(mechanism, scope, nodes=None, arithmetic=said, cause=cause, entry=entry, key=key, pools=pools)
         return replace(wall, why=why)
@@ -186,7 +186,7 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Iterator[Wall]:
-        """The wall where growing pools exceed the room; none if they never do."""
+        """Yield the wall where growing pools exceed the room; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
         trial = self.trial(fits, fits, weights)
         nodes, aim = reach(trial, self.growth), self.aim(mechanism).exact
@@ -199,7 +199,7 @@ class WallFinder:
 
 
 def scope_of(pools: list[NodePool]) -> str:
-    """What people call some pools of a cluster."""
+    """Return the common name of some pools of a cluster."""
     names = list(dict.fromkeys(pool.display_name for pool in pools))
     if len(names) == 1:
         return f"pool {names[0]}"
@@ -207,5 +207,5 @@ def scope_of(pools: list[NodePool]) -> str:
 
 
 def numbers(nodes: Interval | None, finder: WallFinder) -> Sizes | None:
-    """The sizes of the pools at a wall that is known exactly."""
+    """Return the sizes of the pools at a wall; None if it is not exact."""
     return None if nodes is None or nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)

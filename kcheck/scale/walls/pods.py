@@ -1,4 +1,4 @@
-"""The number of pods that a cluster is made for, as a wall of nodes."""
+"""Wall of pods: the number of pods that a cluster is made for, in nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The documented number of pods, where nodes run more of them before the limit of nodes.
+    """Yield the documented number of pods, where nodes run more of them before the limit of nodes.
 
     A node runs one pod of each DaemonSet and as many of the largest job as fit, at least one.
     """
@@ -47,14 +47,14 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _packed(job: Workload | None, pool: NodePool, daemons: int, finder: WallFinder) -> int:
-    """Pods of a job that surely fit on a node of a pool beside its DaemonSets, at least one."""
+    """Count the pods of a job that surely fit on a node beside its DaemonSets, at least one."""
     found = [finder.world.pools.per_node(one, pool) for one in job.templates] if job else []
     most = max((one.low for one in found if one is not None), default=1)
     return max(1, min(most, number(pool.addresses.max_pods, most) - daemons))
 
 
 def _daemons(pool: NodePool, deployed: Sequence[Workload]) -> int:
-    """DaemonSets of which every node of a pool runs a pod."""
+    """Count the DaemonSets that run on every node of a pool."""
     every = (one for one in deployed if one.per_node)
     found = (one for one in every if any(placement.chooses(template, pool).fits for template in one.templates))
     return len({(known(one.namespace), known(one.name) or one.id) for one in found})

@@ -1,4 +1,4 @@
-"""Words of walls: where a cluster ends, and what it is meant to reach."""
+"""Words of walls: sizes at walls, targets, causes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def number(wall: Wall, world: World) -> Value[int]:
-    """The number of the limit that makes a wall; null where none does, or it differs by account."""
+    """Return the number of the limit; null where none makes the wall, or it differs by account."""
     entry = world.numbers.limits(wall.cluster.cloud).get(wall.limit)
     return computed(wall, entry.value if entry is not None and isinstance(entry.value, int) else None)
 
 
 def nodes(wall: Wall, world: World) -> Value[int]:
-    """The nodes that the cluster has at a wall: below its target, or not, where that is sure."""
+    """Return the nodes at a wall, or bounds that say whether it is below the target."""
     low, high = wall.nodes or (0, None)
     aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
     if wall.short:
@@ -36,7 +36,7 @@ def nodes(wall: Wall, world: World) -> Value[int]:
 
 
 def target(wall: Wall, world: World) -> Value[int]:
-    """The nodes that a wall is compared with."""
+    """Return the nodes that a wall is compared with."""
     aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
     if aim.exact is not None:
         return computed(wall, aim.exact)
@@ -44,7 +44,7 @@ def target(wall: Wall, world: World) -> Value[int]:
 
 
 def cluster_target(cluster: Cluster, world: World) -> Value[int]:
-    """The nodes that a cluster should reach, or their bounds."""
+    """Return the nodes that a cluster should reach, or their bounds."""
     found, aim = world.sizes.target(cluster), world.sizes.target_interval(cluster)
     if not isinstance(found, Unknown) or (not aim.low and aim.high is None):
         return found
@@ -52,12 +52,12 @@ def cluster_target(cluster: Cluster, world: World) -> Value[int]:
 
 
 def _target_reason(wall: Wall, world: World) -> str:
-    """Why the target of a wall's cluster is not known; empty where it is."""
+    """Return why the target of a wall's cluster is unknown; empty if known."""
     found = world.sizes.target(wall.cluster)
     return found.reason if isinstance(found, Unknown) else ""
 
 
 def cause(wall: Wall, _world: World) -> Value[str]:
-    """The value that makes a wall, as text."""
+    """Return the value that makes a wall, as text."""
     value = wall.cause
     return Known(str(value.value), value.origin) if isinstance(value, Known) else value

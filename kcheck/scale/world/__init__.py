@@ -1,4 +1,4 @@
-"""The inventory with everything computed from it: relations, sizes, numbers."""
+"""Inventory with everything computed from it: relations, sizes, numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class World(Memory):
-    """The inventory with what follows from it, by subject."""
+    """Inventory with everything computed from it, by subject."""
 
     def __init__(self, inventory: Inventory, config: Config, inputs: Iterable[Input] = ()) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class World(Memory):
 
     @once
     def assuming(self, cluster: Cluster) -> World:
-        """This world if all candidates of a cluster were on it."""
+        """Copy this world as if all candidates of a cluster were on it."""
         homes = {thing: cluster for found, own in self._unplaced if cluster in found.clusters for thing in own}
         world = copy.copy(self)
         Memory.__init__(world)
@@ -53,14 +53,14 @@ class World(Memory):
 
     @cached_property
     def _unplaced(self) -> list[tuple[Candidates, list[Thing]]]:
-        """What may be on several clusters, by these."""
+        """Things that may be on several clusters, by these."""
         groups: dict[int, tuple[Candidates, list[Thing]]] = {}
         for thing, found in self.inventory.candidates_of.items():
             groups.setdefault(id(found), (found, []))[1].append(thing)
         return list(groups.values())
 
     def root_module(self, root: str) -> Inventory:
-        """The clusters and networks that a root module makes."""
+        """Return the clusters and networks that a root module makes."""
         return self._root_modules[root]
 
     @cached_property

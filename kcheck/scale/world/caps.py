@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Cap(Struct, frozen=True):
-    """A bound on all pools of a cluster: each node takes `per_node` of its `room`.
+    """Bound on all pools of a cluster: each node takes `per_node` of its `room`.
 
     `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None
-    of a quota. Fixed pools `stay` as they are at the cap of an autoscaler. `why` says why a node may take more.
+    for a quota. Fixed pools `stay` as they are at the cap of an autoscaler. `why` says why a node may take more.
     """
 
     room: int
@@ -36,27 +36,27 @@ class Cap(Struct, frozen=True):
 
     @property
     def stays(self) -> bool:
-        """Whether pools that do not grow have their nodes all the same."""
+        """Whether fixed pools keep their nodes beyond the cap."""
         return self.cause is not None
 
     def taken(self, sizes: Mapping[str, int]) -> int:
-        """What pools of some sizes take of the room."""
+        """Sum what pools of some sizes take of the room."""
         return sum(self.per_node.get(name, 0) * size for name, size in sizes.items())
 
     def most(self, pools: list[NodePool], *, others: bool) -> float:
-        """The most nodes of any mixture; `others` means nodes outside pools are possible."""
+        """Return the most nodes of any mixture; `others` means nodes outside pools are possible."""
         takes = [self.per_node.get(pool.id, 0) for pool in pools] + ([self.other] if others else [])
         least = min(takes, default=0)
         return self.room // least if least else inf
 
     def most_of(self, pool: NodePool) -> float:
-        """The most nodes that one pool has, all others empty."""
+        """Return the most nodes of one pool while all others are empty."""
         each = self.per_node.get(pool.id, 0)
         return self.room // each if each else inf
 
 
 class Caps(Memory):
-    """The caps of clusters."""
+    """Caps of clusters."""
 
     def __init__(self, pools: Pools, autoscaling: Autoscaling, limits: Numbers) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Caps(Memory):
 
     @once
     def of_cluster(self, cluster: Cluster) -> list[Cap]:
-        """What bounds all pools of a cluster together."""
+        """List the bounds on all pools of a cluster together."""
         scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
         if not self._limits.tells_quotas(cluster.cloud):
@@ -82,7 +82,7 @@ class Caps(Memory):
 
 
 def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) -> list[Cap]:
-    """The autoscaler's caps of nodes and cores; 0 is no cap."""
+    """List the autoscaler's caps on nodes and cores; 0 is no cap."""
     found = []
     if number(scaler.max_nodes, 0):
         found.append(Cap(number(scaler.max_nodes, 0), "nodes", {pool.id: 1 for pool in pools}, 1, scaler.max_nodes))
@@ -96,7 +96,7 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
 
 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:
-    """Processors of the smallest machine of a pool; 0 where one is unknown."""
+    """Count the vCPUs of a pool's smallest machine; 0 where one is unknown."""
     from kcheck.scale.world import quotas
 
     names = known(pool.machine.instance_types) or ()

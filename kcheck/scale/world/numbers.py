@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Numbers(Memory):
-    """Limits and prices: those of the profiles, with those of the settings."""
+    """Limits and prices of the profiles, with those of the settings."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Numbers(Memory):
 
     @once
     def limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
-        """The limits of a cloud, with the values from the settings."""
+        """Return the limits of a cloud, with the values from the settings."""
         entries = dict(profiles.limits(cloud))
         for name, value in self._config.limits.items():
             owner, _, key = name.partition(".")
@@ -34,11 +34,11 @@ class Numbers(Memory):
         return entries
 
     def tells_quotas(self, cloud: str) -> bool:
-        """Whether the settings say how much the account has of a quota of a cloud."""
+        """Whether the settings give any quota of a cloud."""
         return any(name.startswith(f"{cloud}.quota.") for name in self._config.limits)
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
-        """The price of a node: the user's, else the list price of the cheapest machine type."""
+        """Return the price of a node: the user's, else the list price of the cheapest machine type."""
         from kcheck.config.numbers import machines
 
         cluster = known(pool.cluster) if pool else None

@@ -1,4 +1,4 @@
-"""The node pools of a cluster, subnet or range, and those that pods fit."""
+"""Node pools of clusters, subnets and ranges, and pools that pods fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import CONTROL_PLANE, Subnet
 from kcheck.scale import placement
+from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
+from kcheck.text.need import need, or_unknown
 from kcheck.text.reasons import following
 from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
 
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 
 
 CONFIG = "nvidia.com/device-plugin.config"
-"""The label of nodes that names the configuration of the device plugin which they take."""
+"""Node label that names the device plugin configuration of the node."""
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
-    """Pools by the id of their owner; pools without one are left out."""
+    """Group pools by the id of their owner; pools without one are left out."""
     result: dict[str, list[NodePool]] = defaultdict(list)
     for owner, pool in pairs:
         if owner is not None:
@@ -39,7 +41,7 @@ def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown
 
 
 class Outside(NamedTuple):
-    """The subnets of nodes or pods of some pools of a cluster, of which the code has none."""
+    """Subnets outside the code that some pools of a cluster use for nodes or pods."""
 
     subnet: Subnet
     pools: list[NodePool]
@@ -57,15 +59,15 @@ def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: 
     return Outside(subnet, pools, of_pods)
 
 
-class Pools:
-    """The node pools of clusters, subnets and ranges, and those that pods fit."""
+class Pools(Memory):
+    """Node pools of clusters, subnets and ranges, and pools that pods fit."""
 
     def __init__(self, inventory: Inventory, deployed: Deployments, autoscaling: Autoscaling) -> None:
+        super().__init__()
         self._inventory = inventory
         self._deployed = deployed
         self._autoscaling = autoscaling
         self._offered: dict[str, Interval | None] = {}
-        self._found: dict[PodTemplate, list[tuple[NodePool, bool]] | Unknown] = {}
 
     @cached_property
     def _daemons(self) -> Daemons:
@@ -74,17 +76,17 @@ class Pools:
         return Daemons(self._inventory)
 
     def of_cluster(self, cluster: Cluster) -> list[NodePool]:
-        """The known pools of a cluster."""
+        """List the known pools of a cluster."""
         return self._by_cluster[cluster.id]
 
     def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
-        """The pools of a cluster, Unknown if one may be missing."""
+        """List the pools of a cluster; Unknown if one may be missing."""
         found = self.kinds_of_cluster(cluster)
         why = self._why_uncounted(self.of_cluster(cluster))
         return found if isinstance(found, Unknown) or not why else _missing("pools of", cluster, why)
 
     def kinds_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
-        """The same, but of pools in unknown number one stands for all."""
+        """List the pools of a cluster, where one pool may stand for an unknown number of them."""
         if cluster.gap:
             return _missing("pools of", cluster, cluster.gap)
         pool = self._without_cluster.get(cluster.root)
@@ -98,7 +100,7 @@ class Pools:
         return found
 
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """Pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
+        """List pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
         if subnet.id in self.outside:
             return self.outside[subnet.id].pools
         if subnet.gap:
@@ -112,7 +114,7 @@ class Pools:
         return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 
     def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """Pools that are, or may be, in a subnet."""
+        """List pools that are, or may be, in a subnet."""
         why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
         if why:
             return _missing("pools in", subnet, why)
@@ -120,7 +122,7 @@ class Pools:
         return inside + self._perhaps_in_subnet[subnet.id]
 
     def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
-        """Pools with pods in a range; Unknown if one may be missing."""
+        """List pools with pods in a range; Unknown if one may be missing."""
         if pod_range.gap:
             return _missing("pools in", pod_range, pod_range.gap)
         found = self._by_range[pod_range.id]
@@ -128,11 +130,11 @@ class Pools:
         return _missing("pools in", pod_range, why) if why else found
 
     def counted(self, pool: NodePool) -> bool:
-        """Whether it is exactly one pool, neither doubtful nor a stand-in for several."""
+        """Whether this is exactly one pool, neither doubtful nor a stand-in for several."""
         return pool.id not in self._inventory.doubts
 
     def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
-        """Why the number of pools is unknown; empty if known."""
+        """Return why the number of pools is unknown; empty if known."""
         doubts = self._inventory.doubts  # most often none: then nobody looks at all pools once more
         return next(filter(None, (doubts.get(pool.id) for pool in pools)), "") if doubts else ""
 
@@ -142,21 +144,15 @@ class Pools:
             return self.outside[subnet.id].of_pods
         return bool(self._by_pod_subnet[subnet.id]) and not self._by_subnet[subnet.id]
 
+    @once
+    @or_unknown
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
-        """The pools that pods fit, and whether that is certain; Unknown if pools may be missing."""
-        if template not in self._found:
-            self._found[template] = self._candidates(template)
-        return self._found[template]
-
-    def _candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
+        """List the pools that pods fit, and whether each is certain; Unknown if pools may be missing."""
         workload = self._deployed.workload(template)
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
             return self._inventory.unknown_cluster(workload)
-        pools = self.all_of_cluster(cluster)
-        if isinstance(pools, Unknown):
-            return pools
-        found = [(pool, self.fit(template, pool).fits) for pool in pools]
+        found = [(pool, self.fit(template, pool).fits) for pool in need(self.all_of_cluster(cluster))]
         return [(pool, bool(fits)) for pool, fits in found if fits is not False]
 
     def may_land(self, template: PodTemplate, pool: NodePool) -> bool:
@@ -167,19 +163,19 @@ class Pools:
         return any(one is pool for one, _ in found)
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
-        """Whether pods can land on nodes of a pool, beside its DaemonSets."""
+        """Check whether pods can land on nodes of a pool, beside its DaemonSets."""
         return placement.fit(template, pool, self._taken(template, pool), self._slots(pool))
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
-        """Requirements of pods that a pool refuses for sure, in the order labels, GPUs, size, taints."""
+        """List the requirements of pods that a pool certainly refuses: labels, GPUs, size, taints."""
         found = placement.requirements(template, pool, self._taken(template, pool), self._slots(pool))
         return [one for one in found if one.fits is False]
 
     def taking(self, cluster: Cluster) -> list[NodePool]:
-        """The pools that take more nodes as a cluster grows: those that its jobs fit, else those with accelerators.
+        """List the pools that grow with a cluster: those that its jobs fit, else those with accelerators.
 
         Jobs with accelerators decide, else jobs of several pods, which grow on autoscaled pools without any. Pools of a
-        fixed size, or for the system, take more only where no others do. Empty where nothing tells them apart.
+        fixed size, or for the system, grow only where no others do. Empty where nothing tells them apart.
         """
         pools = [pool for pool in self.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
         scaled = [pool for pool in pools if known(pool.size.autoscaled)]
@@ -196,28 +192,28 @@ class Pools:
         return [pool for pool in found if not equals(pool.mode, "System")] or found
 
     def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
-        """The pools that any of some pods may land on."""
+        """List the pools that any of some pods may land on."""
         return [pool for pool in pools if any(self.fit(one, pool).fits is not False for one in templates)]
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
-        """Whether pods may land on nodes of a pool, if these are large enough."""
+        """Whether pods may land on a pool if its nodes are large enough."""
         return placement.chooses(template, pool, self._slots(pool)).fits is not False
 
     def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
-        """What no node of a pool leaves to a pod; None where one fits, or may."""
+        """Return the request that no node of a pool has room for; None where a pod fits, or may."""
         return placement.shortage(template, pool, self._taken(template, pool))
 
     def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Interval | None:
-        """Pods per node beside its DaemonSets; None if unknown."""
+        """Count pods per node beside its DaemonSets; None if unknown."""
         return placement.per_node(template, pool, self._taken(template, pool), self._slots(pool), ports=ports)
 
     def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
-        """Nodes that pods surely fit on; as many as pods where it is not known how many share one."""
+        """Count the nodes that pods surely fit on: one a pod where it is unknown how many share one."""
         pods, each = number(template.count, 0), self.per_node(template, pool)
         return pods if each is None else -(-pods // max(1, each.low))
 
     def cpu_left(self, pool: NodePool) -> int | None:
-        """CPU that its smallest machine leaves to pods beside its DaemonSets, in millicores; None if unknown."""
+        """Return the millicores that the smallest machine leaves to pods beside DaemonSets; None if unknown."""
         from kcheck.scale import allocatable
 
         own = self._daemons.taken(pool).cpu
@@ -225,13 +221,13 @@ class Pools:
         return min(left).exact if left else None
 
     def _slots(self, pool: NodePool) -> Interval | None:
-        """The GPUs that a node offers where something shares cards; None where nothing does."""
+        """Count the GPUs that a node offers where something shares cards; None where nothing does."""
         if pool.id not in self._offered:
             self._offered[pool.id] = self._shared(pool)
         return self._offered[pool.id]
 
     def _shared(self, pool: NodePool) -> Interval | None:
-        """Work out the slots: those of the pool itself, else up to what the device plugin may make of its cards."""
+        """Compute the slots: those of the pool itself, else up to what the device plugin may make of its cards."""
         cards = known(pool.machine.gpus)
         cluster = known(pool.cluster)
         if not cards or not self._inventory.sharings or cluster is None:
@@ -247,7 +243,7 @@ class Pools:
         return Interval(low, None if most is None else cards * max(1, most))
 
     def _may_take(self, pool: NodePool, cluster: Cluster, one: Sharing) -> bool:
-        """Whether nodes of a pool may take a configuration of the device plugin: by their label, or any without."""
+        """Whether nodes of a pool may take a device plugin configuration: by their label, or any without."""
         names = {(known(own.scheduling.labels) or {}).get(CONFIG) for own in self.of_cluster(cluster)} - {None}
         chosen, name = (known(pool.scheduling.labels) or {}).get(CONFIG), one.id.rpartition("/")[2]
         return name == chosen if chosen is not None else name not in names
@@ -267,7 +263,7 @@ class Pools:
 
     @cached_property
     def _anywhere(self) -> dict[str, list[NodePool]]:
-        """By root module, the pools that may be in any subnet of it."""
+        """Pools that may be in any subnet, by root module."""
         result: dict[str, list[NodePool]] = defaultdict(list)
         for pool in self._inventory.pools:
             if isinstance(pool.addresses.subnets, Unknown) and not pool.addresses.candidates:
@@ -276,7 +272,7 @@ class Pools:
 
     @cached_property
     def outside(self) -> dict[str, Outside]:
-        """Subnets that the code does not have, one for each cluster and reason, by id."""
+        """Subnets outside the code by id, one for each cluster and reason."""
         found: dict[tuple[Cluster, bool, str], list[tuple[NodePool, Unknown]]] = defaultdict(list)
         for pool in self._inventory.pools:
             cluster, own = known(pool.cluster), pool.addresses
@@ -301,11 +297,11 @@ class Pools:
 
     @cached_property
     def _without_cluster(self) -> dict[str, NodePool]:
-        """By root module, a pool that may belong to any cluster of it."""
+        """Pool that may belong to any cluster, by root module."""
         unknown = [(pool, pool.cluster) for pool in self._inventory.pools]
         return {pool.root: pool for pool, cluster in unknown if isinstance(cluster, Unknown) and not cluster.symbol}
 
     @cached_property
     def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
-        """By subnet, the pools that may be in it."""
+        """Pools that may be in a subnet, by subnet."""
         return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in pool.addresses.candidates)

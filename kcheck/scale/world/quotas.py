@@ -1,4 +1,4 @@
-"""The quotas of an account that nodes count against, by the code used in the cloud's console."""
+"""Quotas of an account that nodes count against, by the code in the cloud's console."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Need(NamedTuple):
-    """What pools take of one quota: so much for each of their nodes."""
+    """Amount of a quota that each node of some pools takes."""
 
     quota: Quota
     per_node: dict[str, int]
@@ -24,16 +24,16 @@ class Need(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The unit of the quota."""
+        """Unit of the quota."""
         return {"vcpus": "vCPUs", "gpus": "GPUs", "nodes": "nodes"}.get(self.quota.counts, "GB")
 
     def amount(self, sizes: Mapping[str, int]) -> int:
-        """The amount of the quota that the pools need at some sizes."""
+        """Sum the amount of the quota that the pools need at some sizes."""
         return sum(each * sizes.get(name, 0) for name, each in self.per_node.items())
 
 
 def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
-    """The quotas that the pools of a cluster count against, as far as their machine types are known."""
+    """List the quotas that a cluster's pools count against, as far as their machine types are known."""
     found: dict[str, Need] = {}
     for pool in pools:
         if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
@@ -49,14 +49,14 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
 
 
 def vcpus(cloud: str, name: str) -> int:
-    """Processors of a machine type; 0 where they are unknown. Clusters of one's own have machines of any cloud."""
+    """Count the vCPUs of a machine type; 0 if unknown. Self-managed clusters have machines of any cloud."""
     found = (machines.machine(one, name) for one in (cloud, *CLOUDS))
     machine = next(filter(None, found), None)
     return (machine.vcpus or 0) if machine else 0
 
 
 def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
-    """What one node counts against a quota; 0 if unknown."""
+    """Return the amount that one node counts against a quota; 0 if unknown."""
     machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
     match counts:
         case "vcpus":

@@ -1,4 +1,4 @@
-"""What belongs to what: the cluster, the workload and the neighbours of a thing, the autoscaler of a cluster."""
+"""Relations: cluster, workload and neighbours of a thing, autoscaler of a cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Container, PodTemplate, Workload
+from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, Inventory, Thing
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers", "definitions")
-"""What rules compare with what is applied beside it."""
+"""Kinds of things that rules compare with others applied together."""
 
 
 class Deployments:
@@ -26,41 +27,41 @@ class Deployments:
         self._inventory = inventory
 
     def on(self, cluster: Cluster) -> Inventory:
-        """The things deployed to a cluster, as far as known."""
+        """Return the things deployed to a cluster, as far as known."""
         return self._clusters[cluster.id]
 
     def workload(self, part: Thing) -> Workload:
-        """The workload that a pod template or a container is part of."""
+        """Return the workload of a pod template or a container."""
         return part if isinstance(part, Workload) else self._workload_of[part]
 
     def scope(self, thing: Thing) -> str:
-        """The scope of a thing: its cluster, else the folder of its kustomization or file."""
+        """Return the scope of a thing: its cluster, else the folder of its kustomization or file."""
         cluster = self._inventory.cluster_of.get(thing)
         if cluster is not None:
             return cluster.id
         return self.folder(thing)
 
     def folder(self, thing: Thing) -> str:
-        """The folder of its kustomization or file."""
+        """Return the folder of a thing's kustomization or file."""
         return self._inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
 
     def beside(self, thing: Thing) -> Inventory:
-        """The things applied together with a thing."""
+        """Return the things applied together with a thing."""
         if isinstance(thing, PodTemplate | Container):
             thing = self.workload(thing)
         return self._scopes[self.scope(thing)]
 
     def in_scope(self, scope: str) -> Inventory:
-        """The things applied in a scope."""
+        """Return the things applied in a scope."""
         return self._scopes[scope]
 
+    @or_unknown
     def device_resources(self, thing: Thing) -> Value[dict[str, str]]:
-        """The resource by which Kueue counts each device class, as its configuration beside a thing says."""
+        """Return the resource by which Kueue counts each device class, by its configuration beside a thing."""
         found = [one.counted_as for one in self.beside(thing).admissions]
-        origin = found[0].origin if found and found[0].origin else Origin((thing.place,))
-        maps = all_known(found)
-        if isinstance(maps, Unknown) or not found:
-            return maps if isinstance(maps, Unknown) else Unset(origin)
+        if not found:
+            return Unset(Origin((thing.place,)))
+        maps, origin = need(all_known(found)), found[0].origin or Origin((thing.place,))
         return Known({name: resource for own in reversed(maps) for name, resource in own.items()}, origin)
 
     @cached_property
@@ -88,13 +89,13 @@ _AUTOSCALER = regex(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
 
 
 class Autoscaling:
-    """What adds nodes to clusters."""
+    """Sources of nodes of clusters."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
 
     def autoscaler(self, cluster: Cluster) -> Autoscaler | None:
-        """What scales the pools of a cluster; None if none is in the code."""
+        """Return the autoscaler of a cluster's pools; None if none is in the code."""
         return next((one for one in self._inventory.autoscalers if known(one.cluster) is cluster), None)
 
     def beyond_pools(self, cluster: Cluster) -> bool:
@@ -109,7 +110,7 @@ class Autoscaling:
         return bool(own) and all(isinstance(one.size.max_nodes, Known) for one in own)
 
     def tool(self, cluster: Cluster) -> Value[str]:
-        """The autoscaler of a cluster: the cloud's, or an installed one; unset if none is found."""
+        """Return the autoscaler of a cluster: the cloud's, or an installed one; unset if none is found."""
         place = Origin((cluster.place,))
         if cloud(cluster.cloud).grows_pools:
             return cluster.grower if equals(cluster.grower, "karpenter") else Known(cluster.cloud, place)
@@ -125,7 +126,7 @@ class Autoscaling:
         return unknown if unknown is not None else Unset(place)
 
     def installed(self, cluster: Cluster) -> list[str]:
-        """The autoscalers that the code installs in a cluster; there may be one beside the other."""
+        """List the autoscalers that the code installs in a cluster, possibly several."""
         texts = [known(name) or "" for name in (*self._installed[cluster.id], cluster.grower)]
         return [match[1] for text in texts if (match := _AUTOSCALER.search(text))]
 
@@ -141,6 +142,6 @@ class Autoscaling:
 
     @cached_property
     def _of_any_cluster(self) -> Unknown | None:
-        """An autoscaler that may be meant for any cluster."""
+        """Reason for an autoscaler that may be on any cluster."""
         name = next((text for name in self._installed[""] if _AUTOSCALER.search(text := known(name) or "")), None)
         return Unknown(f"the cluster of {name} is not known") if name else None

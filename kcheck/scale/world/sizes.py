@@ -1,4 +1,4 @@
-"""Target sizes of clusters and pools, and the nodes that a workload runs on or that pull an image."""
+"""Target sizes of clusters and pools, and nodes of workloads and images."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kcheck.scale import placement
 from kcheck.scale.growth import Growth, largest
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
+from kcheck.text.need import need, or_unknown
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Sizes(Memory):
-    """Target sizes of clusters and pools, and the nodes of workloads."""
+    """Target sizes of clusters and pools, and nodes of workloads."""
 
     def __init__(
         self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling, caps: Caps
@@ -39,7 +40,7 @@ class Sizes(Memory):
         self._caps = caps
 
     def requested(self, cluster: Cluster) -> int | None:
-        """The number of nodes that was asked for, by a flag or in the settings."""
+        """Return the requested number of nodes, by a flag or in the settings."""
         own = self.requested_by_name(cluster)
         if own is not None:
             return own
@@ -49,22 +50,20 @@ class Sizes(Memory):
         return self._config.nodes.get("")
 
     def requested_by_name(self, cluster: Cluster) -> int | None:
-        """The number of nodes that was asked for by the name of this cluster."""
+        """Return the number of nodes requested by the name of this cluster."""
         names = (cluster.address, cluster.id, known(cluster.name))
         return next((self._config.nodes[name] for name in names if name in self._config.nodes), None)
 
     @once
+    @or_unknown
     def maximum(self, cluster: Cluster) -> Value[int]:
-        """The sum of the maxima of the cluster's pools."""
-        pools = self._pools.all_of_cluster(cluster)
-        if isinstance(pools, Unknown):
-            return pools
-        nodes = total(pool.size.max_nodes for pool in pools)
-        return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
+        """Sum the maxima of the cluster's pools."""
+        nodes = total(pool.size.max_nodes for pool in need(self._pools.all_of_cluster(cluster)))
+        return Known(need(nodes), Origin((cluster.place,)))
 
     @once
     def wanted(self, cluster: Cluster) -> Value[int]:
-        """The number of nodes that was asked for, else the sum of the pools' maxima."""
+        """Return the requested number of nodes, else the sum of the pools' maxima."""
         requested = self.requested(cluster)
         if requested is not None:
             return Known(requested, Origin((cluster.place,)))
@@ -75,7 +74,7 @@ class Sizes(Memory):
 
     @once
     def target(self, cluster: Cluster) -> Value[int]:
-        """The target of a cluster: the wanted number of nodes, or less if a cap binds."""
+        """Return the target of a cluster: the wanted number of nodes, or less if a cap binds."""
         wanted, caps = self.wanted(cluster), self._caps.of_cluster(cluster)
         if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
             return wanted
@@ -83,7 +82,7 @@ class Sizes(Memory):
         return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
 
     def wanted_interval(self, cluster: Cluster) -> Interval:
-        """The wanted number of nodes as bounds; at least the known maxima."""
+        """Return the bounds of the wanted number of nodes; at least the known maxima."""
         wanted = self.wanted(cluster)
         if isinstance(wanted, Known):
             return Interval(wanted.value, wanted.value)
@@ -92,7 +91,7 @@ class Sizes(Memory):
 
     @once
     def target_interval(self, cluster: Cluster) -> Interval:
-        """The target as bounds, within the caps."""
+        """Return the bounds of the target, within the caps."""
         target = self.target(cluster)
         if isinstance(target, Known):
             return Interval(target.value, target.value)
@@ -106,7 +105,7 @@ class Sizes(Memory):
         return Interval(low, None if most == inf else int(most))
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
-        """How many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
+        """Count how many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
         pools, growth = self._pools.of_cluster(cluster), self.growth(cluster)
         names = [pool.id for pool in pools]
         found = largest(
@@ -116,7 +115,7 @@ class Sizes(Memory):
 
     @once
     def growth(self, cluster: Cluster) -> Growth:
-        """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
+        """Return how the pools share a cluster's nodes, in the order of `Pools.of_cluster`."""
         pools = self._pools.of_cluster(cluster)
         maxima = [known(pool.size.max_nodes) for pool in pools]
         growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
@@ -132,7 +131,7 @@ class Sizes(Memory):
         )
 
     def of_pool(self, pool: NodePool) -> Value[int]:
-        """Nodes of a pool when its cluster reaches its target."""
+        """Count the nodes of a pool at the target of its cluster."""
         if not isinstance(pool.cluster, Known):
             return pool.size.max_nodes
         cluster = pool.cluster.value
@@ -145,14 +144,14 @@ class Sizes(Memory):
         return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
 
     def shares(self, cluster: Cluster, nodes: int) -> dict[str, int]:
-        """The size of each pool, by its id, when the cluster has that many nodes; else its maximum."""
+        """Return the size of each pool, by its id, when the cluster has that many nodes; else its maximum."""
         pools = self._pools.of_cluster(cluster)
         complete = not isinstance(self._pools.all_of_cluster(cluster), Unknown)
         sizes = self._of_pools(cluster, nodes) if complete else Unknown("")
         return {pool.id: number(pool.size.max_nodes, 0) for pool in pools} if isinstance(sizes, Unknown) else sizes
 
     def around(self, thing: Thing) -> Value[int]:
-        """The target of the cluster that something is applied to; of an unknown one what is asked for."""
+        """Return the target of a thing's cluster; for an unknown cluster, the requested number."""
         cluster, requested = self._inventory.cluster_of.get(thing), self._config.nodes.get("")
         if cluster is not None:
             return self.target(cluster)
@@ -161,21 +160,21 @@ class Sizes(Memory):
         return self._inventory.unknown_size(thing)
 
     def of_workload(self, workload: Workload) -> Value[int]:
-        """Nodes that run a workload, one pod per node; all matching nodes for a DaemonSet."""
+        """Count the nodes of a workload, one pod per node; all matching nodes for a DaemonSet."""
         if workload.per_node:
             return self._of_daemons(workload)
         target = self.around(workload)
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
 
     def _base(self, cap: Cap, cluster: Cluster) -> int:
-        """Nodes that do not count against the autoscaler's cap."""
+        """Count the nodes that do not count against the autoscaler's cap."""
         if not cap.stays:
             return 0
         sizes = (pool.size for pool in self._pools.of_cluster(cluster))
         return sum(number(one.standing, 0) for one in sizes)
 
     def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
-        """Size of a pool if the others are unknown: its maximum, or all that a cap allows."""
+        """Return the size of a pool if the others are unknown: its maximum, or all that a cap allows."""
         most, caps = pool.size.max_nodes, self._caps.of_cluster(cluster)
         if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
             return most
@@ -184,7 +183,7 @@ class Sizes(Memory):
 
     @once
     def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
-        """The size of each pool at the target; a single unknown pool takes the rest."""
+        """Return the size of each pool at the target; a single unknown pool takes the rest."""
         growth = self.growth(cluster)
         unknown = [i for i, size in enumerate(growth.maxima) if size is None]
         if len(unknown) > 1:
@@ -193,24 +192,22 @@ class Sizes(Memory):
         return {pool.id: size for pool, size in zip(self._pools.of_cluster(cluster), sizes, strict=True)}
 
     @once
+    @or_unknown
     def _of_daemons(self, workload: Workload) -> Value[int]:
-        """Nodes that run a DaemonSet: the target, or the nodes of the pools it fits."""
+        """Count the nodes of a DaemonSet: the target, or the nodes of the pools it fits."""
         cluster = self._inventory.cluster_of.get(workload)
         pools = self._pools.of_cluster(cluster) if cluster else []
         for template in workload.templates:
-            found = placement.landed(template, pools)
-            if isinstance(found, Unknown):
-                return found
+            found = need(placement.landed(template, pools))
             if found is not None and cluster is not None:
                 if cluster.gap or not all(map(self._pools.counted, found)) or known(cluster.provisioned) is True:
                     return Unknown(f"{cluster.address} has nodes that are not in this code")
-                nodes = total(self.of_pool(pool) for pool in found)
-                return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))
+                return Known(need(total(map(self.of_pool, found))), Origin((workload.place,)))
         return self.around(workload)
 
 
 class Images:
-    """The images of workloads, and how many nodes pull them."""
+    """Images of workloads, and the nodes that pull them."""
 
     def __init__(self, inventory: Inventory, sizes: Sizes, numbers: Numbers) -> None:
         self._inventory = inventory
@@ -219,10 +216,10 @@ class Images:
 
     @cached_property
     def every(self) -> list[Uses]:
-        """Each image of a cluster, or of a file without a known cluster, with its uses.
+        """Images of each cluster, or of each file without a known cluster, with their uses.
 
-        The first is that on most nodes, those that sign in last. One on an unknown number of nodes comes behind those
-        on that many that it matters, and before all others.
+        The first use is that on most nodes, those that sign in last. Unknown numbers of nodes come behind those on that
+        many that it matters, and before all others.
         """
         matters = self._numbers.limits("any")["docker_hub.stalled_at"].number
 
@@ -242,15 +239,15 @@ class Images:
         return list(found.values())
 
     def uses(self, image: Image) -> Uses:
-        """The workloads of the image's cluster, or file, that run it."""
+        """Return the workloads of the image's cluster, or file, that run it."""
         return self._uses[image]
 
     def nodes(self, image: Image) -> Value[int]:
-        """Nodes that pull the image."""
+        """Count the nodes that pull the image."""
         return self._sizes.of_workload(self.uses(image)[0][0])
 
     def least_nodes(self, image: Image) -> int:
-        """The most nodes that one of its workloads is known to be on."""
+        """Count the known nodes of the image's largest workload."""
         return max(number(self._sizes.of_workload(workload), 0) for workload, _ in self.uses(image))
 
     @cached_property
