@@ -136,7 +136,7 @@ def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
     span = tree.span if isinstance(tree, yaml.Mapping | yaml.Sequence) else next(iter(parts.values())).span
     if all(isinstance(step, int) for step in parts):
         items = list(tree.items) if isinstance(tree, yaml.Sequence) else []
-        for step in sorted(parts, key=str):
+        for step in sorted(parts, key=int):
             items[int(step) : int(step) + 1] = [parts[step]]
         return yaml.Sequence(*span, None, tuple(items), flow=False)
     entries = yaml.entries(tree) if isinstance(tree, yaml.Mapping) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Cluster, Container, PodTemplate, Thing
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped, reason_of
+from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, candidates, mapped, reason_of
 
 if TYPE_CHECKING:
     import re
@@ -46,6 +46,12 @@ def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) 
 
 def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T]:
     """Parse a known value, or return `why` it is unknown where it cannot be parsed."""
+    if type(value) is Either:
+        options: tuple[Known[A], ...] = candidates(value)
+        results = [(parse(one.value), one.origin) for one in options]
+        if not results or any(result is None for result, _ in results):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return agreed(value, [Known(result, origin) for result, origin in results])
     if not isinstance(value, Known):
         return value
     found = parse(value.value)

@@ -157,8 +157,9 @@ def neighbours(pool: NodePool, world: World) -> Value[int]:
 
 def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
     """Count the addresses of the service range without its first and last; null without a range."""
-    cidr = cluster.service_cidr
-    network = range_of(cidr.value) if isinstance(cidr, Known) else None
-    if isinstance(cidr, Known) and network is None:
-        return Unknown(f"`{cidr.value}` is not an IPv4 range", cidr.origin)
-    return mapped(cidr, lambda _: max(0, network.num_addresses - 2) if network else 0)
+
+    def usable(cidr: str) -> int | None:
+        network = range_of(cidr)
+        return None if network is None else max(0, network.num_addresses - 2)
+
+    return parsed(cluster.service_cidr, usable, "not an IPv4 range")

@@ -9,7 +9,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.model import image_names
 from kcheck.model.image_names import Ending
 from kcheck.scale import egress, placement
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, parsed
 from kcheck.text import placeholders
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import need
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def ending(image: Value[str]) -> Value[Ending]:
     """Parse the tag and digest of an image."""
     if not isinstance(image, Known):
-        return image
+        return parsed(image, image_names.ending, "no image")
     found = image_names.ending(image.value)
     if found is not None:
         return Known(found, image.origin)

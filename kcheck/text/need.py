@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from kcheck.text.values import Known, Unknown, Unset, Value, reason_of
+from kcheck.text.values import Either, Known, Unknown, Unset, Value, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +34,8 @@ def need(value: Any) -> Any:
     """
     if isinstance(value, Unset):
         raise NotKnown(Unknown(reason_of(value), value.origin))
+    if type(value) is Either:  # its branches are not those of what is computed
+        raise NotKnown(Unknown(value.reason, value.origin, value.symbol))
     if isinstance(value, Unknown):
         raise NotKnown(value)
     return value.value if isinstance(value, Known) else value

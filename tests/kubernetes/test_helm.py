@@ -303,6 +303,18 @@ def test_any_values_are_survived(under: object, over: object, whole: bool) -> No
         assert "://" not in image.text.value
 
 
+def test_items_that_are_set_keep_their_order() -> None:
+    from kcheck.kubernetes.releases import _laid
+    from kcheck.text.syntax import yaml
+    from kcheck.text.text import Source
+
+    source = Source("values.yaml", "".join(f"- {i}\n" for i in range(12)).encode())
+    (document,) = yaml.documents(source)
+    assert isinstance(document.root, yaml.Sequence)
+    laid = _laid(None, dict(enumerate(document.root.items)))
+    assert [yaml.text(laid, i) for i in range(12)] == [str(i) for i in range(12)]
+
+
 PART = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
 
 

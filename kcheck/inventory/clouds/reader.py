@@ -15,7 +15,7 @@ from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.partly_known import called, possible
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, agreed, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -244,6 +244,8 @@ class Reader:
         """Resolve the references in a list; Unknown if one leads outside this root."""
         if datum is None:
             return NOTHING
+        if isinstance(datum, Either):
+            return agreed(datum, [self.resolve_list(branch, things, what) for branch in datum.branches])
         if isinstance(datum, Unknown):
             return datum
         found = []

@@ -12,6 +12,7 @@ from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.fix import fix
 from kcheck.inventory import reader
+from kcheck.inventory.clouds.selfmanaged import ansible
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
@@ -243,6 +244,11 @@ all:
     west: {hosts: {"gpu[1:3]": {}}, vars: {place: hall-west}}
     east: {hosts: {"gpu[4:6]": {}}, vars: {place: hall-east}}
 """
+
+
+def test_ranges_of_hosts_keep_their_leading_zeros() -> None:
+    assert [*ansible._expanded("gpu[08:10].hall")] == ["gpu08.hall", "gpu09.hall", "gpu10.hall"]
+    assert [*ansible._expanded("gpu[8:10]")] == ["gpu8", "gpu9", "gpu10"]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from kcheck.model import (
     Subnet,
 )
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -322,9 +322,14 @@ class _Eks(Reader):
         datum = fields.raw("subnets")
         if datum is None:
             return Unset(fields.record.absent(("subnet_ids",)))
+        return self._subnets_in(datum, Origin((fields.record.span,)))
+
+    def _subnets_in(self, datum: Datum, place: Origin) -> Value[tuple[Subnet, ...]]:
+        if isinstance(datum, Either):
+            return agreed(datum, [self._subnets_in(branch, place) for branch in datum.branches])
         if isinstance(datum, Unknown):
             asked = self._selected_by(datum)
-            return Known(tuple(asked), datum.origin or Origin((fields.record.span,))) if asked else datum
+            return Known(tuple(asked), datum.origin or place) if asked else datum
         items: Iterable[Datum] = datum.value if isinstance(datum.value, tuple) else ()
         found = []
         for item in items:

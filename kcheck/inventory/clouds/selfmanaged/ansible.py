@@ -103,7 +103,8 @@ def _expanded(host: str) -> Iterable[str]:
     if match is None:
         return (host,)
     first, last = int(match[1]), min(int(match[2]), int(match[1]) + _MOST)
-    return (f"{host[: match.start()]}{i}{host[match.end() :]}" for i in range(first, last + 1))
+    digits = len(match[1]) if match[1].startswith("0") else 0  # Ansible keeps leading zeros
+    return (f"{host[: match.start()]}{i:0{digits}}{host[match.end() :]}" for i in range(first, last + 1))
 
 
 def members(found: dict[str, Group], *names: str) -> set[str]:
