@@ -12,16 +12,14 @@ import click
 from kcheck import __version__
 from kcheck.addons.fleet import results
 from kcheck.addons.fleet.database import ResultsError
-from kcheck.addons.fleet.engine import DaskEngine
 from kcheck.addons.fleet.listing import Common, fleet
-from kcheck.addons.fleet.outcomes import Kept
+from kcheck.addons.fleet.outcomes import Bounds, Kept
 from kcheck.addons.fleet.questions import QUESTIONS, ask, question
 from kcheck.addons.fleet.report import numbers
 from kcheck.addons.fleet.report.contents import contents
-from kcheck.addons.fleet.run import Order, run
+from kcheck.addons.fleet.run import Order, engine_of, run
 from kcheck.addons.fleet.shared import OVER, of_run, sentence
 from kcheck.addons.fleet.tables import RunRow
-from kcheck.addons.fleet.task import Bounds
 from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.printing import show_progress
@@ -114,18 +112,20 @@ def command(
         rules.all_rules(folders)
     found, limits = fleet(paths, Common(nodes, folders, module_dirs))
     order = Order(Bounds(timeout, memory), retries, fresh)
+    jobs = jobs or os.cpu_count() or 1
+    start = engine_of(scheduler, jobs)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
-        with show_progress(quiet=quiet) as tell, DaskEngine(scheduler, jobs or os.cpu_count() or 1) as engine:
-            ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
+        with show_progress(quiet=quiet) as tell:
+            ended, most = run(found, kept, start, order, lambda done: tell(_progress(done)))
         row = RunRow(
             run=run_id,
             started=begin.isoformat(timespec="seconds"),
             seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
             version=__version__,
-            engine=engine.name,
-            workers=engine.jobs,
+            engine=scheduler or "local",
+            workers=most or (0 if scheduler else jobs),
             repositories=len(ended),
             unchanged=sum(one.outcome.is_unchanged for one in ended),
             failed=sum(one.outcome.status == "failed" for one in ended),

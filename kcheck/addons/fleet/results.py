@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args, get_origin, g
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kcheck.addons.fleet.database import DATABASE, ResultsError, connected, failures, quoted, require
+from kcheck.addons.fleet.outcomes import FAILED, encoded
 from kcheck.addons.fleet.shared import placed
 from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
-from kcheck.addons.fleet.task import FAILED, escaped
 from kcheck.text.files import save, system
 from kcheck.text.files.lock import LockedError, locked
 
@@ -109,7 +109,9 @@ def write(
         work = os.path.join(folder, _WORK)
         os.makedirs(work)
         with contextlib.ExitStack() as stack:
-            lines = {name: stack.enter_context(_Lines.in_folder(work, name)) for name in TABLES}
+            lines = {
+                name: _Lines(stack.enter_context(open(os.path.join(work, f"{name}.ndjson"), "wb"))) for name in TABLES
+            }
             _write_lines(lines, run, ended, kept, shared)
         longest = max(one.longest for one in lines.values())
         with contextlib.chdir(folder), connected(_WORK, max(_MEMORY, _COPIES * longest)) as database:
@@ -164,31 +166,17 @@ def _column(name: str, hint: object) -> Column:
 # --- rows as lines of JSON
 
 
-class _Start(Struct):
-    """What comes before the columns of a row."""
-
-    run: str
-    repository: str | msgspec.UnsetType = msgspec.UNSET
-
-
 class _Lines:
-    """The rows of a table, as lines of JSON."""
+    """The rows of a table, as lines of JSON in a file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.longest = 0
         self._file = file
 
-    @classmethod
-    @contextlib.contextmanager
-    def in_folder(cls, folder: str, name: str) -> Iterator[_Lines]:
-        """Those of a table, in a file of their own."""
-        with open(os.path.join(folder, f"{name}.ndjson"), "wb") as file:
-            yield cls(file)
-
-    def add(self, start: bytes, rows: Iterable[Struct]) -> None:
-        """Add rows, all of which begin with the same columns."""
+    def add(self, rows: Iterable[Struct], **first: str) -> None:
+        """Add rows, all of which have the same first columns."""
         for row in rows:
-            line = start + _json(row)[1:] + b"\n"
+            line = encoded(first | asdict(row), msgspec.json.encode) + b"\n"
             self.longest = max(self.longest, len(line))
             self._file.write(line)
 
@@ -197,15 +185,14 @@ def _write_lines(
     lines: dict[str, _Lines], run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow]
 ) -> None:
     """Write the rows of a run, those of one repository after those of another."""
-    lines["runs"].add(b"{", [run])
-    lines["shared_limits"].add(_start(_Start(run.run)), shared)
+    lines["runs"].add([run])
+    lines["shared_limits"].add(shared, run=run.run)
     for one in ended:
-        start = _start(_Start(run.run, one.repository.name))
         row, rows = _repository(one, kept)
-        lines["repositories"].add(start, [row])
         for name, table in TABLES.items():
-            if table.of_repository and name != "repositories":
-                lines[name].add(start, getattr(rows, name))
+            if table.of_repository:
+                found = [row] if name == "repositories" else getattr(rows, name)
+                lines[name].add(found, run=run.run, repository=one.repository.name)
 
 
 def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
@@ -237,17 +224,6 @@ def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
         suppressed=found.suppressed,
     )
     return row, found
-
-
-def _start(columns: _Start) -> bytes:
-    return _json(columns)[:-1] + b","
-
-
-def _json(row: Struct) -> bytes:
-    try:
-        return msgspec.json.encode(row)
-    except UnicodeEncodeError:  # a name of a folder that is not Unicode
-        return msgspec.json.encode(escaped(msgspec.to_builtins(row)))
 
 
 # --- files of the tables, in the current folder

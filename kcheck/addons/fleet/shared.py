@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.addons.fleet.listing import Surroundings
+from kcheck.addons.fleet.outcomes import FAILED
 from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, SharedRow
 from kcheck.text.units import counted, singular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kcheck.addons.fleet.declared_limits import Stated
-    from kcheck.addons.fleet.listing import Repository
+    from kcheck.addons.fleet.listing import Repository, Stated
     from kcheck.addons.fleet.outcomes import Kept
     from kcheck.addons.fleet.run import Ended
     from kcheck.addons.fleet.tables import ClusterRow, UseRow
@@ -61,14 +61,8 @@ class _Group(NamedTuple):
 
 def of_run(ended: Iterable[Ended], kept: Kept, stated: Stated) -> list[SharedRow]:
     """The shared limits of the clusters of all repositories of a run, one outcome after the other."""
-    return shared(
-        (
-            (one.repository, found.clusters, found.uses)
-            for one in ended
-            if one.outcome.status != "failed" and (found := kept.uses(one.repository.name)) is not None
-        ),
-        stated,
-    )
+    last = ((one.repository, kept.outcome(one.repository.name)) for one in ended if one.outcome.status != FAILED)
+    return shared(((one, found.rows.clusters, found.rows.uses) for one, found in last if found and found.rows), stated)
 
 
 def shared(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,15 +10,16 @@ import msgspec
 import pytest
 
 from kcheck.addons.fleet.listing import Repository
-from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.run import Done, Order, run
+from kcheck.addons.fleet.outcomes import Bounds, Kept, Outcome, failed
+from kcheck.addons.fleet.run import Done, Order
+from kcheck.addons.fleet.run import run as run_with
 from kcheck.addons.fleet.tables import Rows
-from kcheck.addons.fleet.task import Bounds, Outcome, failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.addons.fleet.task import Task
+    from kcheck.addons.fleet.outcomes import Task
+    from kcheck.addons.fleet.run import Ended
 
 pytestmark = pytest.mark.smoke
 
@@ -35,7 +37,6 @@ class Scripted:
     """An engine whose outcomes are given, by the name of the repository, an attempt each; it notes what it is asked."""
 
     jobs = 1
-    name = "scripted"
 
     def __init__(self, **outcomes: list[Outcome]) -> None:
         self.outcomes_of = outcomes
@@ -45,6 +46,12 @@ class Scripted:
         for task in tasks:
             self.asked.append(task)
             yield task, self.outcomes_of.get(task.name, [Outcome("checked", rows=Rows(suppressed=1))]).pop(0)
+
+
+def run(
+    repositories: list[Repository], kept: Kept, engine: Scripted, order: Order, tell: Callable[[Done], None]
+) -> list[Ended]:
+    return run_with(repositories, kept, lambda: nullcontext(engine), order, tell).ended
 
 
 @pytest.fixture
@@ -70,11 +77,11 @@ def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> 
 def test_what_is_unchanged_is_not_checked_again(kept: Kept, fleet: list[Repository]) -> None:
     run(fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda _: None)
     Path(fleet[2].folder, "main.tf").write_text("changed")
-    again, counts = Scripted(), list[tuple[int, int]]()
-    ended = run(fleet, kept, again, Order(), lambda done: counts.append((done.ended, done.unchanged)))
+    again, counts = Scripted(), list[int]()
+    ended = run(fleet, kept, again, Order(), lambda done: counts.append(done.ended))
     assert [task.name for task in again.asked] == ["b", "c"]
     assert [one.outcome.is_unchanged for one in ended] == [True, False, False]
-    assert counts == [(1, 1), (2, 1), (3, 1)]
+    assert counts == [1, 2, 3]
     outcome = kept.outcome("a")
     assert outcome is not None
     assert outcome.rows == Rows(suppressed=1)  # of the run before
@@ -143,7 +150,7 @@ def test_an_interrupted_run_keeps_what_it_has(kept: Kept, fleet: list[Repository
 
     with pytest.raises(KeyboardInterrupt):
         run(fleet, kept, Scripted(), Order(), stop)
-    assert [bool(kept.key(name)) for name in "abc"] == [True, True, False]
+    assert [kept.outcome(name) is not None for name in "abc"] == [True, True, False]
 
 
 def test_files_of_another_kcheck_are_as_none(kept: Kept, tmp_path: Path) -> None:
@@ -151,7 +158,6 @@ def test_files_of_another_kcheck_are_as_none(kept: Kept, tmp_path: Path) -> None
     (file,) = (tmp_path / "out/outcomes").iterdir()
     file.write_bytes(b"\x81\xa6status\x01")
     assert kept.outcome("a") is None
-    assert kept.key("a") == ""
 
 
 def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
@@ -167,6 +173,21 @@ def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
     ended = run(fleet, kept, again, Order(), lambda _: None)
     assert [task.name for task in again.asked] == ["a", "b", "c"]
     assert [one.outcome.status for one in ended] == ["checked"] * 3
+
+
+def test_without_a_change_no_engine_is_started(kept: Kept, fleet: list[Repository]) -> None:
+    assert run_with(fleet, kept, lambda: nullcontext(Scripted()), Order(), lambda _: None).jobs == 1
+    ran = run_with(fleet, kept, pytest.fail, Order(), lambda _: None)
+    assert ([one.outcome.is_unchanged for one in ran.ended], ran.jobs) == ([True] * 3, None)
+
+
+def test_the_commit_is_told(kept: Kept, fleet: list[Repository]) -> None:
+    git = Path(fleet[0].folder, ".git")
+    git.mkdir()
+    (git / "HEAD").write_text("0123456789abcdef0123456789abcdef01234567\n")
+    for _ in range(2):
+        ended = run(fleet, kept, Scripted(), Order(), lambda _: None)
+        assert [one.outcome.revision for one in ended] == ["0123456789abcdef0123456789abcdef01234567", "", ""]
 
 
 def test_progress_has_a_rate() -> None:
