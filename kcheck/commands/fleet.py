@@ -11,11 +11,9 @@ import click
 
 from kcheck import __version__
 from kcheck.addons.fleet import results
-from kcheck.addons.fleet.database import ResultsError
+from kcheck.addons.fleet.database import QUESTIONS, ResultsError, ask, question
 from kcheck.addons.fleet.listing import Common, fleet
 from kcheck.addons.fleet.outcomes import Bounds, Kept
-from kcheck.addons.fleet.questions import QUESTIONS, ask, question
-from kcheck.addons.fleet.report import numbers
 from kcheck.addons.fleet.report.contents import contents
 from kcheck.addons.fleet.run import Order, engine_of, run
 from kcheck.addons.fleet.shared import OVER, of_run, sentence
@@ -155,10 +153,10 @@ def report(output: str, format_: str, owner: str, run: str) -> None:
     """
     from importlib import import_module
 
-    with _result_errors():
-        found = numbers.ask(output, owner, run)
     module = import_module(f"kcheck.addons.fleet.report.{format_}")
-    printing.page(module.render(contents(found, module.MOST)))
+    with _result_errors():
+        found = contents(output, owner, run, module.MOST)
+    printing.page(module.render(found))
 
 
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")

@@ -1,4 +1,7 @@
-"""The DuckDB file of a fleet, and how DuckDB is used: without a network, extensions, or files of others."""
+"""The DuckDB file of a fleet and the questions to it; DuckDB has no network, no extensions, and no files of others.
+
+A question is a file in `queries`, which begins with it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import atexit
 import contextlib
 import gc
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.report.query_result import Answer
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +20,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DATABASE = "fleet.duckdb"
+QUESTIONS = (
+    "reach", "first-limits", "shared", "money", "trend", "changes", "rules", "fixable", "undecided", "repositories"
+)  # fmt: skip
+"""Their names, in the order in which people ask."""
+_QUERIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "queries")
+_MARK = "-- "
 _SETTINGS: dict[str, str | bool] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -96,3 +108,33 @@ def opened(folder: str) -> Iterator[DuckDBPyConnection]:
 def quoted(name: str) -> str:
     """A name as SQL takes it, whatever words SQL has."""
     return '"' + name.replace('"', '""') + '"'
+
+
+# --- questions
+
+
+class Question(NamedTuple):
+    """A question in one sentence, notes on its answer, and the query with both as a comment."""
+
+    name: str
+    sentence: str
+    notes: str
+    sql: str
+
+
+def question(name: str) -> Question:
+    """The question of a name in `QUESTIONS`."""
+    sql = system.read(os.path.join(_QUERIES, f"{name}.sql")).decode()
+    first, *notes = [line.removeprefix(_MARK) for line in sql.split("\n") if line.startswith(_MARK)]
+    return Question(name, first, " ".join(notes), sql)
+
+
+def ask(folder: str, sql: str) -> Answer:
+    """The answer of the tables in a folder.
+
+    Raises:
+        ResultsError: there are none, or they cannot be read.
+    """
+    with opened(folder) as database, failures(f"{folder}: the query fails"):
+        found = database.execute(sql)
+        return Answer([str(name) for name, *_ in found.description or ()], found.fetchall())

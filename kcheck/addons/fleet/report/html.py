@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from kcheck.addons.fleet.report.layout import Part, Report, Table
-    from kcheck.addons.fleet.report.overview import Point
+    from kcheck.addons.fleet.report.numbers import Row
 
 MOST = 100
 """Rows of a table."""
@@ -71,7 +71,7 @@ class Bar(NamedTuple):
     label: str
 
 
-def chart(runs: Sequence[Point]) -> Picture:
+def chart(runs: Sequence[Row]) -> Picture:
     """The clusters of some runs, the oldest first."""
     most = max(1, *(run.clusters for run in runs))
     step = round_step(most / 4)
@@ -85,13 +85,13 @@ def chart(runs: Sequence[Point]) -> Picture:
     return Picture(svg, begin + _HEIGHT + 28)
 
 
-def _about(runs: Sequence[Point]) -> str:
+def _about(runs: Sequence[Row]) -> str:
     first, last = runs[0], runs[-1]
     before, now = counted(first.clusters_that_stop, "cluster"), f"{last.clusters_that_stop:,}"
     return f"{before} stopped before the target on {first.started}, {now} on {last.started}"
 
 
-def _bars(runs: Sequence[Point], top: int) -> list[Bar]:
+def _bars(runs: Sequence[Row], top: int) -> list[Bar]:
     place = 100 / len(runs)
     every = -(-len(runs) // _LABELS)
     is_daily = len({run.started[:10] for run in runs}) > 1

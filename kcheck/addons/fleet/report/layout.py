@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.text.units import between, counted, money, node_hours, readable, rough
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from kcheck.addons.fleet.report.overview import Point
+    from kcheck.addons.fleet.report.numbers import Row
     from kcheck.report.html.document import Number
 
 
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     name: str
     lines: Sequence[str] = ()
     tables: Sequence[Table] = ()
-    points: Sequence[Point] = ()
+    points: Sequence[Row] = ()
 
 
 class Report(NamedTuple):
@@ -56,19 +56,24 @@ class Report(NamedTuple):
     parts: Sequence[Part]
 
 
-class Rows(NamedTuple):
-    """The first rows of a table, and how many there are in all."""
-
-    cells: Iterable[Sequence[str]]
-    total: int
-
-
-def table(title: str, columns: Sequence[Column], rows: Rows, most: int, query: str) -> Table:
-    """A table of the first rows, without columns that are empty in all of them."""
-    shown = list(rows.cells)[:most]
+def table(
+    title: str,
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    cells: Callable[[Row], Sequence[str]],
+    most: int,
+    query: str,
+) -> Table:
+    """Make a table of the first rows, without columns that are empty in all of them."""
+    shown = list(map(cells, rows[:most]))
     filled = [at for at in range(len(columns)) if any(row[at] for row in shown)]
-    cells = [[row[at] for at in filled] for row in shown]
-    return Table(title, [columns[at] for at in filled], cells, rows.total - len(shown), query)
+    return Table(
+        title,
+        [columns[at] for at in filled],
+        [[row[at] for at in filled] for row in shown],
+        len(rows) - len(shown),
+        query,
+    )
 
 
 # --- words for numbers

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.addons.fleet.report.layout import (
-    Column,
-    Part,
-    Rows,
-    Table,
-    dollars,
-    hours,
-    number,
-    repositories,
-    table,
-    time,
-)
+from kcheck.addons.fleet.report.layout import Column, Part, Table, dollars, hours, number, repositories, table, time
+from kcheck.addons.fleet.report.numbers import own
 from kcheck.config.numbers import profiles
 from kcheck.text.units import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kcheck.addons.fleet.report.overview import Check, Missing, Money, Overview, Point, RuleCount, Shared, Stop
+    from kcheck.addons.fleet.report.numbers import Numbers, Row
 
-_MOST_SLOW = 5
-_MOST_NOTES = 5
-_KINDS = 5
-"""Kinds of limits that a sentence names."""
+_MOST_SLOW = _MOST_NOTES = 5
+_MOST_RUNS = 12
+"""Of a trend."""
 
 
 # --- clusters and limits
 
+_FIRST_LIMITS = """
+SELECT mechanism, sum(clusters) AS clusters FROM query_first_limits
+GROUP BY ALL ORDER BY clusters DESC, mechanism LIMIT 5"""
+_SHARED_NOTES = """
+SELECT part AS note, count(*) AS limits
+FROM (SELECT unnest(string_split(note, '; ')) AS part FROM query_shared WHERE state = 'unknown')
+WHERE part <> '' GROUP BY part ORDER BY limits DESC, part"""
 _STOPS = (
     Column("reached", is_number=True), Column("nodes"), Column("clusters", is_number=True), Column("cluster"),
     Column("owner"), Column("first limit", is_below=True), Column("to move it", is_below=True),
@@ -39,16 +36,16 @@ _STOPS = (
 )  # fmt: skip
 
 
-def stops(found: Overview, most: int) -> Part:
+def stops(found: Numbers, most: int) -> Part:
     """The clusters that stop before their target, the worst first."""
-    now, rows = found.now, found.stops
+    now = found.now
     if now.stops:
-        kinds = [f"{_called(one.mechanism)} ({one.clusters:,})" for one in found.first_limits[:_KINDS]]
+        kinds = [f"{_called(one.mechanism)} ({one.clusters:,})" for one in found.rows(_FIRST_LIMITS)]
         lines = [f"What stops them first: {', '.join(kinds)}."] if kinds else []
     else:
         rest = f"; how far {now.unknown:,} get is not known" if now.unknown else ""
         lines = [f"No cluster is known to stop before its target{rest}."]
-    shown = table("Clusters", _STOPS, Rows(map(_stop, rows.rows), rows.total), most, "reach")
+    shown = table("Clusters", _STOPS, found.rows(own("stops")), _stop, most, "reach")
     return Part("Clusters that break first", "first", lines, [shown])
 
 
@@ -58,7 +55,7 @@ def _called(mechanism: str) -> str:
     return found["what"] if found is not None else mechanism
 
 
-def _stop(one: Stop) -> Sequence[str]:
+def _stop(one: Row) -> Sequence[str]:
     share = "?" if one.share is None else f"{int(100 * one.share)} %"
     name = f"{one.cluster} in {one.environment}" if one.environment else one.cluster
     place = f"{one.repository}: {one.place}{f' and {one.clusters - 1:,} more like it' if one.clusters > 1 else ''}"
@@ -74,22 +71,27 @@ _SHARED = (
 _NOTES = (Column("limits", is_number=True), Column("what would decide them"))
 
 
-def shared(found: Overview, most: int) -> Part:
+def shared(found: Numbers, most: int) -> Part:
     """The limits that clusters share, and that are exceeded when all reach their targets."""
-    rows, unknown, notes = found.shared, found.shared_unknown, found.shared_notes
-    if rows.total:
-        lines = [f"{counted(rows.total, 'limit')} would be exceeded if all clusters reached their targets."]
+    over = found.rows("FROM query_shared WHERE state = 'over'")
+    undecided = found.rows("FROM query_shared WHERE state = 'unknown'")
+    if over:
+        lines = [f"{counted(len(over), 'limit')} would be exceeded if all clusters reached their targets."]
     else:
         lines = ["No limit that clusters share is known to be exceeded."]
-    if unknown:
-        lines.append(f"Whether {counted(unknown, 'shared limit')} would be is not known.")
-    shown = table("Exceeded", _SHARED, Rows(map(_over, rows.rows), rows.total), most, "shared")
-    cells = [(f"{one.limits:,}", one.note) for one in notes.rows]
-    decide = table("What would decide the others", _NOTES, Rows(cells, notes.total), min(most, _MOST_NOTES), "shared")
+    if undecided:
+        lines.append(f"Whether {counted(len(undecided), 'shared limit')} would be is not known.")
+    shown = table("Exceeded", _SHARED, over, _over, most, "shared")
+    notes = found.rows(_SHARED_NOTES)
+    decide = table("What would decide the others", _NOTES, notes, _note, min(most, _MOST_NOTES), "shared")
     return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
 
 
-def _over(one: Shared) -> Sequence[str]:
+def _note(one: Row) -> Sequence[str]:
+    return f"{one.limits:,}", one.note
+
+
+def _over(one: Row) -> Sequence[str]:
     percent = "" if one.percent is None else f"{one.percent:,.0f} %"
     needed = "?" if one.needed is None else f"{'' if one.needed_is_exact else 'at least '}{one.needed:,} {one.unit}"
     available = "" if one.available is None else f"{one.available:,}"
@@ -99,28 +101,35 @@ def _over(one: Shared) -> Sequence[str]:
 
 # --- money, and what is not known
 
+_MONEY = "FROM query_money WHERE clusters_with_dollars + clusters_without_price + clusters_unknown > 0"
+_INPUTS = """
+SELECT missing, remedy, sum(clusters) AS clusters, sum(checks) AS checks, sum(repositories) AS repositories,
+  min(example) AS example
+FROM query_undecided GROUP BY missing, remedy
+ORDER BY clusters DESC, repositories DESC, checks DESC, missing, remedy"""
 
-def money(found: Overview, most: int) -> Part:
+
+def money(found: Numbers, most: int) -> Part:
     """What runs waste by owner; by repository where there are no owners."""
-    by, rows = "owner" if found.is_by_owner else "repository", found.money
+    by, rows = "owner" if found.is_by_owner else "repository", found.rows(_MONEY)
     columns = (
         Column(by), Column("clusters", is_number=True), Column("wasted per run", is_number=True),
         Column("without a price", is_number=True), Column("clusters not known", is_number=True),
         Column("perhaps counted twice", is_number=True),
     )  # fmt: skip
-    if rows.total:
+    if rows:
         lines = ["Sums of one simulated run on each cluster; a cluster whose waste is not known is in no sum."]
     else:
         lines = ["No waste was found in any cluster."] if found.now.clusters else ["There are no clusters."]
     if found.now.unpriced:
         lines.append("Where node-hours have no price, give one: price: in the list, or in kcheck.yaml.")
-    if any(one.clusters_perhaps_counted_twice for one in rows.rows):
+    if any(one.clusters_perhaps_counted_twice for one in rows):
         lines.append("Clusters of one account, region and name in several places may be one, counted more than once.")
-    shown = table("Money", columns, Rows(map(_money, rows.rows), rows.total), most, "money")
+    shown = table("Money", columns, rows, _money, most, "money")
     return Part(f"Money by {by}", "money", lines, [shown])
 
 
-def _money(one: Money) -> Sequence[str]:
+def _money(one: Row) -> Sequence[str]:
     amount = dollars(one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0)
     unpriced = hours(one.unpriced_node_hours_at_least or 0, one.unpriced_node_hours_at_most or 0)
     return (
@@ -136,9 +145,9 @@ _MISSING = (
 )  # fmt: skip
 
 
-def unknown(found: Overview, most: int) -> Part:
+def unknown(found: Numbers, most: int) -> Part:
     """The inputs that would decide most clusters and checks."""
-    now, rows = found.now, found.missing
+    now = found.now
     lines = []
     if now.unknown:
         verb = "gets" if now.unknown == 1 else "get"
@@ -149,11 +158,11 @@ def unknown(found: Overview, most: int) -> Part:
         lines.append(f"{counted(now.undecided, 'check')} {'waits' if now.undecided == 1 else 'wait'} for an input.")
     if now.unexplained:
         lines.append(f"No input is named for {counted(now.unexplained, 'cluster')}: kcheck capacity there says why.")
-    shown = table("Inputs", _MISSING, Rows(map(_missing, rows.rows), rows.total), most, "undecided")
+    shown = table("Inputs", _MISSING, found.rows(_INPUTS), _missing, most, "undecided")
     return Part("Inputs that would decide most", "unknown", lines, [shown])
 
 
-def _missing(one: Missing) -> Sequence[str]:
+def _missing(one: Row) -> Sequence[str]:
     more = f" and {repositories(one.repositories - 1)} more" if one.repositories > 1 else ""
     counts = (number(one.clusters), number(one.checks), f"{one.repositories:,}")
     return *counts, one.missing, one.remedy, f"{one.example}{more}"
@@ -161,30 +170,37 @@ def _missing(one: Missing) -> Sequence[str]:
 
 # --- rules, and runs over time
 
+_AGES = """
+SELECT *, strftime(oldest_first_seen::TIMESTAMP, '%Y-%m-%d') AS oldest
+FROM query_rules WHERE worst_severity <> 'info'"""
+_FIXABLE = """
+SELECT fix, sum(findings) AS findings FROM query_fixable GROUP BY fix
+ORDER BY list_position(['safe', 'costs', 'unsafe'], fix)"""
+_POINTS = """
+SELECT * REPLACE (strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started) FROM query_trend ORDER BY run"""
 _RULES = (
     Column("rule"), Column("severity"), Column("findings", is_number=True), Column("repositories", is_number=True),
     Column("with a fix", is_number=True), Column("days there (median)", is_number=True), Column("oldest seen first"),
 )  # fmt: skip
 
 
-def rules(found: Overview, most: int) -> Part:
+def rules(found: Numbers, most: int) -> Part:
     """The rules with most errors and warnings, and how long these have been there."""
-    now, rows = found.now, found.rules
+    now, fixable, has_past = found.now, found.rows(_FIXABLE), found.before is not None
     if not now.errors and not now.warnings:
         lines = ["No errors and no warnings."]
     else:
         infos = f"; {counted(now.infos, 'info')} not counted here" if now.infos else ""
         lines = [f"{counted(now.errors, 'error')} and {counted(now.warnings, 'warning')}{infos}."]
-    if found.fixable:
-        total = sum(one.findings for one in found.fixable)
-        classes = listed([f"{one.findings:,} ({one.fix})" for one in found.fixable])
+    if fixable:
+        total = sum(one.findings for one in fixable)
+        classes = listed([f"{one.findings:,} ({one.fix})" for one in fixable])
         lines.append(f"kcheck fix has fixes for {counted(total, 'finding')} of all severities: {classes}.")
-    has_past = found.changes is not None
-    shown = table("Rules", _RULES, Rows((_rule(one, has_past) for one in rows.rows), rows.total), most, "rules")
+    shown = table("Rules", _RULES, found.rows(_AGES), partial(_rule, has_past=has_past), most, "rules")
     return Part("Rules", "rules", lines, [shown])
 
 
-def _rule(one: RuleCount, has_past: bool) -> Sequence[str]:
+def _rule(one: Row, *, has_past: bool) -> Sequence[str]:
     counts = (f"{one.findings:,}", f"{one.repositories:,}", number(one.with_fix))
     return one.rule, one.worst_severity, *counts, *((f"{one.median_days:,}", one.oldest) if has_past else ("", ""))
 
@@ -197,13 +213,15 @@ _TREND = (
 )  # fmt: skip
 
 
-def trend(found: Overview) -> Iterator[Part]:
+def trend(found: Numbers) -> Iterator[Part]:
     """The last runs, if there are several."""
-    points, first, last = found.trend
+    points = found.rows(_POINTS)[-_MOST_RUNS:]
     if len(points) == 1:
         return
     lines = []
-    if first is not None and last is not None:
+    found.set(first=points[0].run)
+    if len(totals := found.rows(own("totals"))) == 2:
+        first, last = totals
         pairs = (
             ("clusters that stop", first.stops, last.stops), ("clusters not known", first.unknown, last.unknown),
             ("errors", first.errors, last.errors), ("warnings", first.warnings, last.warnings),
@@ -213,22 +231,17 @@ def trend(found: Overview) -> Iterator[Part]:
         lines.append(f"In {same}: {each or 'as many clusters stop, and as many errors and warnings'}.")
     if any(one.clusters_not_seen for one in points):
         lines.append("Not seen: clusters of repositories that the run could not check, as of their last check.")
-    cells = [(day, *_point(one)) for day, one in zip(days(points), points, strict=True)]
-    shown = table("Runs", _TREND, Rows(cells, len(cells)), len(cells), "trend")
+    is_daily = len({one.started[:10] for one in points}) == len(points)
+    shown = table("Runs", _TREND, points, partial(_point, is_daily=is_daily), len(points), "trend")
     yield Part("Trend", "trend", lines, [shown], points)
 
 
-def days(points: Sequence[Point]) -> list[str]:
-    """When runs were: the days, with times where two were on one day."""
-    found = [one.started[:10] for one in points]
-    return found if len(set(found)) == len(found) else [one.started for one in points]
-
-
-def _point(one: Point) -> Sequence[str]:
+def _point(one: Row, *, is_daily: bool) -> Sequence[str]:
     least, most = one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0
     is_known = most or not one.clusters_with_unknown_waste
     return (
-        f"{one.repositories:,}", f"{one.clusters:,}", number(one.clusters_not_seen),
+        one.started[:10] if is_daily else one.started, f"{one.repositories:,}", f"{one.clusters:,}",
+        number(one.clusters_not_seen),
         f"{one.clusters_that_stop:,}", f"{one.clusters_unknown:,}", f"{one.errors:,}", f"{one.warnings:,}",
         dollars(least, most) if is_known else "not known", number(one.clusters_with_unknown_waste),
     )  # fmt: skip
@@ -242,16 +255,16 @@ _UNCHECKED = (
 _SLOW = (Column("repository"), *(Column(title, is_number=True) for title in ("time", "memory", "files")))
 
 
-def unchecked(found: Overview, most: int) -> Part:
+def unchecked(found: Numbers, most: int) -> Part:
     """The repositories that could not be checked, or in part, and why."""
-    rows, total = found.unchecked, found.now.repositories
+    rows, total = found.rows("FROM query_repositories WHERE status <> 'checked'"), found.now.repositories
     every = "The repository was" if total == 1 else f"All {total:,} repositories were"
-    lines = [] if rows.total else [f"{every} checked."]
-    shown = table("Repositories", _UNCHECKED, Rows(map(_unchecked, rows.rows), rows.total), most, "repositories")
+    lines = [] if rows else [f"{every} checked."]
+    shown = table("Repositories", _UNCHECKED, rows, _unchecked, most, "repositories")
     return Part("Repositories that could not be checked", "unchecked", lines, [shown])
 
 
-def _unchecked(one: Check) -> Sequence[str]:
+def _unchecked(one: Row) -> Sequence[str]:
     status = "in part" if one.status == "partly" else one.status
     reason = f"{one.reason}{f' (tried {one.attempts} times)' if one.attempts > 1 else ''}"
     return one.repository, one.owner, status, _day(one.last_checked), reason
@@ -262,7 +275,7 @@ def _day(run: str) -> str:
     return f"{run[:4]}-{run[4:6]}-{run[6:8]}" if run[:8].isdecimal() else run
 
 
-def run(found: Overview) -> Part:
+def run(found: Numbers) -> Part:
     """How long the run took, and what took longest."""
     now = found.now
     by = f"{counted(now.workers, 'worker')} ({now.engine})"
@@ -270,7 +283,7 @@ def run(found: Overview) -> Part:
     if now.unchanged:
         of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
         lines.append(f"Taken over from an earlier run, as nothing there has changed: {now.unchanged:,} of {of}.")
-    slow = [one for one in found.slow.rows if one.seconds is not None][:_MOST_SLOW]
-    rows = [(one.repository, time(one.seconds or 0), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}") for one in slow]
+    slow = found.rows(f"FROM query_repositories WHERE status = 'checked' AND seconds IS NOT NULL LIMIT {_MOST_SLOW}")
+    rows = [(one.repository, time(one.seconds), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}") for one in slow]
     shown = Table("Slowest when last checked", _SLOW, rows)
     return Part("How the run went", "run", lines, [shown])
