@@ -15,6 +15,7 @@ from kcheck.addons.fleet.database import QUESTIONS, ResultsError, ask, question
 from kcheck.addons.fleet.listing import Common, fleet
 from kcheck.addons.fleet.outcomes import Bounds, Kept
 from kcheck.addons.fleet.report.contents import contents
+from kcheck.addons.fleet.report.layout import MOST
 from kcheck.addons.fleet.run import Order, engine_of, run
 from kcheck.addons.fleet.shared import OVER, of_run, sentence
 from kcheck.addons.fleet.tables import RunRow
@@ -28,8 +29,6 @@ from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from kcheck.addons.fleet.run import Done
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
@@ -116,18 +115,14 @@ def command(
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
         with show_progress(quiet=quiet) as tell:
-            ended, most = run(found, kept, start, order, lambda done: tell(_progress(done)))
+            ended, most = run(found, kept, start, order, tell)
         row = RunRow(
-            run=run_id,
-            started=begin.isoformat(timespec="seconds"),
-            seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
-            version=__version__,
-            engine=scheduler or "local",
-            workers=most or (0 if scheduler else jobs),
-            repositories=len(ended),
+            run=run_id, started=begin.isoformat(timespec="seconds"),
+            seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(), version=__version__,
+            engine=scheduler or "local", workers=most or (0 if scheduler else jobs), repositories=len(ended),
             unchanged=sum(one.outcome.is_unchanged for one in ended),
             failed=sum(one.outcome.status == "failed" for one in ended),
-        )
+        )  # fmt: skip
         shared = of_run(ended, kept, limits)
         results.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:
@@ -143,7 +138,7 @@ def command(
 
 @command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
 @folder
-@options.output_format("text", "markdown", "html")
+@options.output_format(*MOST)
 @click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
 @click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
 def report(output: str, format_: str, owner: str, run: str) -> None:
@@ -153,10 +148,10 @@ def report(output: str, format_: str, owner: str, run: str) -> None:
     """
     from importlib import import_module
 
-    module = import_module(f"kcheck.addons.fleet.report.{format_}")
+    module = import_module(f"kcheck.addons.fleet.report.{'html' if format_ == 'html' else 'plain'}")
     with _result_errors():
-        found = contents(output, owner, run, module.MOST)
-    printing.page(module.render(found))
+        found = contents(output, owner, run, MOST[format_])
+    printing.page(getattr(module, format_)(found))
 
 
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")
@@ -198,11 +193,6 @@ def _result_errors() -> Iterator[None]:
         yield
     except ResultsError as error:
         raise options.Failure(str(error)) from error
-
-
-def _progress(done: Done) -> str:
-    failed = f", {done.failed:,} failed" if done.failed else ""
-    return f"{done.ended:,} of {done.repositories:,} repositories, {done.rate:.1f}/s{failed}, {done.left:.0f} s left"
 
 
 def _summary(row: RunRow, output: str) -> str:

@@ -7,6 +7,8 @@ import time
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import convert
 from msgspec.structs import replace
 
 from kcheck.addons.fleet.outcomes import CHECKED, PARTLY, Outcome, failed
@@ -30,8 +32,8 @@ from kcheck.engine.judged import missing_input
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES
 from kcheck.report import capacity
+from kcheck.report.formats import Report
 from kcheck.report.owners import owners
-from kcheck.report.places import fingerprints
 from kcheck.report.verdict import Savings, Waste, reach_of
 from kcheck.scale import egress, quotas, walls
 from kcheck.scale.addresses import address_units
@@ -125,17 +127,22 @@ def _config(settings: Settings) -> Config:
 
 def rows_of(result: Result) -> Rows:
     """The rows of a run on one repository."""
-    numbers = owners(result.findings, result.world)
-    ids = [cluster.id for cluster in result.world.inventory.clusters]
+    world, numbers = result.world, owners(result.findings, result.world)
+    ids = [cluster.id for cluster in world.inventory.clusters]
+    clusters = msgspec.json.decode(capacity.as_json(world))["clusters"]
+    findings = msgspec.json.decode(Report(result, info=True).render("json"))["findings"]
     return Rows(
         clusters=list(_clusters(result, numbers)),
-        limits=[row for cluster in result.world.inventory.clusters for row in _limits(cluster, result)],
+        limits=[convert({**wall, "cluster": one["id"]}, LimitRow) for one in clusters for wall in one["walls"]],
         findings=[
-            _finding(finding, fingerprint, tuple(ids[number - 1] for number in own))
-            for (finding, fingerprint), own in zip(fingerprints(result.findings), numbers, strict=True)
+            convert(
+                {**one, "clusters": [ids[at - 1] for at in own], "fix": one["fix"]["safety"] if one["fix"] else ""},
+                FindingRow,
+            )
+            for one, own in zip(findings, numbers, strict=True)
         ],
         undecided=list(_undecided(result)),
-        uses=[row for cluster in result.world.inventory.clusters for row in _uses(cluster, result.world)],
+        uses=[row for cluster in world.inventory.clusters for row in _uses(cluster, world)],
         suppressed=result.suppressed,
     )
 
@@ -163,37 +170,24 @@ def _cluster(
     found = waste.saving.found if waste.saving is not None else None
     spent = found.money if found is not None else None
     return ClusterRow(
-        cluster=cluster.id,
-        name=cluster.display_name,
-        is_named=bool(known(cluster.name)),
-        cloud=cluster.cloud,
-        root=cluster.root,
-        environment=cluster.environment,
-        account=known(cluster.account) or "",
-        region=known(cluster.region) or "",
-        resource_group=known(cluster.group) or "",
-        path=path,
-        line=line,
-        target=world.sizes.wanted_interval(cluster).exact,
-        state=state,
-        reaches=capacity.reachable_nodes(cluster, world),
-        reach=reach,
+        cluster=cluster.id, name=cluster.display_name, is_named=bool(known(cluster.name)), cloud=cluster.cloud,
+        root=cluster.root, environment=cluster.environment, account=known(cluster.account) or "",
+        region=known(cluster.region) or "", resource_group=known(cluster.group) or "", path=path, line=line,
+        target=world.sizes.wanted_interval(cluster).exact, state=state,
+        reaches=capacity.reachable_nodes(cluster, world), reach=reach,
         first_limit=first.what if first is not None else "",
         first_limit_at=first.number if first is not None else None,
         move=first.move if first is not None and first.short else "",
         is_judged=not_judged is None,
-        missing=missing.reason if missing is not None else "",
-        remedy=missing.remedy if missing is not None else "",
+        missing=missing.reason if missing is not None else "", remedy=missing.remedy if missing is not None else "",
         waste_state="nothing" if waste.is_none else "unknown" if found is None else "known" if spent else "unpriced",
         waste_least=spent.least / _MILLS if spent is not None else None,
         waste_most=spent.most / _MILLS if spent is not None else None,
         waste_hours_least=found.node_time.least / _SECONDS if found is not None else None,
         waste_hours_most=found.node_time.most / _SECONDS if found is not None else None,
-        waste_note=waste.note,
-        errors=counts[Severity.ERROR],
-        warnings=counts[Severity.WARNING],
+        waste_note=waste.note, errors=counts[Severity.ERROR], warnings=counts[Severity.WARNING],
         summary=capacity.summary_sentence(cluster, world),
-    )
+    )  # fmt: skip
 
 
 def _missing(cluster: Cluster, result: Result) -> MissingInput | None:
@@ -202,43 +196,6 @@ def _missing(cluster: Cluster, result: Result) -> MissingInput | None:
         if wall.short is None and wall.kind != "recommended" and not capacity.is_account_quota(wall):
             return missing_input(wall.cause, result.reading) if isinstance(wall.cause, Unknown) else None
     return None
-
-
-def _limits(cluster: Cluster, result: Result) -> Iterator[LimitRow]:
-    for wall in walls.find_walls(cluster, result.world):
-        path, line = wall.place.line
-        bounds = wall.nodes
-        yield LimitRow(
-            cluster=cluster.id,
-            mechanism=wall.mechanism,
-            scope=wall.scope,
-            nodes=bounds.exact if bounds is not None else None,
-            at_least=bounds.low if bounds is not None else None,
-            at_most=bounds.high if bounds is not None else None,
-            before_target=wall.short,
-            kind=wall.kind,
-            arithmetic=wall.arithmetic,
-            move=wall.move,
-            path=path,
-            line=line,
-            source=wall.source,
-        )
-
-
-def _finding(finding: Finding, fingerprint: str, clusters: tuple[str, ...]) -> FindingRow:
-    path, line = finding.span.line
-    return FindingRow(
-        fingerprint=fingerprint,
-        rule=finding.rule,
-        severity=finding.severity.word,
-        waste=finding.waste,
-        message=finding.message,
-        path=path,
-        line=line,
-        object=finding.object,
-        clusters=clusters,
-        fix=finding.fix.safety if finding.fix is not None else "",
-    )
 
 
 def _undecided(result: Result) -> Iterator[UndecidedRow]:
@@ -261,26 +218,18 @@ def _uses(cluster: Cluster, world: World) -> Iterator[UseRow]:
 
 def _quotas(cluster: Cluster, world: World) -> Iterator[UseRow]:
     limits = world.numbers.limits(cluster.cloud)
+    path, line = cluster.place.line
     for asked in quotas.at_target(cluster, world):
         quota = asked.need.quota
         if quota.of == "cluster":
             continue
         value = limits[f"quota.{quota.key}"].value
-        path, line = cluster.place.line
         yield UseRow(
-            cluster=cluster.id,
-            kind="quota",
-            key=quota.code,
-            scope=IN_ACCOUNT if quota.of == "project" else IN_REGION,
-            name=quota.name,
-            unit=asked.need.unit,
-            needed=asked.amount,
-            is_exact=asked.sure,
-            available=value if isinstance(value, int) else None,
-            limit_name=f"{cluster.cloud}.quota.{quota.key}",
-            path=path,
-            line=line,
-        )
+            cluster=cluster.id, kind="quota", key=quota.code, scope=IN_ACCOUNT if quota.of == "project" else IN_REGION,
+            name=quota.name, unit=asked.need.unit, needed=asked.amount, is_exact=asked.sure,
+            available=value if isinstance(value, int) else None, limit_name=f"{cluster.cloud}.quota.{quota.key}",
+            path=path, line=line,
+        )  # fmt: skip
 
 
 def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
@@ -293,19 +242,11 @@ def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
     key, scope = _network(cluster, world)
     path, line = cluster.place.line
     yield UseRow(
-        cluster=cluster.id,
-        kind="address-units",
-        key=key,
-        scope=scope,
-        name="address units of a VPC",
-        unit=entry.unit,
+        cluster=cluster.id, kind="address-units", key=key, scope=scope, name="address units of a VPC", unit=entry.unit,
         needed=sum(bounds.low * (sizes[name] or 0) for name, bounds in units.items()),
-        is_exact=is_counted and all(one.exact is not None for one in units.values()),
-        available=entry.number,
-        limit_name=f"{cluster.cloud}.{_UNITS}",
-        path=path,
-        line=line,
-    )
+        is_exact=is_counted and all(one.exact is not None for one in units.values()), available=entry.number,
+        limit_name=f"{cluster.cloud}.{_UNITS}", path=path, line=line,
+    )  # fmt: skip
 
 
 def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
@@ -318,19 +259,12 @@ def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
     key, scope = _way_out(cluster, world)
     path, line = sure[0].images[0].place.line
     yield UseRow(
-        cluster=cluster.id,
-        kind="docker-hub",
-        key=key,
-        scope=scope,
-        name="anonymous pulls from Docker Hub",
-        unit=entry.unit,
-        needed=egress.pulled(sure, lambda _: nodes.low),
+        cluster=cluster.id, kind="docker-hub", key=key, scope=scope, name="anonymous pulls from Docker Hub",
+        unit=entry.unit, needed=egress.pulled(sure, lambda _: nodes.low),
         is_exact=nodes.exact is not None and len(sure) == len(pulls),
-        available=entry.number * addresses if addresses else None,
-        limit_name="any.docker_hub.pulls",
-        path=path,
-        line=line,
-    )
+        available=entry.number * addresses if addresses else None, limit_name="any.docker_hub.pulls",
+        path=path, line=line,
+    )  # fmt: skip
 
 
 def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
@@ -347,19 +281,10 @@ def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
         limit = total(one.size for one in made_by[name, scope]) if made_by[name, scope] else None
         path, line = pools[0].place.line
         yield UseRow(
-            cluster=cluster.id,
-            kind="reservation",
-            key=name,
-            scope=scope,
-            name="nodes of a reservation",
-            unit="nodes",
-            needed=sum(known(size) or 0 for size in sizes),
-            is_exact=all(isinstance(size, Known) for size in sizes),
-            available=limit if isinstance(limit, int) else None,
-            limit_name="",
-            path=path,
-            line=line,
-        )
+            cluster=cluster.id, kind="reservation", key=name, scope=scope, name="nodes of a reservation", unit="nodes",
+            needed=sum(known(size) or 0 for size in sizes), is_exact=all(isinstance(size, Known) for size in sizes),
+            available=limit if isinstance(limit, int) else None, limit_name="", path=path, line=line,
+        )  # fmt: skip
 
 
 def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:

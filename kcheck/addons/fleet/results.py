@@ -206,23 +206,15 @@ def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
     found = rows or Rows()
     severities = [finding.severity for finding in found.findings]
     row = RepositoryRow(
-        owner=one.repository.owner,
-        path=one.repository.folder,
-        status=FAILED if is_lost else outcome.status,
+        owner=one.repository.owner, path=one.repository.folder, status=FAILED if is_lost else outcome.status,
         reason="what was found can no longer be read" if is_lost else outcome.reason,
-        is_unchanged=outcome.is_unchanged,
-        revision=outcome.revision,
-        seconds=outcome.seconds,
-        cpu_seconds=outcome.cpu_seconds,
-        memory=outcome.memory,
-        files=last.files if last is not None else outcome.files,
-        attempts=one.attempts,
-        errors=severities.count("error"),
-        warnings=severities.count("warning"),
-        infos=severities.count("info"),
+        is_unchanged=outcome.is_unchanged, revision=outcome.revision, seconds=outcome.seconds,
+        cpu_seconds=outcome.cpu_seconds, memory=outcome.memory,
+        files=last.files if last is not None else outcome.files, attempts=one.attempts,
+        errors=severities.count("error"), warnings=severities.count("warning"), infos=severities.count("info"),
         undecided=len({(row.rule, row.object, row.path, row.line) for row in found.undecided}),
         suppressed=found.suppressed,
-    )
+    )  # fmt: skip
     return row, found
 
 

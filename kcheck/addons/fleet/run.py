@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.addons.fleet import process
@@ -67,25 +66,6 @@ class Order(NamedTuple):
     fresh: bool = False
 
 
-class Done(Struct):
-    """How far a run is. `failed` are those that could not be checked."""
-
-    repositories: int
-    ended: int = 0
-    failed: int = 0
-    seconds: float = 0.0
-
-    @property
-    def rate(self) -> float:
-        """Repositories in a second."""
-        return self.ended / self.seconds if self.seconds else 0.0
-
-    @property
-    def left(self) -> float:
-        """Seconds that the rest takes at that rate."""
-        return (self.repositories - self.ended) / self.rate if self.ended else 0.0
-
-
 class Ended(NamedTuple):
     """What a run says of one repository; its rows are kept. `outcome` is without them."""
 
@@ -103,7 +83,7 @@ class Ran(NamedTuple):
 
 def run(
     repositories: Sequence[Repository], kept: Kept, start: Callable[[], AbstractContextManager[Engine]], order: Order,
-    tell: Callable[[Done], None],
+    tell: Callable[[str], None],
 ) -> Ran:  # fmt: skip
     """Check all repositories that have changed, those that take longest first; `tell` is told how far it is.
 
@@ -131,7 +111,7 @@ class _Run:
     """A run while it goes on."""
 
     def __init__(
-        self, repositories: Sequence[Repository], kept: Kept, order: Order, tell: Callable[[Done], None]
+        self, repositories: Sequence[Repository], kept: Kept, order: Order, tell: Callable[[str], None]
     ) -> None:
         self.by_name = {one.name: one for one in repositories}
         self.ended: dict[str, Ended] = {}
@@ -139,7 +119,7 @@ class _Run:
         self._day = today().isoformat()
         self._keys = Keys(self._day)
         self._known: dict[str, str] = {}
-        self._begin, self._done = time.monotonic(), Done(len(repositories))
+        self._begin, self._failures = time.monotonic(), 0
 
     def changed(self, repositories: Iterable[Repository]) -> list[Repository]:
         """List the repositories to be checked, those that take longest first; the others have ended."""
@@ -163,12 +143,19 @@ class _Run:
         if not outcome.is_unchanged:
             self._kept.keep(one.name, replace(outcome, key=self._key(one) if outcome.status == CHECKED else ""))
         self.ended[one.name] = Ended(one, replace(outcome, rows=None), attempt)
-        self._done.ended += 1
-        self._done.failed += outcome.status == FAILED
-        self._done.seconds = time.monotonic() - self._begin
-        self._tell(self._done)
+        seconds = time.monotonic() - self._begin
+        self._failures += outcome.status == FAILED
+        self._tell(progress(len(self.ended), len(self.by_name), self._failures, seconds))
 
     def _key(self, one: Repository) -> str:
         if one.name not in self._known:
             self._known[one.name] = self._keys.of(one)
         return self._known[one.name]
+
+
+def progress(ended: int, repositories: int, failures: int, seconds: float) -> str:
+    """Say how far a run is, and how long the rest takes at that rate."""
+    rate = ended / seconds if seconds else 0.0
+    left = (repositories - ended) / rate if rate else 0.0
+    failed = f", {failures:,} failed" if failures else ""
+    return f"{ended:,} of {repositories:,} repositories, {rate:.1f}/s{failed}, {left:.0f} s left"

@@ -147,19 +147,12 @@ def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[t
     doubts = _doubts(counting[0], group.key, (least, most), is_exact=is_exact) if state == UNKNOWN else ()
     first = counting[0].use
     return SharedRow(
-        kind=group.kind,
-        account=group.account or _common(share.place.account for share in shares),
+        kind=group.kind, account=group.account or _common(share.place.account for share in shares),
         region=group.region or ("" if first.scope == IN_ACCOUNT else _common(one.place.region for one in shares)),
-        key=group.key,
-        name=first.name,
-        unit=first.unit,
-        needed=needed,
-        is_exact=is_exact,
-        available=most if state == OVER else least,
-        state=state,
-        clusters=tuple(share.who for share in counting),
+        key=group.key, name=first.name, unit=first.unit, needed=needed, is_exact=is_exact,
+        available=most if state == OVER else least, state=state, clusters=tuple(share.who for share in counting),
         note="; ".join((*doubts, *_remarks(copies, others))),
-    )
+    )  # fmt: skip
 
 
 def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:

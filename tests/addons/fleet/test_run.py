@@ -11,7 +11,7 @@ import pytest
 
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import Bounds, Kept, Outcome, failed
-from kcheck.addons.fleet.run import Done, Order
+from kcheck.addons.fleet.run import Order, progress
 from kcheck.addons.fleet.run import run as run_with
 from kcheck.addons.fleet.tables import Rows
 
@@ -49,7 +49,7 @@ class Scripted:
 
 
 def run(
-    repositories: list[Repository], kept: Kept, engine: Scripted, order: Order, tell: Callable[[Done], None]
+    repositories: list[Repository], kept: Kept, engine: Scripted, order: Order, tell: Callable[[str], None]
 ) -> list[Ended]:
     return run_with(repositories, kept, lambda: nullcontext(engine), order, tell).ended
 
@@ -60,14 +60,13 @@ def kept(tmp_path: Path) -> Kept:
 
 
 def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> None:
-    told: list[tuple[int, int]] = []
-    ended = run(
-        fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda done: told.append((done.ended, done.failed))
-    )
+    told: list[str] = []
+    ended = run(fleet, kept, Scripted(b=[failed("broken")]), Order(), told.append)
     assert [(one.repository.name, one.outcome.status, one.attempts) for one in ended] == [
         ("a", "checked", 1), ("b", "failed", 1), ("c", "checked", 1),
     ]  # fmt: skip
-    assert told == [(1, 0), (2, 1), (3, 1)]
+    assert [line.partition("/s")[2].partition(", 0 s")[0] for line in told] == ["", ", 1 failed", ", 1 failed"]
+    assert [line.partition(",")[0] for line in told] == [f"{number} of 3 repositories" for number in (1, 2, 3)]
     assert all(one.outcome.rows is None for one in ended)
     outcome = kept.outcome("a")
     assert outcome is not None
@@ -77,11 +76,11 @@ def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> 
 def test_what_is_unchanged_is_not_checked_again(kept: Kept, fleet: list[Repository]) -> None:
     run(fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda _: None)
     Path(fleet[2].folder, "main.tf").write_text("changed")
-    again, counts = Scripted(), list[int]()
-    ended = run(fleet, kept, again, Order(), lambda done: counts.append(done.ended))
+    again, told = Scripted(), list[str]()
+    ended = run(fleet, kept, again, Order(), told.append)
     assert [task.name for task in again.asked] == ["b", "c"]
     assert [one.outcome.is_unchanged for one in ended] == [True, False, False]
-    assert counts == [1, 2, 3]
+    assert len(told) == 3
     outcome = kept.outcome("a")
     assert outcome is not None
     assert outcome.rows == Rows(suppressed=1)  # of the run before
@@ -136,16 +135,16 @@ def test_who_died_by_chance_is_tried_again(
 ) -> None:
     dead = failed("its process was ended by SIGKILL", can_retry=True)
     engine = Scripted(b=[dead, dead, Outcome("checked", rows=Rows())])
-    counts: list[int] = []
-    ended = run(fleet, kept, engine, Order(Bounds(), retries), lambda done: counts.append(done.ended))
+    told: list[str] = []
+    ended = run(fleet, kept, engine, Order(Bounds(), retries), told.append)
     assert (ended[1].outcome.status, ended[1].attempts) == (status, attempts)
-    assert counts == [1, 2, 3]
+    assert len(told) == 3
     assert [task.name for task in engine.asked] == ["a", "b", "c", *["b"] * (attempts - 1)]
 
 
 def test_an_interrupted_run_keeps_what_it_has(kept: Kept, fleet: list[Repository]) -> None:
-    def stop(done: Done) -> None:
-        if done.ended == 2:
+    def stop(told: str) -> None:
+        if told.startswith("2 of 3"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -191,6 +190,5 @@ def test_the_commit_is_told(kept: Kept, fleet: list[Repository]) -> None:
 
 
 def test_progress_has_a_rate() -> None:
-    done = Done(10, ended=4, seconds=2.0)
-    assert (done.rate, done.left) == (2.0, 3.0)
-    assert (Done(10).rate, Done(10).left) == (0.0, 0.0)
+    assert progress(4, 10, 0, 2.0) == "4 of 10 repositories, 2.0/s, 3 s left"
+    assert progress(0, 1000, 1, 0.0) == "0 of 1,000 repositories, 0.0/s, 1 failed, 0 s left"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kcheck.addons.fleet.report.layout import Part, Report, Table
     from kcheck.addons.fleet.report.numbers import Row
 
-MOST = 100
-"""Rows of a table."""
 _STATES = {"stops": "stop before their target", "unknown": "not known", "reaches": "reach their target"}
 """The parts of a bar, from the bottom to the top."""
 _HEIGHT, _LINE = 160, 20
@@ -30,7 +28,7 @@ _LABELS = 4
 """Of the axis at the most: they fit a phone."""
 
 
-def render(report: Report) -> str:
+def html(report: Report) -> str:
     """The report as a page, the same bytes for the same numbers."""
     body = document.markup("fleet_head.html", lines=report.lines, numbers=document.numbers(report.numbers))
     sections = [Section(part.title, _body(part), part.name) for part in report.parts]

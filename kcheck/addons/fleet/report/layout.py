@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from kcheck.report.html.document import Number
 
 
+MOST = {"text": 15, "markdown": 25, "html": 100}
+"""Rows of a table, by format."""
+
+
 class Column(NamedTuple):
     """A column of a table. Where a line is short, what `is_below` stands on lines of its own below the row."""
 

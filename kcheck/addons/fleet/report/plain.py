@@ -1,26 +1,25 @@
-"""A report on a fleet for a terminal."""
+"""A report on a fleet as plain text: for a terminal, and as Markdown for issues, wikis and the summaries of jobs."""
 
 from __future__ import annotations
 
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import markdown as marked
 from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.addons.fleet.report.layout import Report, Table
 
-MOST = 15
-"""Rows of a table."""
 _WIDTH = 100
 _GAP = 2
 _NARROWEST = 6
 """Characters of a column."""
 
 
-def render(report: Report) -> str:
+def text(report: Report) -> str:
     """The report in lines of at most 100 characters."""
     lines = [*_wrapped(f"{report.title}.", ""), *_wrapped(report.about, "")]
     for line in report.lines:
@@ -31,15 +30,15 @@ def render(report: Report) -> str:
             lines += _wrapped(line, "")
         for table in part.tables:
             if table.rows:
-                lines += ["", *([f"{table.title}:"] if len(part.tables) > 1 else []), *_table(table)]
+                lines += ["", *([f"{table.title}:"] if len(part.tables) > 1 else []), *_text_table(table)]
     return "\n".join(lines) + "\n"
 
 
-def _wrapped(text: str, begin: str, rest: str = "  ") -> list[str]:
-    return wrap(visible(text), _WIDTH, initial_indent=begin, subsequent_indent=rest, break_on_hyphens=False)
+def _wrapped(line: str, begin: str, rest: str = "  ") -> list[str]:
+    return wrap(visible(line), _WIDTH, initial_indent=begin, subsequent_indent=rest, break_on_hyphens=False)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _text_table(table: Table) -> Iterator[str]:
     """The rows, with what has a column of its own in lines, and the rest below."""
     columns = table.columns
     beside = [at for at in range(len(columns)) if not columns[at].is_below]
@@ -83,3 +82,40 @@ def _row(cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool])
             for part, width, number in zip(parts, widths, is_number, strict=True)
         ]
         yield f"  {(' ' * _GAP).join(aligned)}".rstrip()
+
+
+# --- Markdown
+
+
+def markdown(report: Report) -> str:
+    """The report with a heading and tables for each part."""
+    lines = [f"# {marked(report.title)}", "", marked(report.about), *_list(report.lines)]
+    for part in report.parts:
+        lines += ["", f"## {marked(part.title)}", *_list(part.lines)]
+        for table in part.tables:
+            if table.rows:
+                lines += [
+                    "",
+                    *([f"### {marked(table.title)}", ""] if len(part.tables) > 1 else []),
+                    *_markdown_table(table),
+                ]
+    return "\n".join(lines) + "\n"
+
+
+def _list(lines: Iterable[str]) -> list[str]:
+    found = [f"- {marked(line)}" for line in lines]
+    return ["", *found] if found else []
+
+
+def _markdown_table(table: Table) -> Iterator[str]:
+    yield _cells(column.title for column in table.columns)
+    yield f"|{'|'.join('---:' if column.is_number else '---' for column in table.columns)}|"
+    for row in table.rows:
+        yield _cells(map(marked, row))
+    if table.left:
+        yield ""
+        yield f"{table.more}: `kcheck fleet query {table.query}`"
+
+
+def _cells(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
