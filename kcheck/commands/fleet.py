@@ -12,7 +12,7 @@ import click
 from kcheck import __version__
 from kcheck.addons.fleet import results
 from kcheck.addons.fleet.database import QUESTIONS, ResultsError, ask, question
-from kcheck.addons.fleet.listing import Common, fleet
+from kcheck.addons.fleet.listing import fleet
 from kcheck.addons.fleet.outcomes import Bounds, Kept
 from kcheck.addons.fleet.report.contents import contents
 from kcheck.addons.fleet.report.layout import MOST
@@ -107,7 +107,7 @@ def command(
     """
     if folders:  # a mistake in them is none of each repository
         rules.all_rules(folders)
-    found, limits = fleet(paths, Common(nodes, folders, module_dirs))
+    found, limits = fleet(paths, nodes, folders, module_dirs)
     order = Order(Bounds(timeout, memory), retries, fresh)
     jobs = jobs or os.cpu_count() or 1
     start = engine_of(scheduler, jobs)

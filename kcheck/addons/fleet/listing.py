@@ -102,40 +102,27 @@ class Fleet(NamedTuple):
     limits: Stated
 
 
-class Common(NamedTuple):
-    """What holds for all repositories: the target where none has its own, folders of rules and copies of modules."""
+def fleet(
+    paths: Iterable[str], nodes: int | None = None, rules: Iterable[str] = (), module_dirs: Iterable[str] = ()
+) -> Fleet:
+    """Find the repositories of folders, patterns and lists, each once, in order.
 
-    nodes: int | None = None
-    rules: tuple[str, ...] = ()
-    module_dirs: tuple[str, ...] = ()
-
-    def of(self, settings: Settings) -> Settings:
-        """The settings of a repository with these."""
-        return replace(
-            settings,
-            nodes=settings.nodes or ((str(self.nodes),) if self.nodes is not None else ()),
-            rules=tuple(map(os.path.abspath, self.rules)),
-            module_dirs=tuple(map(os.path.abspath, self.module_dirs)),
-        )
-
-
-def fleet(paths: Iterable[str], common: Common | None = None) -> Fleet:
-    """The repositories of folders, patterns and lists, each once, in order.
+    All have the same folders of rules and copies of modules; `nodes` is the target of those that have none.
 
     Raises:
         ConfigError: a path leads to nothing, a list makes no sense, or two repositories have one name.
     """
     found: dict[str, Repository] = {}
-    limits = Stated()
+    limits, target = Stated(), (str(nodes),) if nodes is not None else ()
+    folders = {"rules": tuple(map(os.path.abspath, rules)), "module_dirs": tuple(map(os.path.abspath, module_dirs))}
     for path in paths:
         matched = _matched(path)
         if path.endswith((".yaml", ".yml")) and os.path.isfile(path):
             data = _list(path)
             matched, limits = _listed(path, plain(data)["repositories"]), _stated(data).over(limits)
         for one in matched:
-            found[system.real_path(one.folder)] = (
-                one if common is None else replace(one, settings=common.of(one.settings))
-            )
+            settings = replace(one.settings, nodes=one.settings.nodes or target, **folders)
+            found[system.real_path(one.folder)] = replace(one, settings=settings)
     return Fleet(_named(list(found.values())), limits)
 
 
@@ -276,20 +263,15 @@ def _place(data: Known[DatumValue], *path: str | int) -> Span:
 
 
 def _names() -> dict[str, list[str]]:
-    """The limits of accounts by what they are called: as in `limits` of kcheck.yaml, or by the code of the quota."""
+    """Map the names of limits that clusters of an account share, as in kcheck.yaml or by quota code, to their keys."""
     found: dict[str, list[str]] = {}
-    for cloud, key, code in _of_accounts():
-        for name in (f"{cloud}.{key}", key, code):
-            found.setdefault(name, []).append(f"{cloud}.{key}")
-        found |= {name: [name] for name in machines.families(cloud)} if "{family}" in code else {}
-    return {name: keys for name, keys in found.items() if name and "{" not in name}
-
-
-def _of_accounts() -> Iterator[tuple[str, str, str]]:
-    """The limits that the clusters of an account share: cloud, key and code."""
     for cloud in CLOUDS:
-        for key, quota in profiles.quotas(cloud).items():
-            if quota.get("of") != "cluster":
-                yield cloud, f"quota.{key}", quota["code"]
-        if _UNITS in profiles.limits(cloud):
-            yield cloud, _UNITS, profiles.limits(cloud)[_UNITS].code
+        codes = {
+            f"quota.{key}": one["code"] for key, one in profiles.quotas(cloud).items() if one.get("of") != "cluster"
+        }
+        codes |= {_UNITS: profiles.limits(cloud)[_UNITS].code} if _UNITS in profiles.limits(cloud) else {}
+        for key, code in codes.items():
+            for name in (f"{cloud}.{key}", key, code):
+                found.setdefault(name, []).append(f"{cloud}.{key}")
+            found |= {name: [name] for name in machines.families(cloud)} if "{family}" in code else {}
+    return {name: keys for name, keys in found.items() if name and "{" not in name}

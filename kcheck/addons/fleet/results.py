@@ -13,10 +13,9 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from inspect import getdoc
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, NamedTuple, get_args, get_type_hints
 
 import msgspec
-from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from kcheck.addons.fleet.database import DATABASE, ResultsError, connected, failures, quoted, require
@@ -31,12 +30,10 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from duckdb import DuckDBPyConnection
+    from msgspec import Meta, Struct
 
     from kcheck.addons.fleet.outcomes import Kept
     from kcheck.addons.fleet.run import Ended
-
-KEEP = 100
-"""How many runs stay, unless the user says otherwise."""
 
 _PARQUET, _WORK = "parquet", "unfinished"
 _ID = "%Y%m%dT%H%M%SZ"
@@ -47,17 +44,9 @@ _MEMORY, _COPIES = 512 * 1024**2, 32
 _LEAST_LINE = 16 * 1024**2
 """Bytes of a line of JSON for which DuckDB has room in any case."""
 
-RUN, REPOSITORY = "run", "repository"
-"""The columns that tables have before their own."""
-
 _TYPES: dict[object, str] = {
     str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", tuple[str, ...]: "VARCHAR[]"
 }  # fmt: skip
-_TIMES = {"date-time": "TIMESTAMP"}
-_MEANINGS = {
-    RUN: "the run, as in runs.run",
-    REPOSITORY: "the repository: its name in the list, or the end of its path",
-}
 
 
 @contextlib.contextmanager
@@ -97,7 +86,7 @@ def runs(folder: str) -> list[str]:
 
 
 def write(
-    folder: str, run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow] = (), *, keep: int = KEEP
+    folder: str, run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow] = (), *, keep: int = 100
 ) -> None:
     """Add a run to the tables in a folder, and remove all but the last ones: readers see all of it, or nothing.
 
@@ -139,28 +128,24 @@ class Column(NamedTuple):
 
 @cache
 def columns(table: str) -> tuple[Column, ...]:
-    """The columns of a table, in order."""
+    """List the columns of a table, in order."""
     row, of_repository = TABLES[table]
-    own = tuple(_column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items())
-    before = [RUN, REPOSITORY] if of_repository else [RUN]
-    names = {column.name for column in own}
-    return (*(Column(name, "VARCHAR", _MEANINGS[name]) for name in before if name not in names), *own)
+    first = {"run": "the run, as in runs.run"} if table != "runs" else {}
+    first |= {"repository": "the repository: its name in the list, or the end of its path"} if of_repository else {}
+    own = (_column(name, *get_args(hint)) for name, hint in get_type_hints(row, include_extras=True).items())
+    return (*(Column(name, "VARCHAR", text) for name, text in first.items()), *own)
 
 
 def meaning(table: str) -> str:
-    """What a row of a table is."""
+    """Return what a row of a table is."""
     return getdoc(TABLES[table].row) or ""
 
 
-def _column(name: str, hint: object) -> Column:
-    annotated, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    (meta,) = (extra for extra in extras if isinstance(extra, Meta))
-    parts = [part for part in get_args(annotated) if part is not NoneType] if annotated not in _TYPES else [annotated]
-    (plain,) = parts or [annotated]
-    time = (meta.extra_json_schema or {}).get("format")
-    return Column(
-        name, _TIMES[time] if time else _TYPES[plain], meta.description or "", NoneType in get_args(annotated)
-    )
+def _column(name: str, kind: object, meta: Meta) -> Column:
+    plain = next(one for one in (kind, *get_args(kind)) if one in _TYPES)
+    is_time = "format" in (meta.extra_json_schema or {})
+    type_ = "TIMESTAMP" if is_time else _TYPES[plain]
+    return Column(name, type_, meta.description or "", NoneType in get_args(kind))
 
 
 # --- rows as lines of JSON

@@ -1,21 +1,37 @@
-"""The answer of a report on a fleet, and what has changed since the run before."""
+"""The answer of a report on a fleet, what has changed since the run before, and all other parts."""
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.addons.fleet.report import parts
-from kcheck.addons.fleet.report.layout import Column, Part, Report, dollars, hours, repositories, table
-from kcheck.addons.fleet.report.numbers import asked
+from kcheck.addons.fleet.report.layout import (
+    Column,
+    Part,
+    Report,
+    Table,
+    dollars,
+    hours,
+    number,
+    repositories,
+    table,
+    time,
+)
+from kcheck.addons.fleet.report.numbers import asked, own
+from kcheck.config.numbers import profiles
 from kcheck.report.html.document import Number
 from kcheck.report.verdict import states_text
-from kcheck.text.units import counted
+from kcheck.text.units import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kcheck.addons.fleet.report.numbers import Numbers, Row
+
+_MOST_SLOW = _MOST_NOTES = 5
+_MOST_RUNS = 12
+"""Of a trend."""
 
 
 def contents(folder: str, owner: str, run: str, most: int) -> Report:
@@ -27,10 +43,10 @@ def contents(folder: str, owner: str, run: str, most: int) -> Report:
     """
     with asked(folder, owner, run) as found:
         now = found.now
-        unknown = parts.unknown(found, most)
+        unknown = _unknown_part(found, most)
         others = [
-            _changes(found, most), parts.stops(found, most), parts.shared(found, most), parts.money(found, most),
-            unknown, parts.rules(found, most), *parts.trend(found), parts.unchecked(found, most), parts.run(found),
+            _changes_part(found, most), _stops_part(found, most), _shared_part(found, most), _money_part(found, most),
+            unknown, _rules_part(found, most), *_trend_part(found), _unchecked_part(found, most), _run_part(found),
         ]  # fmt: skip
     if 2 * now.unknown > now.clusters:
         others = [unknown, *(part for part in others if part is not unknown)]
@@ -106,7 +122,7 @@ _CLUSTER = (
 _FINDING = (Column("severity"), Column("rule"), Column("repository"), Column("finding", is_below=True))
 
 
-def _changes(found: Numbers, most: int) -> Part:
+def _changes_part(found: Numbers, most: int) -> Part:
     changes, before = found.changes, found.before
     if before is None:
         begin = f"This is the first run with repositories of {found.owner}" if found.owner else "This is the first run"
@@ -130,9 +146,9 @@ def _changes(found: Numbers, most: int) -> Part:
 def _summary(changes: Sequence[Row]) -> str:
     """How many clusters, findings and repositories have changed, and how."""
     said: dict[str, list[str]] = {"cluster": [], "finding": [], "repository": []}
-    for (change, severity), number in Counter((one.change, one.severity) for one in changes).items():
+    for (change, severity), count in Counter((one.change, one.severity) for one in changes).items():
         what, _, how = change.partition(" ")
-        words = repositories(number) if what == "repository" else counted(number, severity or what)
+        words = repositories(count) if what == "repository" else counted(count, severity or what)
         said.setdefault(what, []).append(f"{words} {how}")
     each = "; ".join(", ".join(words) for words in said.values() if words)
     return f"{each}." if each else "No cluster and no finding has changed."
@@ -144,3 +160,272 @@ def _cluster(one: Row) -> Sequence[str]:
 
 def _finding(one: Row) -> Sequence[str]:
     return one.severity, one.subject, one.repository, one.now or one.before
+
+
+# --- clusters and limits
+
+_FIRST_LIMITS = """
+SELECT mechanism, sum(clusters) AS clusters FROM query_first_limits
+GROUP BY ALL ORDER BY clusters DESC, mechanism LIMIT 5"""
+_SHARED_NOTES = """
+SELECT part AS note, count(*) AS limits
+FROM (SELECT unnest(string_split(note, '; ')) AS part FROM query_shared WHERE state = 'unknown')
+WHERE part <> '' GROUP BY part ORDER BY limits DESC, part"""
+_STOPS = (
+    Column("reached", is_number=True), Column("nodes"), Column("clusters", is_number=True), Column("cluster"),
+    Column("owner"), Column("first limit", is_below=True), Column("to move it", is_below=True),
+    Column("declared at", is_below=True),
+)  # fmt: skip
+
+
+def _stops_part(found: Numbers, most: int) -> Part:
+    """The clusters that stop before their target, the worst first."""
+    now = found.now
+    if now.stops:
+        kinds = [f"{_called(one.mechanism)} ({one.clusters:,})" for one in found.rows(_FIRST_LIMITS)]
+        lines = [f"What stops them first: {', '.join(kinds)}."] if kinds else []
+    else:
+        rest = f"; how far {now.unknown:,} get is not known" if now.unknown else ""
+        lines = [f"No cluster is known to stop before its target{rest}."]
+    shown = table("Clusters", _STOPS, found.rows(own("stops")), _stop, most, "reach")
+    return Part("Clusters that break first", "first", lines, [shown])
+
+
+def _called(mechanism: str) -> str:
+    """What people call a kind of limit; one of another kcheck is called as that does."""
+    found = profiles.mechanisms().get(mechanism)
+    return found["what"] if found is not None else mechanism
+
+
+def _stop(one: Row) -> Sequence[str]:
+    share = "?" if one.share is None else f"{int(100 * one.share)} %"
+    name = f"{one.cluster} in {one.environment}" if one.environment else one.cluster
+    place = f"{one.repository}: {one.place}{f' and {one.clusters - 1:,} more like it' if one.clusters > 1 else ''}"
+    count = number(one.clusters) if one.clusters > 1 else ""
+    return share, one.reach, count, name, one.owner, one.first_limit, one.move, place
+
+
+_SHARED = (
+    Column("of there is", is_number=True), Column("limit"), Column("account"), Column("region"),
+    Column("needed", is_number=True), Column("there is", is_number=True), Column("clusters", is_number=True),
+    Column("who takes most", is_below=True), Column("note", is_below=True),
+)  # fmt: skip
+_NOTES = (Column("limits", is_number=True), Column("what would decide them"))
+
+
+def _shared_part(found: Numbers, most: int) -> Part:
+    """The limits that clusters share, and that are exceeded when all reach their targets."""
+    over = found.rows("FROM query_shared WHERE state = 'over'")
+    undecided = found.rows("FROM query_shared WHERE state = 'unknown'")
+    if over:
+        lines = [f"{counted(len(over), 'limit')} would be exceeded if all clusters reached their targets."]
+    else:
+        lines = ["No limit that clusters share is known to be exceeded."]
+    if undecided:
+        lines.append(f"Whether {counted(len(undecided), 'shared limit')} would be is not known.")
+    shown = table("Exceeded", _SHARED, over, _over, most, "shared")
+    notes = found.rows(_SHARED_NOTES)
+    decide = table("What would decide the others", _NOTES, notes, _note, min(most, _MOST_NOTES), "shared")
+    return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
+
+
+def _note(one: Row) -> Sequence[str]:
+    return f"{one.limits:,}", one.note
+
+
+def _over(one: Row) -> Sequence[str]:
+    percent = "" if one.percent is None else f"{one.percent:,.0f} %"
+    needed = "?" if one.needed is None else f"{'' if one.needed_is_exact else 'at least '}{one.needed:,} {one.unit}"
+    available = "" if one.available is None else f"{one.available:,}"
+    count = f"{one.clusters:,}"
+    return percent, one.name or one.kind, one.account, one.region, needed, available, count, one.takes_most, one.note
+
+
+# --- money, and what is not known
+
+_MONEY = "FROM query_money WHERE clusters_with_dollars + clusters_without_price + clusters_unknown > 0"
+_INPUTS = """
+SELECT missing, remedy, sum(clusters) AS clusters, sum(checks) AS checks, sum(repositories) AS repositories,
+  min(example) AS example
+FROM query_undecided GROUP BY missing, remedy
+ORDER BY clusters DESC, repositories DESC, checks DESC, missing, remedy"""
+
+
+def _money_part(found: Numbers, most: int) -> Part:
+    """What runs waste by owner; by repository where there are no owners."""
+    by, rows = "owner" if found.is_by_owner else "repository", found.rows(_MONEY)
+    columns = (
+        Column(by), Column("clusters", is_number=True), Column("wasted per run", is_number=True),
+        Column("without a price", is_number=True), Column("clusters not known", is_number=True),
+        Column("perhaps counted twice", is_number=True),
+    )  # fmt: skip
+    if rows:
+        lines = ["Sums of one simulated run on each cluster; a cluster whose waste is not known is in no sum."]
+    else:
+        lines = ["No waste was found in any cluster."] if found.now.clusters else ["There are no clusters."]
+    if found.now.unpriced:
+        lines.append("Where node-hours have no price, give one: price: in the list, or in kcheck.yaml.")
+    if any(one.clusters_perhaps_counted_twice for one in rows):
+        lines.append("Clusters of one account, region and name in several places may be one, counted more than once.")
+    shown = table("Money", columns, rows, _money, most, "money")
+    return Part(f"Money by {by}", "money", lines, [shown])
+
+
+def _money(one: Row) -> Sequence[str]:
+    amount = dollars(one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0)
+    unpriced = hours(one.unpriced_node_hours_at_least or 0, one.unpriced_node_hours_at_most or 0)
+    return (
+        one.owner or "(no owner)", f"{one.clusters:,}", amount if one.clusters_with_dollars else "not known",
+        unpriced if one.clusters_without_price else "", number(one.clusters_unknown),
+        number(one.clusters_perhaps_counted_twice),
+    )  # fmt: skip
+
+
+_MISSING = (
+    Column("clusters", is_number=True), Column("checks", is_number=True), Column("repositories", is_number=True),
+    Column("input"), Column("how to give it", is_below=True), Column("where", is_below=True),
+)  # fmt: skip
+
+
+def _unknown_part(found: Numbers, most: int) -> Part:
+    """The inputs that would decide most clusters and checks."""
+    now = found.now
+    lines = []
+    if now.unknown:
+        verb = "gets" if now.unknown == 1 else "get"
+        lines.append(f"How far {now.unknown:,} of {counted(now.clusters, 'cluster')} {verb} is not known.")
+    elif now.clusters:
+        lines.append("How far each cluster gets is known.")
+    if now.undecided:
+        lines.append(f"{counted(now.undecided, 'check')} {'waits' if now.undecided == 1 else 'wait'} for an input.")
+    if now.unexplained:
+        lines.append(f"No input is named for {counted(now.unexplained, 'cluster')}: kcheck capacity there says why.")
+    shown = table("Inputs", _MISSING, found.rows(_INPUTS), _missing, most, "undecided")
+    return Part("Inputs that would decide most", "unknown", lines, [shown])
+
+
+def _missing(one: Row) -> Sequence[str]:
+    more = f" and {repositories(one.repositories - 1)} more" if one.repositories > 1 else ""
+    counts = (number(one.clusters), number(one.checks), f"{one.repositories:,}")
+    return *counts, one.missing, one.remedy, f"{one.example}{more}"
+
+
+# --- rules, and runs over time
+
+_AGES = """
+SELECT *, strftime(oldest_first_seen::TIMESTAMP, '%Y-%m-%d') AS oldest
+FROM query_rules WHERE worst_severity <> 'info'"""
+_FIXABLE = """
+SELECT fix, sum(findings) AS findings FROM query_fixable GROUP BY fix
+ORDER BY list_position(['safe', 'costs', 'unsafe'], fix)"""
+_POINTS = """
+SELECT * REPLACE (strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started) FROM query_trend ORDER BY run"""
+_RULES = (
+    Column("rule"), Column("severity"), Column("findings", is_number=True), Column("repositories", is_number=True),
+    Column("with a fix", is_number=True), Column("days there (median)", is_number=True), Column("oldest seen first"),
+)  # fmt: skip
+
+
+def _rules_part(found: Numbers, most: int) -> Part:
+    """The rules with most errors and warnings, and how long these have been there."""
+    now, fixable, has_past = found.now, found.rows(_FIXABLE), found.before is not None
+    if not now.errors and not now.warnings:
+        lines = ["No errors and no warnings."]
+    else:
+        infos = f"; {counted(now.infos, 'info')} not counted here" if now.infos else ""
+        lines = [f"{counted(now.errors, 'error')} and {counted(now.warnings, 'warning')}{infos}."]
+    if fixable:
+        total = sum(one.findings for one in fixable)
+        classes = listed([f"{one.findings:,} ({one.fix})" for one in fixable])
+        lines.append(f"kcheck fix has fixes for {counted(total, 'finding')} of all severities: {classes}.")
+    shown = table("Rules", _RULES, found.rows(_AGES), partial(_rule, has_past=has_past), most, "rules")
+    return Part("Rules", "rules", lines, [shown])
+
+
+def _rule(one: Row, *, has_past: bool) -> Sequence[str]:
+    counts = (f"{one.findings:,}", f"{one.repositories:,}", number(one.with_fix))
+    return one.rule, one.worst_severity, *counts, *((f"{one.median_days:,}", one.oldest) if has_past else ("", ""))
+
+
+_TREND = (
+    Column("run (UTC)"), Column("repos", is_number=True),
+    Column("clusters", is_number=True), Column("not seen", is_number=True), Column("stop", is_number=True),
+    Column("not known", is_number=True), Column("errors", is_number=True), Column("warnings", is_number=True),
+    Column("wasted per run", is_number=True), Column("waste not known", is_number=True),
+)  # fmt: skip
+
+
+def _trend_part(found: Numbers) -> Iterator[Part]:
+    """The last runs, if there are several."""
+    points = found.rows(_POINTS)[-_MOST_RUNS:]
+    if len(points) == 1:
+        return
+    lines = []
+    found.set(first=points[0].run)
+    if len(totals := found.rows(own("totals"))) == 2:
+        first, last = totals
+        pairs = (
+            ("clusters that stop", first.stops, last.stops), ("clusters not known", first.unknown, last.unknown),
+            ("errors", first.errors, last.errors), ("warnings", first.warnings, last.warnings),
+        )  # fmt: skip
+        each = ", ".join(f"{name} {before:,} then and {now:,} now" for name, before, now in pairs if before != now)
+        same = f"{repositories(last.repositories)} checked on {points[0].started} and now"
+        lines.append(f"In {same}: {each or 'as many clusters stop, and as many errors and warnings'}.")
+    if any(one.clusters_not_seen for one in points):
+        lines.append("Not seen: clusters of repositories that the run could not check, as of their last check.")
+    is_daily = len({one.started[:10] for one in points}) == len(points)
+    shown = table("Runs", _TREND, points, partial(_point, is_daily=is_daily), len(points), "trend")
+    yield Part("Trend", "trend", lines, [shown], points)
+
+
+def _point(one: Row, *, is_daily: bool) -> Sequence[str]:
+    least, most = one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0
+    is_known = most or not one.clusters_with_unknown_waste
+    return (
+        one.started[:10] if is_daily else one.started, f"{one.repositories:,}", f"{one.clusters:,}",
+        number(one.clusters_not_seen),
+        f"{one.clusters_that_stop:,}", f"{one.clusters_unknown:,}", f"{one.errors:,}", f"{one.warnings:,}",
+        dollars(least, most) if is_known else "not known", number(one.clusters_with_unknown_waste),
+    )  # fmt: skip
+
+
+# --- the run
+
+_UNCHECKED = (
+    Column("repository"), Column("owner"), Column("status"), Column("last checked"), Column("reason", is_below=True),
+)  # fmt: skip
+_SLOW = (Column("repository"), *(Column(title, is_number=True) for title in ("time", "memory", "files")))
+
+
+def _unchecked_part(found: Numbers, most: int) -> Part:
+    """The repositories that could not be checked, or in part, and why."""
+    rows, total = found.rows("FROM query_repositories WHERE status <> 'checked'"), found.now.repositories
+    every = "The repository was" if total == 1 else f"All {total:,} repositories were"
+    lines = [] if rows else [f"{every} checked."]
+    shown = table("Repositories", _UNCHECKED, rows, _unchecked, most, "repositories")
+    return Part("Repositories that could not be checked", "unchecked", lines, [shown])
+
+
+def _unchecked(one: Row) -> Sequence[str]:
+    status = "in part" if one.status == "partly" else one.status
+    reason = f"{one.reason}{f' (tried {one.attempts} times)' if one.attempts > 1 else ''}"
+    return one.repository, one.owner, status, _day(one.last_checked), reason
+
+
+def _day(run: str) -> str:
+    """The day of a run: 2026-11-23; other words as they are."""
+    return f"{run[:4]}-{run[4:6]}-{run[6:8]}" if run[:8].isdecimal() else run
+
+
+def _run_part(found: Numbers) -> Part:
+    """How long the run took, and what took longest."""
+    now = found.now
+    by = f"{counted(now.workers, 'worker')} ({now.engine})"
+    lines = [f"The run took {time(now.seconds)} with {by}, kcheck {now.version}."]
+    if now.unchanged:
+        of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
+        lines.append(f"Taken over from an earlier run, as nothing there has changed: {now.unchanged:,} of {of}.")
+    slow = found.rows(f"FROM query_repositories WHERE status = 'checked' AND seconds IS NOT NULL LIMIT {_MOST_SLOW}")
+    rows = [(one.repository, time(one.seconds), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}") for one in slow]
+    shown = Table("Slowest when last checked", _SLOW, rows)
+    return Part("How the run went", "run", lines, [shown])

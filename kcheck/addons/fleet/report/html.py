@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcheck import __version__
 from kcheck.report.html import document
@@ -50,25 +50,6 @@ def _words(table: Table) -> list[int]:
 # --- the trend: clusters by what becomes of them, run by run
 
 
-class Piece(NamedTuple):
-    """A part of a bar: pixels from the top of the plot."""
-
-    state: str
-    y: float
-    height: float
-
-
-class Bar(NamedTuple):
-    """A run: percentages of the width, its parts, and what a pointer is shown."""
-
-    x: float
-    width: float
-    middle: float
-    pieces: list[Piece]
-    about: str
-    label: str
-
-
 def chart(runs: Sequence[Row]) -> Picture:
     """The clusters of some runs, the oldest first."""
     most = max(1, *(run.clusters for run in runs))
@@ -89,11 +70,11 @@ def _about(runs: Sequence[Row]) -> str:
     return f"{before} stopped before the target on {first.started}, {now} on {last.started}"
 
 
-def _bars(runs: Sequence[Row], top: int) -> list[Bar]:
+def _bars(runs: Sequence[Row], top: int) -> list[dict[str, object]]:
     place = 100 / len(runs)
     every = -(-len(runs) // _LABELS)
     is_daily = len({run.started[:10] for run in runs}) > 1
-    found = []
+    found: list[dict[str, object]] = []
     for at, run in enumerate(runs):
         x = place * (at + (1 - _SHARE) / 2)
         counts = {
@@ -103,17 +84,19 @@ def _bars(runs: Sequence[Row], top: int) -> list[Bar]:
         label = (run.started[5:10] if is_daily else run.started[11:]) if is_labelled else ""
         about = f"{run.started}: {', '.join(f'{counts[state]:,} {text}' for state, text in _STATES.items())}"
         width = place * _SHARE
-        middle = round(x + width / 2, 2)
-        found.append(Bar(round(x, 2), round(width, 2), middle, _pieces(counts, top), about, label))
+        found.append({
+            "x": round(x, 2), "width": round(width, 2), "middle": round(x + width / 2, 2),
+            "pieces": _pieces(counts, top), "about": about, "label": label,
+        })  # fmt: skip
     return found
 
 
-def _pieces(counts: dict[str, int], top: int) -> list[Piece]:
-    below, found = 0, []
+def _pieces(counts: dict[str, int], top: int) -> list[dict[str, object]]:
+    below, found = 0, list[dict[str, object]]()
     for state in _STATES:
         if counts[state]:
             y = _y(below + counts[state], top)
-            found.append(Piece(state, y, round(_y(below, top) - y, 1)))
+            found.append({"state": state, "y": y, "height": round(_y(below, top) - y, 1)})
         below += counts[state]
     return found
 
