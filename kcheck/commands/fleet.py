@@ -39,7 +39,7 @@ _MOST_LIMITS = 10
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
-    """An amount of memory.
+    """Read an amount of memory.
 
     Raises:
         click.BadParameter: it is none.
@@ -196,7 +196,7 @@ def _result_errors() -> Iterator[None]:
 
 
 def _summary(row: RunRow, output: str) -> str:
-    """What was done, and what is to be done next."""
+    """Say what was done, and what is to be done next."""
     import shlex
 
     parts = [f"{row.unchanged:,} unchanged"] * bool(row.unchanged) + [f"{row.failed:,} failed"] * bool(row.failed)

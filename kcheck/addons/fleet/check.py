@@ -126,7 +126,7 @@ def _config(settings: Settings) -> Config:
 
 
 def rows_of(result: Result) -> Rows:
-    """The rows of a run on one repository."""
+    """Write what a run on one repository found as rows."""
     world, numbers = result.world, owners(result.findings, result.world)
     ids = [cluster.id for cluster in world.inventory.clusters]
     clusters = msgspec.json.decode(capacity.as_json(world))["clusters"]
@@ -191,7 +191,7 @@ def _cluster(
 
 
 def _missing(cluster: Cluster, result: Result) -> MissingInput | None:
-    """The input that the first limit without a number waits for, where the cluster is judged."""
+    """Find the input that the first limit without a number waits for, where the cluster is judged."""
     for wall in walls.find_walls(cluster, result.world):
         if wall.short is None and wall.kind != "recommended" and not capacity.is_account_quota(wall):
             return missing_input(wall.cause, result.reading) if isinstance(wall.cause, Unknown) else None
@@ -211,7 +211,7 @@ def _undecided(result: Result) -> Iterator[UndecidedRow]:
 
 
 def _uses(cluster: Cluster, world: World) -> Iterator[UseRow]:
-    """The shared limits that a cluster takes something of, with how much."""
+    """List the shared limits that a cluster takes something of, with how much."""
     for part in (_quotas, _address_units, _hub_pulls, _reservations):
         yield from (row for row in part(cluster, world) if row.needed or not row.is_exact)
 
@@ -288,7 +288,7 @@ def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
 
 
 def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:
-    """The reservations in the code of its root module that a pool is for."""
+    """List the reservations in the code of its root module that a pool is for."""
     asked, types = pool.market.reservation_id, known(pool.machine.instance_types) or ()
     near = [
         one for one in world.inventory.reservations if (one.root, one.environment) == (pool.root, cluster.environment)
@@ -300,7 +300,7 @@ def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:
 
 
 def _reservation(pool: NodePool, cluster: Cluster, made: list[Reservation]) -> tuple[str, str]:
-    """The key of a pool's reservation, and where it means the same."""
+    """Return the key of a pool's reservation, and where it means the same."""
     asked, own, types = pool.market.reservation_id, cloud(cluster.cloud), known(pool.machine.instance_types) or ()
     part = f" {types[0]}" if own.reserves_by_machine and types else ""
     name = known(asked) or next((text for one in made if (text := known(one.name))), "")
@@ -312,20 +312,19 @@ def _reservation(pool: NodePool, cluster: Cluster, made: list[Reservation]) -> t
 
 
 def _is_same(first: Value[str], second: Value[str]) -> bool:
-    """Whether two references are to the same."""
     if isinstance(first, Known) and isinstance(second, Known):
         return first.value == second.value
     return bool(_symbol(first)) and _symbol(first) == _symbol(second)
 
 
 def _symbol(value: Value[str]) -> str:
-    """The address of the resource that a value is of; empty if it is of none."""
+    """Return the address of the resource that a value is of; empty if it is of none."""
     symbol = value.symbol if isinstance(value, Unknown) else None
     return symbol.address if symbol is not None and symbol.attribute != "text" else ""
 
 
 def _network(cluster: Cluster, world: World) -> tuple[str, str]:
-    """The key of a cluster's network, and where it means the same; that of its subnets, where it does not say it."""
+    """Return the key of a cluster's network, or that of its subnets, and where it means the same."""
     found = known(cluster.network_id)
     if found is not None and not found.startswith(f"{cluster.cloud}/"):
         return found, EVERYWHERE
@@ -337,7 +336,7 @@ def _network(cluster: Cluster, world: World) -> tuple[str, str]:
 
 
 def _way_out(cluster: Cluster, world: World) -> tuple[str, str]:
-    """The key of the public addresses by which a cluster goes out, and where it means the same."""
+    """Return the key of the public addresses by which a cluster goes out, and where it means the same."""
     if cloud(cluster.cloud).has_own_addresses(cluster):
         return cluster.id, IN_REPOSITORY
     network, scope = _network(cluster, world)

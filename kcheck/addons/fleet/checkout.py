@@ -1,4 +1,4 @@
-"""What is checked out: the commit, and a key that changes with all that a check depends on."""
+"""Checkouts: their commit, and a key that changes with all that a check depends on."""
 
 from __future__ import annotations
 

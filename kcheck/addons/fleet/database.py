@@ -36,7 +36,7 @@ _MISSING = "the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'"
 
 
 class ResultsError(Exception):
-    """The tables cannot be written or read, and why."""
+    """Says why the tables cannot be written or read."""
 
 
 def require(folder: str) -> None:
@@ -57,7 +57,7 @@ def require(folder: str) -> None:
 
 @contextlib.contextmanager
 def failures(what: str) -> Iterator[None]:
-    """Say of errors of the system and of DuckDB, which is there, what cannot be done.
+    """Say what cannot be done where the system or DuckDB, which is there, fails.
 
     Raises:
         ResultsError: there was one.
@@ -74,7 +74,7 @@ def failures(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
-    """DuckDB without a file, with so many bytes of memory (what there is without), and a folder for what is beyond."""
+    """Open DuckDB without a file, with so many bytes of memory (0: all there is), and a folder for what is beyond."""
     import duckdb
 
     bounds: dict[str, str | bool] = {"memory_limit": f"{memory}B"} if memory else {}
@@ -87,7 +87,7 @@ def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
 
 @contextlib.contextmanager
 def opened(folder: str) -> Iterator[DuckDBPyConnection]:
-    """The tables of all runs in a folder, to be read; no query can reach a file or a network.
+    """Open the tables of all runs in a folder; no query can change them, or reach a file or a network.
 
     Raises:
         ResultsError: there are none, or they cannot be read.
@@ -106,7 +106,7 @@ def opened(folder: str) -> Iterator[DuckDBPyConnection]:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever words SQL has."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -123,14 +123,14 @@ class Question(NamedTuple):
 
 
 def question(name: str) -> Question:
-    """The question of a name in `QUESTIONS`."""
+    """Read the question of a name in `QUESTIONS`."""
     sql = system.read(os.path.join(_QUERIES, f"{name}.sql")).decode()
     first, *notes = [line.removeprefix(_MARK) for line in sql.split("\n") if line.startswith(_MARK)]
     return Question(name, first, " ".join(notes), sql)
 
 
 def ask(folder: str, sql: str) -> Answer:
-    """The answer of the tables in a folder.
+    """Ask the tables in a folder.
 
     Raises:
         ResultsError: there are none, or they cannot be read.

@@ -34,7 +34,7 @@ _UNITS = "vpc.address_units"
 
 
 class Surroundings(Struct, frozen=True):
-    """What clusters share with those of other repositories: names that mean the same everywhere; empty if not said."""
+    """Names by which clusters share something with those of other repositories; empty if not said."""
 
     account: str = ""
     region: str = ""
@@ -42,7 +42,7 @@ class Surroundings(Struct, frozen=True):
     egress: str = ""
 
     def over(self, other: Surroundings) -> Surroundings:
-        """These, with what another one says where they say nothing."""
+        """Fill what is not said here from another one."""
         return replace(other, **{name: text for name, text in asdict(self).items() if text})
 
 
@@ -59,7 +59,7 @@ class Repository(Struct, frozen=True):
     surroundings: dict[tuple[str, str], Surroundings] = {}
 
     def around(self, root: str, environment: str) -> Surroundings:
-        """What is said of the clusters of a root module in an environment."""
+        """Return what is said of the clusters of a root module in an environment."""
         return self.surroundings.get((root, environment)) or self.surroundings.get(("", "")) or Surroundings()
 
 
@@ -75,7 +75,7 @@ class Stated(Struct, frozen=True):
     reservations: dict[str, int] = {}
 
     def over(self, other: Stated) -> Stated:
-        """These, with what another list says where they say nothing."""
+        """Fill what is not said here from another list."""
         both = (*other.accounts, *self.accounts)
         accounts = {key: other.accounts.get(key, {}) | self.accounts.get(key, {}) for key in both}
         return Stated(
@@ -83,13 +83,13 @@ class Stated(Struct, frozen=True):
         )
 
     def of_account(self, account: str, region: str, use: UseRow) -> int | None:
-        """How much an account has of a quota in a region, by its code or its name."""
+        """Return how much an account has of a quota in a region, by its code or its name."""
         own = [self.accounts.get(key, {}) for key in ((account, region), (account, ""))] if account else []
         found = (table[name] for table in own for name in (use.key, use.limit_name) if name in table)
         return next(found, None)
 
     def of_key(self, kind: str, key: str) -> int | None:
-        """How much there is of something with a name."""
+        """Return how much there is of something with a name."""
         if kind == "docker-hub" and key in self.egress:
             return self.egress[key] * profiles.limits("any")["docker_hub.pulls"].number
         return {"address-units": self.networks, "reservation": self.reservations}.get(kind, {}).get(key)
@@ -127,7 +127,7 @@ def fleet(
 
 
 def _matched(path: str) -> Iterator[Repository]:
-    """The folders of a path or a pattern, without names.
+    """List the folders of a path or a pattern, without names.
 
     Raises:
         ConfigError: there is none.
@@ -140,7 +140,7 @@ def _matched(path: str) -> Iterator[Repository]:
 
 
 def _list(path: str) -> Known[DatumValue]:
-    """What a list says.
+    """Read a list.
 
     Raises:
         ConfigError: it makes no sense.
@@ -155,7 +155,7 @@ def _list(path: str) -> Known[DatumValue]:
 
 
 def _listed(path: str, entries: list[_Written]) -> Iterator[Repository]:
-    """The repositories of a list.
+    """Find the repositories of a list.
 
     Raises:
         ConfigError: it makes no sense.
@@ -204,7 +204,7 @@ def _surroundings(written: _Written) -> Surroundings:
 
 
 def _named(found: list[Repository]) -> list[Repository]:
-    """The repositories, each with a name: as much of the end of its path as no other one has.
+    """Name each repository: as much of the end of its path as no other one has.
 
     Raises:
         ConfigError: two have one name.
@@ -230,7 +230,7 @@ def _named(found: list[Repository]) -> list[Repository]:
 
 
 def _stated(data: Known[DatumValue]) -> Stated:
-    """The shared limits that a list, which fits its schema, says.
+    """Return the shared limits of a list.
 
     Raises:
         ConfigError: it names a limit that clusters of one account do not share.
@@ -251,7 +251,6 @@ def _stated(data: Known[DatumValue]) -> Stated:
 
 
 def _place(data: Known[DatumValue], *path: str | int) -> Span:
-    """Where a part of a list is written."""
     part: Datum = data
     for step in path:
         value = known(part)

@@ -14,11 +14,11 @@ from kcheck.config.config import ConfigError, Environment
 from kcheck.text.files import save, system
 
 CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
-"""What becomes of a repository: judged, judged until its time was over, or not judged at all."""
+"""Status of a repository: judged, judged until its time was over, or not judged at all."""
 
 
 class Settings(Struct, frozen=True):
-    """What the list of a fleet says about a repository, in place of its own settings; what is empty stays as it is.
+    """Settings of a repository in the list of a fleet, in place of its own; what is empty stays as it is.
 
     `roots` are the folders to be checked, all of them without any. `nodes` are written as for `--nodes`, `price` as for
     `--price`. Paths are relative to the top of the repository, but those of `rules` and `module_dirs`, which are the
@@ -52,7 +52,7 @@ class Task(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a task. `rows` is None where it failed, or where it `is_unchanged`.
+    """Result of a task. `rows` is None where it failed, or where it `is_unchanged`.
 
     `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `key` is that of what was
     checked; empty where the next run has to check it again.

@@ -71,7 +71,7 @@ def of_one_run(folder: str) -> Iterator[str]:
 
 
 def run_id(folder: str, begin: datetime) -> str:
-    """An id for a run that begins now, later than those of all runs in a folder: what is last is the greatest."""
+    """Return an id for a run that begins now, later than those of all runs in a folder."""
     there = runs(folder)
     now = begin.strftime(_ID)
     if not there or there[-1] < now:
@@ -81,7 +81,7 @@ def run_id(folder: str, begin: datetime) -> str:
 
 
 def runs(folder: str) -> list[str]:
-    """The ids of the runs in a folder, the oldest first."""
+    """List the ids of the runs in a folder, the oldest first."""
     return _stored(os.path.join(folder, _PARQUET, "runs"))
 
 
@@ -181,7 +181,7 @@ def _write_lines(
 
 
 def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
-    """The row of a repository, and those of what was found in it."""
+    """Return the row of a repository, and those of what was found in it."""
     outcome = one.outcome
     last = kept.outcome(one.repository.name) if outcome.status != FAILED else None
     rows = last.rows if last is not None else None
@@ -272,7 +272,7 @@ def _move(file: str, place: str) -> None:
 
 
 def _stored(folder: str) -> list[str]:
-    """The runs that have a Parquet file in the folder of a table."""
+    """List the runs that have a Parquet file in the folder of a table."""
     names = [os.path.splitext(name) for name, is_folder in system.entries(folder) if not is_folder] if (
         os.path.isdir(folder)
     ) else []  # fmt: skip

@@ -25,12 +25,12 @@ _ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")
 
 
 class Engine(Protocol):
-    """What checks repositories, `jobs` at a time."""
+    """Checks repositories, `jobs` at a time."""
 
     jobs: int
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """What becomes of each task, in the order in which they end; tasks are taken when there is room for them."""
+        """Yield the outcome of each task, in the order in which they end; few are taken ahead."""
         ...
 
 
@@ -56,7 +56,7 @@ def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextM
 
 
 class Order(NamedTuple):
-    """What each repository may take, and how often one that failed is tried again.
+    """Limits of each repository, and how often one that failed is tried again.
 
     A `fresh` run checks what is unchanged, too.
     """
@@ -67,7 +67,7 @@ class Order(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a run says of one repository; its rows are kept. `outcome` is without them."""
+    """The outcome of a repository, whose rows are kept: here it is without them."""
 
     repository: Repository
     outcome: Outcome
@@ -75,7 +75,7 @@ class Ended(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a run says of all repositories, and how many it checked at a time; None if it checked none."""
+    """The outcomes of all repositories, and how many were checked at a time; None if none was."""
 
     ended: list[Ended]
     jobs: int | None
@@ -108,7 +108,7 @@ def run(
 
 
 class _Run:
-    """A run while it goes on."""
+    """A run in progress."""
 
     def __init__(
         self, repositories: Sequence[Repository], kept: Kept, order: Order, tell: Callable[[str], None]
@@ -133,7 +133,7 @@ class _Run:
         return [self.by_name[name] for name in sorted(seconds, key=seconds.__getitem__, reverse=True)]
 
     def task(self, one: Repository) -> Task:
-        """Say what is to be checked, with its key of now: what changes meanwhile is checked by the next run."""
+        """Make the task of a repository, with its key of now: what changes meanwhile is checked by the next run."""
         self._key(one)
         return Task(one.name, one.folder, one.settings, self._order.bounds, self._day)
 

@@ -56,7 +56,7 @@ def contents(folder: str, owner: str, run: str, most: int) -> Report:
 
 
 def _title(now: Row) -> str:
-    """The answer in one sentence, without its full stop."""
+    """Answer in one sentence, without its full stop."""
     if now.clusters:
         return states_text(now.reaches, now.stops, now.unknown)
     of = repositories(now.repositories)
@@ -64,7 +64,7 @@ def _title(now: Row) -> str:
 
 
 def _lines(now: Row) -> Iterator[str]:
-    """What one must know of the answer."""
+    """Say what one must know of the answer."""
     if now.clusters:
         yield _waste(now)
     if 0 < now.failed < now.repositories:
@@ -74,7 +74,7 @@ def _lines(now: Row) -> Iterator[str]:
 
 
 def _waste(now: Row) -> str:
-    """What runs waste, and of how many clusters that is not known."""
+    """Say what runs waste, and of how many clusters that is not known."""
     said = []
     if now.priced:
         amount = dollars(now.waste_least, now.waste_most)
@@ -95,7 +95,7 @@ def _waste(now: Row) -> str:
 
 
 def _numbers(found: Numbers) -> Iterator[Number]:
-    """What a reader must see first."""
+    """List the numbers that a reader must see first."""
     now = found.now
     if now.clusters:
         stops = "stops" if now.stops == 1 else "stop"
@@ -144,7 +144,7 @@ def _changes_part(found: Numbers, most: int) -> Part:
 
 
 def _summary(changes: Sequence[Row]) -> str:
-    """How many clusters, findings and repositories have changed, and how."""
+    """Say how many clusters, findings and repositories have changed, and how."""
     said: dict[str, list[str]] = {"cluster": [], "finding": [], "repository": []}
     for (change, severity), count in Counter((one.change, one.severity) for one in changes).items():
         what, _, how = change.partition(" ")
@@ -164,13 +164,6 @@ def _finding(one: Row) -> Sequence[str]:
 
 # --- clusters and limits
 
-_FIRST_LIMITS = """
-SELECT mechanism, sum(clusters) AS clusters FROM query_first_limits
-GROUP BY ALL ORDER BY clusters DESC, mechanism LIMIT 5"""
-_SHARED_NOTES = """
-SELECT part AS note, count(*) AS limits
-FROM (SELECT unnest(string_split(note, '; ')) AS part FROM query_shared WHERE state = 'unknown')
-WHERE part <> '' GROUP BY part ORDER BY limits DESC, part"""
 _STOPS = (
     Column("reached", is_number=True), Column("nodes"), Column("clusters", is_number=True), Column("cluster"),
     Column("owner"), Column("first limit", is_below=True), Column("to move it", is_below=True),
@@ -179,10 +172,10 @@ _STOPS = (
 
 
 def _stops_part(found: Numbers, most: int) -> Part:
-    """The clusters that stop before their target, the worst first."""
+    """List the clusters that stop before their target, the worst first."""
     now = found.now
     if now.stops:
-        kinds = [f"{_called(one.mechanism)} ({one.clusters:,})" for one in found.rows(_FIRST_LIMITS)]
+        kinds = [f"{_called(one.mechanism)} ({one.clusters:,})" for one in found.rows(own("first-limits"))]
         lines = [f"What stops them first: {', '.join(kinds)}."] if kinds else []
     else:
         rest = f"; how far {now.unknown:,} get is not known" if now.unknown else ""
@@ -192,7 +185,7 @@ def _stops_part(found: Numbers, most: int) -> Part:
 
 
 def _called(mechanism: str) -> str:
-    """What people call a kind of limit; one of another kcheck is called as that does."""
+    """Name a kind of limit; one of another kcheck is called as that does."""
     found = profiles.mechanisms().get(mechanism)
     return found["what"] if found is not None else mechanism
 
@@ -214,7 +207,7 @@ _NOTES = (Column("limits", is_number=True), Column("what would decide them"))
 
 
 def _shared_part(found: Numbers, most: int) -> Part:
-    """The limits that clusters share, and that are exceeded when all reach their targets."""
+    """List the shared limits that are exceeded when all clusters reach their targets."""
     over = found.rows("FROM query_shared WHERE state = 'over'")
     undecided = found.rows("FROM query_shared WHERE state = 'unknown'")
     if over:
@@ -224,7 +217,7 @@ def _shared_part(found: Numbers, most: int) -> Part:
     if undecided:
         lines.append(f"Whether {counted(len(undecided), 'shared limit')} would be is not known.")
     shown = table("Exceeded", _SHARED, over, _over, most, "shared")
-    notes = found.rows(_SHARED_NOTES)
+    notes = found.rows(own("shared-notes"))
     decide = table("What would decide the others", _NOTES, notes, _note, min(most, _MOST_NOTES), "shared")
     return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
 
@@ -243,17 +236,10 @@ def _over(one: Row) -> Sequence[str]:
 
 # --- money, and what is not known
 
-_MONEY = "FROM query_money WHERE clusters_with_dollars + clusters_without_price + clusters_unknown > 0"
-_INPUTS = """
-SELECT missing, remedy, sum(clusters) AS clusters, sum(checks) AS checks, sum(repositories) AS repositories,
-  min(example) AS example
-FROM query_undecided GROUP BY missing, remedy
-ORDER BY clusters DESC, repositories DESC, checks DESC, missing, remedy"""
-
 
 def _money_part(found: Numbers, most: int) -> Part:
-    """What runs waste by owner; by repository where there are no owners."""
-    by, rows = "owner" if found.is_by_owner else "repository", found.rows(_MONEY)
+    """Add up the waste of runs by owner; by repository where there are no owners."""
+    by, rows = "owner" if found.is_by_owner else "repository", found.rows(own("money"))
     columns = (
         Column(by), Column("clusters", is_number=True), Column("wasted per run", is_number=True),
         Column("without a price", is_number=True), Column("clusters not known", is_number=True),
@@ -288,7 +274,7 @@ _MISSING = (
 
 
 def _unknown_part(found: Numbers, most: int) -> Part:
-    """The inputs that would decide most clusters and checks."""
+    """List the inputs that would decide most clusters and checks."""
     now = found.now
     lines = []
     if now.unknown:
@@ -300,7 +286,7 @@ def _unknown_part(found: Numbers, most: int) -> Part:
         lines.append(f"{counted(now.undecided, 'check')} {'waits' if now.undecided == 1 else 'wait'} for an input.")
     if now.unexplained:
         lines.append(f"No input is named for {counted(now.unexplained, 'cluster')}: kcheck capacity there says why.")
-    shown = table("Inputs", _MISSING, found.rows(_INPUTS), _missing, most, "undecided")
+    shown = table("Inputs", _MISSING, found.rows(own("inputs")), _missing, most, "undecided")
     return Part("Inputs that would decide most", "unknown", lines, [shown])
 
 
@@ -312,14 +298,6 @@ def _missing(one: Row) -> Sequence[str]:
 
 # --- rules, and runs over time
 
-_AGES = """
-SELECT *, strftime(oldest_first_seen::TIMESTAMP, '%Y-%m-%d') AS oldest
-FROM query_rules WHERE worst_severity <> 'info'"""
-_FIXABLE = """
-SELECT fix, sum(findings) AS findings FROM query_fixable GROUP BY fix
-ORDER BY list_position(['safe', 'costs', 'unsafe'], fix)"""
-_POINTS = """
-SELECT * REPLACE (strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started) FROM query_trend ORDER BY run"""
 _RULES = (
     Column("rule"), Column("severity"), Column("findings", is_number=True), Column("repositories", is_number=True),
     Column("with a fix", is_number=True), Column("days there (median)", is_number=True), Column("oldest seen first"),
@@ -327,8 +305,8 @@ _RULES = (
 
 
 def _rules_part(found: Numbers, most: int) -> Part:
-    """The rules with most errors and warnings, and how long these have been there."""
-    now, fixable, has_past = found.now, found.rows(_FIXABLE), found.before is not None
+    """List the rules with most errors and warnings, and how long these have been there."""
+    now, fixable, has_past = found.now, found.rows(own("fixable")), found.before is not None
     if not now.errors and not now.warnings:
         lines = ["No errors and no warnings."]
     else:
@@ -338,7 +316,7 @@ def _rules_part(found: Numbers, most: int) -> Part:
         total = sum(one.findings for one in fixable)
         classes = listed([f"{one.findings:,} ({one.fix})" for one in fixable])
         lines.append(f"kcheck fix has fixes for {counted(total, 'finding')} of all severities: {classes}.")
-    shown = table("Rules", _RULES, found.rows(_AGES), partial(_rule, has_past=has_past), most, "rules")
+    shown = table("Rules", _RULES, found.rows(own("rules")), partial(_rule, has_past=has_past), most, "rules")
     return Part("Rules", "rules", lines, [shown])
 
 
@@ -356,8 +334,8 @@ _TREND = (
 
 
 def _trend_part(found: Numbers) -> Iterator[Part]:
-    """The last runs, if there are several."""
-    points = found.rows(_POINTS)[-_MOST_RUNS:]
+    """Compare the last runs, if there are several."""
+    points = found.rows(own("points"))[-_MOST_RUNS:]
     if len(points) == 1:
         return
     lines = []
@@ -398,7 +376,7 @@ _SLOW = (Column("repository"), *(Column(title, is_number=True) for title in ("ti
 
 
 def _unchecked_part(found: Numbers, most: int) -> Part:
-    """The repositories that could not be checked, or in part, and why."""
+    """List the repositories that could not be checked, or in part, and why."""
     rows, total = found.rows("FROM query_repositories WHERE status <> 'checked'"), found.now.repositories
     every = "The repository was" if total == 1 else f"All {total:,} repositories were"
     lines = [] if rows else [f"{every} checked."]
@@ -413,12 +391,12 @@ def _unchecked(one: Row) -> Sequence[str]:
 
 
 def _day(run: str) -> str:
-    """The day of a run: 2026-11-23; other words as they are."""
+    """Return the day of a run as 2026-11-23; other words as they are."""
     return f"{run[:4]}-{run[4:6]}-{run[6:8]}" if run[:8].isdecimal() else run
 
 
 def _run_part(found: Numbers) -> Part:
-    """How long the run took, and what took longest."""
+    """Say how long the run took, and what took longest."""
     now = found.now
     by = f"{counted(now.workers, 'worker')} ({now.engine})"
     lines = [f"The run took {time(now.seconds)} with {by}, kcheck {now.version}."]

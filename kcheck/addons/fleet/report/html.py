@@ -29,7 +29,7 @@ _LABELS = 4
 
 
 def html(report: Report) -> str:
-    """The report as a page, the same bytes for the same numbers."""
+    """Render the report as a page, the same bytes for the same numbers."""
     body = document.markup("fleet_head.html", lines=report.lines, numbers=document.numbers(report.numbers))
     sections = [Section(part.title, _body(part), part.name) for part in report.parts]
     return document.page(Head(report.title, report.about, body), sections, [f"kcheck {__version__}"])
@@ -43,7 +43,6 @@ def _body(part: Part) -> Markup:
 
 
 def _words(table: Table) -> list[int]:
-    """The columns of a table that have text."""
     return [at for at, column in enumerate(table.columns) if not column.is_number]
 
 
@@ -51,7 +50,7 @@ def _words(table: Table) -> list[int]:
 
 
 def chart(runs: Sequence[Row]) -> Picture:
-    """The clusters of some runs, the oldest first."""
+    """Draw the clusters of some runs, the oldest first."""
     most = max(1, *(run.clusters for run in runs))
     step = round_step(most / 4)
     top = -(-most // step) * step

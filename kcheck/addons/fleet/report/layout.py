@@ -1,4 +1,4 @@
-"""What a report on a fleet is made of, for every format: sentences and tables of text."""
+"""Parts of a report on a fleet, for every format: sentences and tables of text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Table(NamedTuple):
 
     @property
     def more(self) -> str:
-        """How many rows there are beside these."""
+        """Say how many rows there are beside these."""
         return f"{self.left:,} more" if self.left > 0 else ""
 
 
@@ -84,25 +84,25 @@ def table(
 
 
 def repositories(number: int) -> str:
-    """1 repository, 3 repositories."""
+    """Write a number of repositories."""
     return counted(number, "repository", "repositories")
 
 
 def number(count: int) -> str:
-    """A number in a cell, which stays empty for none."""
+    """Write a number in a cell, which stays empty for none."""
     return f"{count:,}" if count else ""
 
 
 def dollars(least: float, most: float) -> str:
-    """A sum of estimates as a range, in three digits: that is all that is known of it."""
+    """Write a sum of estimates as a range, in three digits: that is all that is known of it."""
     return between(*(money(1000 * rough(one) if one >= 100 else round(1000 * one)) for one in (least, most)))
 
 
 def hours(least: float, most: float) -> str:
-    """Node-hours as a range, likewise."""
+    """Write node-hours as a range, likewise."""
     return between(*(node_hours(3600 * rough(one) if one >= 100 else round(3600 * one)) for one in (least, most)))
 
 
 def time(seconds: float) -> str:
-    """How long something took."""
+    """Write how long something took."""
     return f"{seconds:.1f} s" if seconds < 10 else readable(round(seconds))

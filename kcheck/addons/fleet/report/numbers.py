@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 Row = SimpleNamespace
 """A row of an answer: its columns are those of the query."""
-_BEFORE = """
-SELECT run, strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started, version,
-  EXISTS (SELECT 1 FROM query_changes WHERE since <> '' AND since < runs.run) AS is_older
-FROM runs WHERE run < getvariable('run') ORDER BY run DESC LIMIT 1"""
 _OWNERS = "SELECT DISTINCT owner FROM fleet.main.repositories WHERE run = ? AND owner <> '' ORDER BY owner"
 _RUNS = "SELECT run FROM fleet.main.runs ORDER BY run DESC"
 
@@ -53,8 +49,7 @@ def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
 class Numbers:
     """The numbers of a run: `now` is all that it says of clusters and repositories, see `sql/run.sql`.
 
-    `before` is the run before: `is_older` where some repositories are compared with an older one, as it did not check
-    them; None without one. `changes` are those since then, as the query `changes` has them.
+    `before` is the run before, None without one; `changes` are those since then, as the query `changes` has them.
     """
 
     def __init__(self, database: DuckDBPyConnection, owner: str, run: str, *, is_by_owner: bool) -> None:
@@ -69,7 +64,7 @@ class Numbers:
         self._keep("money")
         self.set(by="owner")
         self.now = self.rows(own("run"))[0]
-        self.before = next(iter(self.rows(_BEFORE)), None)
+        self.before = next(iter(self.rows(own("before"))), None)
         self.changes = self.rows("FROM query_changes")
 
     def set(self, **variables: str) -> None:

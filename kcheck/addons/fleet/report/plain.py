@@ -20,7 +20,7 @@ _NARROWEST = 6
 
 
 def text(report: Report) -> str:
-    """The report in lines of at most 100 characters."""
+    """Render the report in lines of at most 100 characters."""
     lines = [*_wrapped(f"{report.title}.", ""), *_wrapped(report.about, "")]
     for line in report.lines:
         lines += _wrapped(line, "")
@@ -39,7 +39,7 @@ def _wrapped(line: str, begin: str, rest: str = "  ") -> list[str]:
 
 
 def _text_table(table: Table) -> Iterator[str]:
-    """The rows, with what has a column of its own in lines, and the rest below."""
+    """Write the rows, with what has a column of its own in lines, and the rest below."""
     columns = table.columns
     beside = [at for at in range(len(columns)) if not columns[at].is_below]
     head = [columns[at].title for at in beside]
@@ -57,7 +57,7 @@ def _text_table(table: Table) -> Iterator[str]:
 
 
 def _widths(rows: Sequence[Sequence[str]], is_number: Sequence[bool]) -> list[int]:
-    """How wide each column is: as its longest cell, or less where a line has no room; numbers stay whole."""
+    """Fit each column to its longest cell, or less where a line has no room; numbers stay whole."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = [
@@ -73,7 +73,7 @@ def _widths(rows: Sequence[Sequence[str]], is_number: Sequence[bool]) -> list[in
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool]) -> Iterator[str]:
-    """A row, whose cells are wrapped where they are longer than their columns are wide."""
+    """Write a row; cells are wrapped where they are longer than their columns are wide."""
     wrapped = [wrap(cell, width) or [""] for cell, width in zip(cells, widths, strict=True)]
     for at in range(max(map(len, wrapped))):
         parts = [lines[at] if at < len(lines) else "" for lines in wrapped]
@@ -88,7 +88,7 @@ def _row(cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool])
 
 
 def markdown(report: Report) -> str:
-    """The report with a heading and tables for each part."""
+    """Render the report with a heading and tables for each part."""
     lines = [f"# {marked(report.title)}", "", marked(report.about), *_list(report.lines)]
     for part in report.parts:
         lines += ["", f"## {marked(part.title)}", *_list(part.lines)]
