@@ -13,7 +13,7 @@ from kcheck import __version__
 from kcheck.addons.fleet import results
 from kcheck.addons.fleet.database import QUESTIONS, ResultsError, ask, question
 from kcheck.addons.fleet.listing import fleet
-from kcheck.addons.fleet.outcomes import Bounds, Kept
+from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.report.contents import contents
 from kcheck.addons.fleet.report.layout import MOST
 from kcheck.addons.fleet.run import Order, engine_of, run
@@ -39,11 +39,7 @@ _MOST_LIMITS = 10
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
-    """Read an amount of memory.
-
-    Raises:
-        click.BadParameter: it is none.
-    """
+    """Read an amount of memory."""
     found = _BYTES.fullmatch(text)
     amount = int(found[1]) * _UNITS[found[2]] if found else 0
     if amount < _LEAST:
@@ -108,7 +104,7 @@ def command(
     if folders:  # a mistake in them is none of each repository
         rules.all_rules(folders)
     found, limits = fleet(paths, nodes, folders, module_dirs)
-    order = Order(Bounds(timeout, memory), retries, fresh)
+    order = Order(timeout, memory, retries, fresh)
     jobs = jobs or os.cpu_count() or 1
     start = engine_of(scheduler, jobs)
     with _result_errors(), results.of_one_run(output) as run_id:
@@ -184,11 +180,7 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
 
 @contextmanager
 def _result_errors() -> Iterator[None]:
-    """Say what is wrong with the tables, or that another run writes them.
-
-    Raises:
-        Failure: that is so.
-    """
+    """Say what is wrong with the tables, or that another run writes them."""
     try:
         yield
     except ResultsError as error:

@@ -80,20 +80,14 @@ def check(task: Task) -> Outcome:
 
 
 def _checked(task: Task) -> Outcome:
-    """Judge what is in the folder of a task.
-
-    Raises:
-        ConfigError: the settings make no sense.
-        PathError: a folder that is asked for does not exist.
-        DeadlineError: the time was over before anything was found.
-    """
+    """Judge what is in the folder of a task."""
     if task.day:
         os.environ[VARIABLE] = task.day
     try:
         os.chdir(task.folder)
     except OSError as error:
         return failed(f"{task.folder}: {error.strerror}")
-    deadline.start(task.bounds.seconds)
+    deadline.start(task.seconds)
     config = _config(task.settings)
     result = Project(task.settings.roots, config).check().result
     deadline.stop()
@@ -109,11 +103,7 @@ def _checked(task: Task) -> Outcome:
 
 
 def _config(settings: Settings) -> Config:
-    """Read the settings of the repository, with what the list of the fleet says instead.
-
-    Raises:
-        ConfigError: they make no sense.
-    """
+    """Read the settings of the repository, with what the list of the fleet says instead."""
     flags = {
         "nodes": settings.nodes, "price": settings.price, "var_files": settings.var_files, "rules": settings.rules,
         "module_dirs": settings.module_dirs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from functools import cache
@@ -44,10 +45,10 @@ def revision(folder: str) -> str:
     return next((commit for commit in found if _COMMIT.fullmatch(commit)), "")
 
 
-def _text(path: str, most: int = _MOST_REFERENCES) -> str:
+def _text(path: str) -> str:
     """Read one of git's files; a pipe would be waited for."""
     try:
-        return system.head(path, most).decode("ascii", "replace") if os.path.isfile(path) else ""
+        return system.head(path, _MOST_REFERENCES).decode("ascii", "replace") if os.path.isfile(path) else ""
     except OSError:
         return ""
 
@@ -65,7 +66,7 @@ class Keys:
         try:
             shared = map(self._of_shared, (*one.settings.rules, *one.settings.module_dirs))
             return _digest([*self._common, name, repr(one.settings), *shared, _digest_of(one.folder)])
-        except (OSError, _TooMuchError):
+        except OSError:
             return ""
 
 
@@ -75,16 +76,11 @@ def code() -> str:
     return _digest([__version__, *map(_digest_of, (PACKAGE, RULES, PROFILES))])
 
 
-class _TooMuchError(Exception):
-    """A folder has more than a key is made of."""
-
-
 def _digest_of(top: str) -> str:
     """Digest a file, or all that kcheck may read below a folder; a folder there that cannot be read is empty.
 
     Raises:
-        OSError: it is not there, or cannot be read.
-        _TooMuchError: it has too much.
+        OSError: it is not there, cannot be read, or has too much.
     """
     if os.path.isfile(top):
         return system.digest(system.read(top))
@@ -99,7 +95,7 @@ def _digest_of(top: str) -> str:
             found.append(f"{os.path.join(below, name)}\0{content}")
             size += read
             if len(found) > _MOST_ENTRIES or size > _MOST_BYTES:
-                raise _TooMuchError
+                raise OSError(errno.EFBIG, "more than a key is made of", top)
         inner[:] = [name for name in inner if name != _GIT]
     return _digest(sorted(found))
 

@@ -116,7 +116,6 @@ def quoted(name: str) -> str:
 class Question(NamedTuple):
     """A question in one sentence, notes on its answer, and the query with both as a comment."""
 
-    name: str
     sentence: str
     notes: str
     sql: str
@@ -126,7 +125,7 @@ def question(name: str) -> Question:
     """Read the question of a name in `QUESTIONS`."""
     sql = system.read(os.path.join(_QUERIES, f"{name}.sql")).decode()
     first, *notes = [line.removeprefix(_MARK) for line in sql.split("\n") if line.startswith(_MARK)]
-    return Question(name, first, " ".join(notes), sql)
+    return Question(first, " ".join(notes), sql)
 
 
 def ask(folder: str, sql: str) -> Answer:

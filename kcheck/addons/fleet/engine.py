@@ -122,11 +122,7 @@ class DaskEngine:
                     yield running.pop(future), outcome
 
     def _outcome(self, future: Future[Outcome]) -> Outcome | None:
-        """Return what a worker says of a task; None if it is not known yet.
-
-        Raises:
-            EngineError: the scheduler is gone, or the worker has another kcheck.
-        """
+        """Return what a worker says of a task; None if it is not known yet."""
         try:
             return future.result(timeout=_GATHER)
         except TimeoutError:  # its worker was lost with the outcome, and it is checked again
@@ -144,11 +140,7 @@ class DaskEngine:
             return failed(f"the worker failed: {type(error).__name__}: {error}", can_retry=True)
 
     def _threads(self) -> int:
-        """Count the threads of all workers; where there are none, wait for the first one.
-
-        Raises:
-            EngineError: there is none for some time, or the scheduler is gone.
-        """
+        """Count the threads of all workers; where there are none, wait for the first one."""
         if self._client.status != "running":
             raise self._lost()
         try:
@@ -163,11 +155,7 @@ class DaskEngine:
         return threads
 
     def _compare(self) -> None:
-        """Ask each worker for its kcheck.
-
-        Raises:
-            EngineError: one has another, or none, or the scheduler is gone.
-        """
+        """Ask each worker for its kcheck."""
         try:
             answers = self._client.run(identity, on_error="return")
         except (OSError, RuntimeError) as error:
@@ -194,12 +182,11 @@ def _silence() -> Iterator[None]:
 
 
 def _difference(answer: object) -> str:
-    """Say what is wrong with the kcheck of a worker, by what it answers."""
-    if isinstance(answer, tuple) and answer[0] != __version__:
+    if not isinstance(answer, tuple):
+        return f"has no kcheck {__version__}: {answer}"
+    if answer[0] != __version__:
         return f"has kcheck {answer[0]}, this is {__version__}"
-    if isinstance(answer, tuple):
-        return f"has another kcheck {__version__} than this: its code, rules or profiles differ"
-    return f"has no kcheck {__version__}: {answer}"
+    return f"has another kcheck {__version__} than this: its code, rules or profiles differ"
 
 
 # --- a scheduler and a worker in this process

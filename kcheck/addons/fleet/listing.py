@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from kcheck.addons.fleet.outcomes import Settings
@@ -127,11 +127,7 @@ def fleet(
 
 
 def _matched(path: str) -> Iterator[Repository]:
-    """List the folders of a path or a pattern, without names.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """List the folders of a path or a pattern, without names."""
     folders = [path] if os.path.isdir(path) else sorted(filter(os.path.isdir, glob.iglob(path)))
     if not folders:
         raise ConfigError(f"{path}: no such folder, list (.yaml), or pattern of folders")
@@ -140,11 +136,7 @@ def _matched(path: str) -> Iterator[Repository]:
 
 
 def _list(path: str) -> Known[DatumValue]:
-    """Read a list.
-
-    Raises:
-        ConfigError: it makes no sense.
-    """
+    """Read a list."""
     try:
         source = Source(path, system.head(path, _MOST_BYTES))
     except OSError as error:
@@ -155,11 +147,7 @@ def _list(path: str) -> Known[DatumValue]:
 
 
 def _listed(path: str, entries: list[_Written]) -> Iterator[Repository]:
-    """Find the repositories of a list.
-
-    Raises:
-        ConfigError: it makes no sense.
-    """
+    """Find the repositories of a list."""
     if not entries:
         raise ConfigError(f"{path}: it lists no repository")
     for entry in entries:
@@ -172,43 +160,28 @@ def _listed(path: str, entries: list[_Written]) -> Iterator[Repository]:
 
 def _entry(folder: str, entry: _Written) -> Repository:
     written = entry.get("environments", ())
-    environments, own = tuple(map(_environment, written)), _surroundings(entry)
+    environments, own = tuple(map(_environment, written)), convert(entry, Surroundings)
     settings = Settings(
-        roots=tuple(entry.get("roots", ())),
-        nodes=(str(entry["nodes"]),) if "nodes" in entry else (),
-        price=str(float(entry["price"])) if "price" in entry else "",
-        var_files=tuple(entry.get("var_files", ())),
+        roots=tuple(entry.get("roots", ())), nodes=(str(entry["nodes"]),) if "nodes" in entry else (),
+        price=str(float(entry["price"])) if "price" in entry else "", var_files=tuple(entry.get("var_files", ())),
         environments=environments,
-    )
+    )  # fmt: skip
     around = {
-        (made.root, made.name): _surroundings(one).over(own) for made, one in zip(environments, written, strict=True)
+        (made.root, made.name): convert(one, Surroundings).over(own)
+        for made, one in zip(environments, written, strict=True)
     }
     return Repository(entry.get("name", ""), folder, entry.get("owner", ""), settings, {("", ""): own, **around})
 
 
 def _environment(written: _Written) -> Environment:
-    files, price = tuple(written.get("var_files", ())), written.get("price")
-    return Environment(
-        os.path.normpath(written["root"]),
-        written.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else ""),
-        files,
-        tuple(written.get("manifests", ())),
-        nodes=written.get("nodes"),
-        price=None if price is None else round(price * 100),
-        workspace=written.get("workspace", ""),
-    )
-
-
-def _surroundings(written: _Written) -> Surroundings:
-    return Surroundings(*(written.get(name, "") for name in Surroundings.__struct_fields__))
+    files, price = written.get("var_files"), written.get("price")
+    name = written.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else "")
+    cents = None if price is None else round(price * 100)
+    return convert({**written, "root": os.path.normpath(written["root"]), "name": name, "price": cents}, Environment)
 
 
 def _named(found: list[Repository]) -> list[Repository]:
-    """Name each repository: as much of the end of its path as no other one has.
-
-    Raises:
-        ConfigError: two have one name.
-    """
+    """Name each repository: as much of the end of its path as no other one has."""
     steps = 1
     left = [one for one in found if not one.name]
     names: dict[str, str] = {}
@@ -230,11 +203,7 @@ def _named(found: list[Repository]) -> list[Repository]:
 
 
 def _stated(data: Known[DatumValue]) -> Stated:
-    """Return the shared limits of a list.
-
-    Raises:
-        ConfigError: it names a limit that clusters of one account do not share.
-    """
+    """Return the shared limits of a list."""
     written: _Written = plain(data)
     accounts: dict[tuple[str, str], dict[str, int]] = {}
     listed = written.get("accounts", [])

@@ -34,20 +34,14 @@ class Settings(Struct, frozen=True):
     module_dirs: tuple[str, ...] = ()
 
 
-class Bounds(Struct, frozen=True):
-    """The seconds and the bytes of memory that the check of one repository may take."""
-
-    seconds: float = 600.0
-    memory: int = 4 * 1024**3
-
-
 class Task(Struct, frozen=True):
-    """A repository to check, as of a `day` (empty: as the clock of its worker says)."""
+    """A repository to check in so many seconds and bytes of memory, as of a `day` (empty: that of its worker)."""
 
     name: str
     folder: str
     settings: Settings = Settings()
-    bounds: Bounds = Bounds()
+    seconds: float = 600.0
+    memory: int = 4 * 1024**3
     day: str = ""
 
 

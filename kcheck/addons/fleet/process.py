@@ -87,7 +87,7 @@ def outcome_of(task: Task) -> Outcome:
                 process.start()
         except (OSError, EOFError) as error:
             return failed(f"no process checks it: {error}", can_retry=True)
-        has_ended = receiver.poll(task.bounds.seconds + GRACE)
+        has_ended = receiver.poll(task.seconds + GRACE)
         with suppress(EOFError, OSError):
             data = receiver.recv_bytes() if has_ended else None
     with _lock:
@@ -98,7 +98,7 @@ def outcome_of(task: Task) -> Outcome:
     elif has_ended:
         outcome = failed(_ended(process.exitcode), can_retry=not _is_over.is_set())
     else:
-        outcome = failed(f"it did not end within {task.bounds.seconds:g} s (--timeout)")
+        outcome = failed(f"it did not end within {task.seconds:g} s (--timeout)")
     return replace(outcome, seconds=outcome.seconds or time.monotonic() - begin)
 
 
@@ -123,7 +123,7 @@ def _send(task: Task, sender: Connection) -> None:
     for stream in (0, 1, 2):  # what a library prints that fails is not for the terminal
         os.dup2(silent, stream)
     gc.disable()
-    with _limited(task.bounds.memory):
+    with _limited(task.memory):
         outcome = check(task)
     memory = 0
     if sys.platform != "win32":

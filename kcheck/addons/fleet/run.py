@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from kcheck.addons.fleet import process
 from kcheck.addons.fleet.checkout import Keys, revision
-from kcheck.addons.fleet.outcomes import CHECKED, FAILED, Bounds, EngineError, Outcome, Task
+from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Outcome, Task
 from kcheck.config.today import today
 from kcheck.text.regex import regex
 
@@ -61,7 +62,8 @@ class Order(NamedTuple):
     A `fresh` run checks what is unchanged, too.
     """
 
-    bounds: Bounds = Bounds()
+    seconds: float = 600.0
+    memory: int = 4 * 1024**3
     retries: int = 1
     fresh: bool = False
 
@@ -117,8 +119,8 @@ class _Run:
         self.ended: dict[str, Ended] = {}
         self._kept, self._order, self._tell = kept, order, tell
         self._day = today().isoformat()
-        self._keys = Keys(self._day)
-        self._known: dict[str, str] = {}
+        keys = Keys(self._day)
+        self._key = cache(lambda name: keys.of(self.by_name[name]))
         self._begin, self._failures = time.monotonic(), 0
 
     def changed(self, repositories: Iterable[Repository]) -> list[Repository]:
@@ -126,7 +128,7 @@ class _Run:
         seconds: dict[str, float] = {}
         for one in repositories:
             last = self._kept.outcome(one.name)
-            if last is not None and last.key and not self._order.fresh and last.key == self._key(one):
+            if last is not None and last.key and not self._order.fresh and last.key == self._key(one.name):
                 self.end(one, Outcome(CHECKED, is_unchanged=True), 1)
             else:
                 seconds[one.name] = last.seconds if last is not None and last.seconds else float("inf")
@@ -134,23 +136,18 @@ class _Run:
 
     def task(self, one: Repository) -> Task:
         """Make the task of a repository, with its key of now: what changes meanwhile is checked by the next run."""
-        self._key(one)
-        return Task(one.name, one.folder, one.settings, self._order.bounds, self._day)
+        self._key(one.name)
+        return Task(one.name, one.folder, one.settings, self._order.seconds, self._order.memory, self._day)
 
     def end(self, one: Repository, outcome: Outcome, attempt: int) -> None:
         """Keep the outcome of a repository, and say how far the run is."""
         outcome = replace(outcome, revision=revision(one.folder))
         if not outcome.is_unchanged:
-            self._kept.keep(one.name, replace(outcome, key=self._key(one) if outcome.status == CHECKED else ""))
+            self._kept.keep(one.name, replace(outcome, key=self._key(one.name) if outcome.status == CHECKED else ""))
         self.ended[one.name] = Ended(one, replace(outcome, rows=None), attempt)
         seconds = time.monotonic() - self._begin
         self._failures += outcome.status == FAILED
         self._tell(progress(len(self.ended), len(self.by_name), self._failures, seconds))
-
-    def _key(self, one: Repository) -> str:
-        if one.name not in self._known:
-            self._known[one.name] = self._keys.of(one)
-        return self._known[one.name]
 
 
 def progress(ended: int, repositories: int, failures: int, seconds: float) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.addons.fleet import process
-from kcheck.addons.fleet.outcomes import Bounds, Outcome, Task
+from kcheck.addons.fleet.outcomes import Outcome, Task
 from kcheck.addons.fleet.process import all_ended, outcome_of
 from tests.addons.fleet.processes import IS_LINUX, checking, children, is_gone, slow, small, start_code, wait_for
 
@@ -60,7 +60,7 @@ def test_a_path_that_is_no_text_is_a_path(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_says_so(tmp_path: Path) -> None:
-    outcome = outcome_of(Task("a", str(slow(tmp_path / "a", 3000)), bounds=Bounds(seconds=0.5)))
+    outcome = outcome_of(Task("a", str(slow(tmp_path / "a", 3000)), seconds=0.5))
     assert outcome.status == "partly"
     assert outcome.reason.startswith("stopped after 0.5 s (--timeout)")
 
@@ -70,10 +70,10 @@ def test_what_needs_too_much_memory_says_so(tmp_path: Path) -> None:
     (slow(tmp_path / "a", 100) / "big.yaml").write_text(
         "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c, d]}}\n" * 200_000
     )
-    outcome = outcome_of(Task("a", str(tmp_path / "a"), bounds=Bounds(memory=64 * 1024**2)))
+    outcome = outcome_of(Task("a", str(tmp_path / "a"), memory=64 * 1024**2))
     assert (outcome.status, outcome.can_retry) == ("failed", False)
     assert outcome.reason == "it needs more memory than it may have (--memory)"
-    assert outcome_of(Task("b", str(small(tmp_path / "b")), bounds=Bounds(memory=64 * 1024**2))).status == "checked"
+    assert outcome_of(Task("b", str(small(tmp_path / "b")), memory=64 * 1024**2)).status == "checked"
 
 
 @linux
@@ -89,7 +89,7 @@ def test_a_process_that_crashes_is_an_outcome_and_the_next_repository_is_checked
 def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by the deadline inside, which a stopped process does not see."""
     monkeypatch.setattr(process, "GRACE", 3.0)
-    waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000)), bounds=Bounds(seconds=1)))
+    waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000)), seconds=1))
     os.kill(child, signal.SIGSTOP)
     waiting.join()
     assert (found[0].status, found[0].reason) == ("failed", "it did not end within 1 s (--timeout)")

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from kcheck.addons.fleet.listing import Repository
-from kcheck.addons.fleet.outcomes import Bounds, Kept, Outcome, failed
+from kcheck.addons.fleet.outcomes import Kept, Outcome, failed
 from kcheck.addons.fleet.run import Order, progress
 from kcheck.addons.fleet.run import run as run_with
 from kcheck.addons.fleet.tables import Rows
@@ -136,7 +136,7 @@ def test_who_died_by_chance_is_tried_again(
     dead = failed("its process was ended by SIGKILL", can_retry=True)
     engine = Scripted(b=[dead, dead, Outcome("checked", rows=Rows())])
     told: list[str] = []
-    ended = run(fleet, kept, engine, Order(Bounds(), retries), told.append)
+    ended = run(fleet, kept, engine, Order(retries=retries), told.append)
     assert (ended[1].outcome.status, ended[1].attempts) == (status, attempts)
     assert len(told) == 3
     assert [task.name for task in engine.asked] == ["a", "b", "c", *["b"] * (attempts - 1)]

@@ -6,18 +6,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.addons.fleet.report.layout import (
-    Column,
-    Part,
-    Report,
-    Table,
-    dollars,
-    hours,
-    number,
-    repositories,
-    table,
-    time,
-)
+from kcheck.addons.fleet.report.layout import Part, Report, dollars, hours, number, repositories, table, time
 from kcheck.addons.fleet.report.numbers import asked, own
 from kcheck.config.numbers import profiles
 from kcheck.report.html.document import Number
@@ -116,10 +105,8 @@ def _numbers(found: Numbers) -> Iterator[Number]:
 
 _NEW, _GONE = "finding new", "finding gone"
 _CLUSTERS = ("cluster worse", "cluster not known now", "cluster better")
-_CLUSTER = (
-    Column("change"), Column("cluster"), Column("owner"), Column("repository"), Column("before"), Column("now"),
-)  # fmt: skip
-_FINDING = (Column("severity"), Column("rule"), Column("repository"), Column("finding", is_below=True))
+_CLUSTER = "change, cluster, owner, repository, before, now"
+_FINDING = "severity, rule, repository, >finding"
 
 
 def _changes_part(found: Numbers, most: int) -> Part:
@@ -164,11 +151,7 @@ def _finding(one: Row) -> Sequence[str]:
 
 # --- clusters and limits
 
-_STOPS = (
-    Column("reached", is_number=True), Column("nodes"), Column("clusters", is_number=True), Column("cluster"),
-    Column("owner"), Column("first limit", is_below=True), Column("to move it", is_below=True),
-    Column("declared at", is_below=True),
-)  # fmt: skip
+_STOPS = "#reached, nodes, #clusters, cluster, owner, >first limit, >to move it, >declared at"
 
 
 def _stops_part(found: Numbers, most: int) -> Part:
@@ -198,12 +181,8 @@ def _stop(one: Row) -> Sequence[str]:
     return share, one.reach, count, name, one.owner, one.first_limit, one.move, place
 
 
-_SHARED = (
-    Column("of there is", is_number=True), Column("limit"), Column("account"), Column("region"),
-    Column("needed", is_number=True), Column("there is", is_number=True), Column("clusters", is_number=True),
-    Column("who takes most", is_below=True), Column("note", is_below=True),
-)  # fmt: skip
-_NOTES = (Column("limits", is_number=True), Column("what would decide them"))
+_SHARED = "#of there is, limit, account, region, #needed, #there is, #clusters, >who takes most, >note"
+_NOTES = "#limits, what would decide them"
 
 
 def _shared_part(found: Numbers, most: int) -> Part:
@@ -240,11 +219,7 @@ def _over(one: Row) -> Sequence[str]:
 def _money_part(found: Numbers, most: int) -> Part:
     """Add up the waste of runs by owner; by repository where there are no owners."""
     by, rows = "owner" if found.is_by_owner else "repository", found.rows(own("money"))
-    columns = (
-        Column(by), Column("clusters", is_number=True), Column("wasted per run", is_number=True),
-        Column("without a price", is_number=True), Column("clusters not known", is_number=True),
-        Column("perhaps counted twice", is_number=True),
-    )  # fmt: skip
+    titles = f"{by}, #clusters, #wasted per run, #without a price, #clusters not known, #perhaps counted twice"
     if rows:
         lines = ["Sums of one simulated run on each cluster; a cluster whose waste is not known is in no sum."]
     else:
@@ -253,7 +228,7 @@ def _money_part(found: Numbers, most: int) -> Part:
         lines.append("Where node-hours have no price, give one: price: in the list, or in kcheck.yaml.")
     if any(one.clusters_perhaps_counted_twice for one in rows):
         lines.append("Clusters of one account, region and name in several places may be one, counted more than once.")
-    shown = table("Money", columns, rows, _money, most, "money")
+    shown = table("Money", titles, rows, _money, most, "money")
     return Part(f"Money by {by}", "money", lines, [shown])
 
 
@@ -267,10 +242,7 @@ def _money(one: Row) -> Sequence[str]:
     )  # fmt: skip
 
 
-_MISSING = (
-    Column("clusters", is_number=True), Column("checks", is_number=True), Column("repositories", is_number=True),
-    Column("input"), Column("how to give it", is_below=True), Column("where", is_below=True),
-)  # fmt: skip
+_MISSING = "#clusters, #checks, #repositories, input, >how to give it, >where"
 
 
 def _unknown_part(found: Numbers, most: int) -> Part:
@@ -298,10 +270,7 @@ def _missing(one: Row) -> Sequence[str]:
 
 # --- rules, and runs over time
 
-_RULES = (
-    Column("rule"), Column("severity"), Column("findings", is_number=True), Column("repositories", is_number=True),
-    Column("with a fix", is_number=True), Column("days there (median)", is_number=True), Column("oldest seen first"),
-)  # fmt: skip
+_RULES = "rule, severity, #findings, #repositories, #with a fix, #days there (median), oldest seen first"
 
 
 def _rules_part(found: Numbers, most: int) -> Part:
@@ -326,11 +295,8 @@ def _rule(one: Row, *, has_past: bool) -> Sequence[str]:
 
 
 _TREND = (
-    Column("run (UTC)"), Column("repos", is_number=True),
-    Column("clusters", is_number=True), Column("not seen", is_number=True), Column("stop", is_number=True),
-    Column("not known", is_number=True), Column("errors", is_number=True), Column("warnings", is_number=True),
-    Column("wasted per run", is_number=True), Column("waste not known", is_number=True),
-)  # fmt: skip
+    "run (UTC), #repos, #clusters, #not seen, #stop, #not known, #errors, #warnings, #wasted per run, #waste not known"
+)
 
 
 def _trend_part(found: Numbers) -> Iterator[Part]:
@@ -369,10 +335,8 @@ def _point(one: Row, *, is_daily: bool) -> Sequence[str]:
 
 # --- the run
 
-_UNCHECKED = (
-    Column("repository"), Column("owner"), Column("status"), Column("last checked"), Column("reason", is_below=True),
-)  # fmt: skip
-_SLOW = (Column("repository"), *(Column(title, is_number=True) for title in ("time", "memory", "files")))
+_UNCHECKED = "repository, owner, status, last checked, >reason"
+_SLOW = "repository, #time, #memory, #files"
 
 
 def _unchecked_part(found: Numbers, most: int) -> Part:
@@ -404,6 +368,9 @@ def _run_part(found: Numbers) -> Part:
         of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
         lines.append(f"Taken over from an earlier run, as nothing there has changed: {now.unchanged:,} of {of}.")
     slow = found.rows(f"FROM query_repositories WHERE status = 'checked' AND seconds IS NOT NULL LIMIT {_MOST_SLOW}")
-    rows = [(one.repository, time(one.seconds), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}") for one in slow]
-    shown = Table("Slowest when last checked", _SLOW, rows)
+    shown = table("Slowest when last checked", _SLOW, slow, _slow, _MOST_SLOW, "repositories")
     return Part("How the run went", "run", lines, [shown])
+
+
+def _slow(one: Row) -> Sequence[str]:
+    return one.repository, time(one.seconds), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}"

@@ -61,23 +61,17 @@ class Report(NamedTuple):
 
 
 def table(
-    title: str,
-    columns: Sequence[Column],
-    rows: Sequence[Row],
-    cells: Callable[[Row], Sequence[str]],
-    most: int,
-    query: str,
+    title: str, titles: str, rows: Sequence[Row], cells: Callable[[Row], Sequence[str]], most: int, query: str
 ) -> Table:
-    """Make a table of the first rows, without columns that are empty in all of them."""
+    """Make a table of the first rows, without columns that are empty in all of them.
+
+    Of the titles of columns, "#" is before those of numbers, ">" before those that stand below a row.
+    """
+    columns = [Column(one.lstrip("#>"), one.startswith("#"), one.startswith(">")) for one in titles.split(", ")]
     shown = list(map(cells, rows[:most]))
     filled = [at for at in range(len(columns)) if any(row[at] for row in shown)]
-    return Table(
-        title,
-        [columns[at] for at in filled],
-        [[row[at] for at in filled] for row in shown],
-        len(rows) - len(shown),
-        query,
-    )
+    kept = [[row[at] for at in filled] for row in shown]
+    return Table(title, [columns[at] for at in filled], kept, len(rows) - len(shown), query)
 
 
 # --- words for numbers
