@@ -47,10 +47,6 @@ def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> i
     return amount
 
 
-def _complete_questions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in QUESTIONS if name.startswith(incomplete)]
-
-
 folder = click.option(
     "-o", "--output", default=_FOLDER, show_default=True, metavar="DIR",
     help="Folder of the results of all runs; the next run takes from it what has not changed.",
@@ -144,14 +140,17 @@ def report(output: str, format_: str, owner: str, run: str) -> None:
     """
     from importlib import import_module
 
-    module = import_module(f"kcheck.addons.fleet.report.{'html' if format_ == 'html' else 'plain'}")
+    module = import_module(f"kcheck.addons.fleet.report.{'html' if format_ == 'html' else 'layout'}")
     with _result_errors():
         found = contents(output, owner, run, MOST[format_])
     printing.page(getattr(module, format_)(found))
 
 
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")
-@click.argument("name", required=False, metavar="[QUESTION]", shell_complete=_complete_questions)
+@click.argument(
+    "name", required=False, metavar="[QUESTION]",
+    shell_complete=lambda _context, _parameter, begin: [name for name in QUESTIONS if name.startswith(begin)],
+)  # fmt: skip
 @folder
 @options.output_format("text", "csv", "json", "markdown")
 @click.option("--sql", is_flag=True, help="Print the query itself, for DuckDB.")

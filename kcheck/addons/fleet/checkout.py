@@ -28,7 +28,6 @@ _MOST_ENTRIES, _MOST_BYTES = 200_000, 2_000_000_000
 """Of a checkout with a key: one that has more is checked each time."""
 _HEAD = 65_536
 """So much counts of a file that is too large to be read: what it is shows there."""
-_VARIABLES = "TF_VAR_"
 
 
 def revision(folder: str) -> str:
@@ -57,7 +56,7 @@ class Keys:
     """The keys of repositories on a day; what these share is read once."""
 
     def __init__(self, day: str) -> None:
-        self._common = [code(), day, *(f"{name}={text}" for name, text in system.variables(_VARIABLES))]
+        self._common = [code(), day, *(f"{name}={text}" for name, text in system.variables("TF_VAR_"))]
         self._of_shared = cache(_digest_of)
 
     def of(self, one: Repository) -> str:

@@ -32,7 +32,6 @@ _SETTINGS: dict[str, str | bool] = {
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
 }
-_MISSING = "the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'"
 
 
 class ResultsError(Exception):
@@ -48,7 +47,7 @@ def require(folder: str) -> None:
     try:
         import duckdb  # noqa: F401 - whoever needs it imports it again
     except ImportError as error:
-        raise ResultsError(_MISSING) from error
+        raise ResultsError("the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'") from error
     path = os.path.abspath(folder)
     if "?" in path or "\\" in path.replace(os.sep, "/") or not path.isprintable():
         raise ResultsError(f"{folder}: DuckDB takes no path with a question mark, a backslash or a control character")

@@ -25,14 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
-_CONNECT = 10.0
-"""Seconds for a scheduler to answer."""
-_WORKERS = 30.0
-"""Seconds without a worker."""
-_LOOK = 2.0
-"""Seconds after which the workers are counted again."""
-_GATHER = 10.0
-"""Seconds for an outcome to come from its worker."""
+_CONNECT, _GATHER = 10.0, 10.0
+"""Seconds for a scheduler to answer, and for an outcome to come from its worker."""
+_WORKERS, _LOOK = 30.0, 2.0
+"""Seconds without a worker, and those after which the workers are counted again."""
 _AHEAD = 2
 """Tasks that a thread of a worker has at a time, so that it need not wait for the next one."""
 _GO_ON = "what is done is kept, and the same command goes on"
@@ -110,7 +106,7 @@ class DaskEngine:
         left = iter(tasks)
         running: dict[Future[Outcome], Task] = {}
         while True:
-            for task in islice(left, max(0, _AHEAD * max(1, self._threads()) - len(running))):
+            for task in islice(left, max(0, _AHEAD * self._threads() - len(running))):
                 running[self._client.submit(pickle.loads, pickle.dumps(_Call(task)), pure=False)] = task
             if not running:
                 return
@@ -145,7 +141,7 @@ class DaskEngine:
             raise self._lost()
         try:
             self._client.wait_for_workers(1, timeout=_WORKERS)
-            threads: int = sum(self._client.nthreads().values())
+            threads = max(1, sum(self._client.nthreads().values()))
         except TimeoutError as error:
             end = f" any more; {_GO_ON}" if self.jobs else ""
             raise EngineError(f"the scheduler at {self._address} has no worker{end}") from error
@@ -197,11 +193,7 @@ def _local(threads: int) -> Iterator[str]:
     """Start a worker with so many threads; yield the address of its scheduler. At the end, its checks are ended."""
     options = {"protocol": "inproc://", "dashboard": False}
     worker = {"nthreads": threads, "memory_limit": 0, **options}  # what checks need is in processes of their own
-    cluster = SpecCluster(
-        scheduler={"cls": _Scheduler, "options": options},
-        workers={0: {"cls": _Worker, "options": worker}},
-        silence_logs=logging.CRITICAL,
-    )
+    cluster = SpecCluster({0: {"cls": _Worker, "options": worker}}, {"cls": _Scheduler, "options": options})
     try:
         yield str(cluster.scheduler_address)
     finally:

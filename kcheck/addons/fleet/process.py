@@ -31,8 +31,6 @@ _CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
 _CONTEXT = multiprocessing.get_context("forkserver") if _CAN_FORK else multiprocessing.get_context("spawn")
 _LOADED = ["kcheck.addons.fleet.preload", "kcheck.commands.cli", "dask.__main__"]
 """What each check needs, and what clients and workers of Dask began with: their children import that again."""
-_LONGEST = 64
-"""Bytes of the path of a folder for temporary files."""
 
 _lock = threading.Lock()
 """Held to start a process, and to collect its status: `multiprocessing` collects that of others, too."""
@@ -50,10 +48,10 @@ def prepare() -> None:
         return
     forkserver.set_forkserver_preload(_LOADED)
     resource_tracker.ensure_running()  # first: it lets all signals through that were blocked
-    folder = tempfile.gettempdir()  # of its socket, whose path may have 100 bytes
+    folder = tempfile.gettempdir()  # of its socket, whose path may have 100 bytes, 36 of them its own
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for the client, which ends the rest
     try:
-        tempfile.tempdir = folder if len(os.fsencode(folder)) < _LONGEST else "/tmp"  # noqa: S108 - makes its own in it
+        tempfile.tempdir = folder if len(os.fsencode(folder)) < 64 else "/tmp"  # noqa: S108 - makes its own in it
         forkserver.ensure_running()
     finally:
         tempfile.tempdir = folder

@@ -107,7 +107,8 @@ def write(
             for name in TABLES:
                 _write_parquet(database, name, longest)
             for name in reversed(TABLES):  # `runs` comes last
-                _move(os.path.join(_WORK, f"{name}.parquet"), _file(name, run.run))
+                save.make_folder(os.path.join(_PARQUET, name))
+                save.replace(os.path.join(_WORK, f"{name}.parquet"), _file(name, run.run))
             for old in runs(".")[: -max(1, keep)]:
                 _remove(old)
             _write_database(database)
@@ -236,7 +237,7 @@ def _write_database(database: DuckDBPyConnection) -> None:
                 _add(database, table, run)
         database.execute("CHECKPOINT new")
     database.execute("DETACH new")
-    _move(new, DATABASE)
+    save.replace(new, DATABASE)
 
 
 def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
@@ -263,12 +264,6 @@ def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
     there = {str(name) for name, *_ in database.execute(f"DESCRIBE {source}").fetchall()}
     wanted = ", ".join(quoted(one.name) for one in columns(table) if one.name in there)
     database.execute(f"INSERT INTO new.{table} BY NAME {source} SELECT {wanted}")
-
-
-def _move(file: str, place: str) -> None:
-    """Move a file that is on disk, name and content, to its place."""
-    save.make_folder(os.path.dirname(place) or ".")
-    save.replace(file, place)
 
 
 def _stored(folder: str) -> list[str]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kcheck.addons.fleet.listing import Repository
     from kcheck.addons.fleet.outcomes import Kept
 
-
 _ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")
 
 
@@ -57,10 +56,7 @@ def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextM
 
 
 class Order(NamedTuple):
-    """Limits of each repository, and how often one that failed is tried again.
-
-    A `fresh` run checks what is unchanged, too.
-    """
+    """Limits of each repository, retries of one that failed, and whether a `fresh` run checks unchanged ones, too."""
 
     seconds: float = 600.0
     memory: int = 4 * 1024**3
@@ -76,18 +72,13 @@ class Ended(NamedTuple):
     attempts: int
 
 
-class Ran(NamedTuple):
-    """The outcomes of all repositories, and how many were checked at a time; None if none was."""
-
-    ended: list[Ended]
-    jobs: int | None
-
-
 def run(
     repositories: Sequence[Repository], kept: Kept, start: Callable[[], AbstractContextManager[Engine]], order: Order,
     tell: Callable[[str], None],
-) -> Ran:  # fmt: skip
+) -> tuple[list[Ended], int | None]:  # fmt: skip
     """Check all repositories that have changed, those that take longest first; `tell` is told how far it is.
+
+    Also return how many were checked at a time; None if none was.
 
     Raises:
         ConfigError: KCHECK_TODAY is no day.
@@ -106,7 +97,7 @@ def run(
                         made.end(one, outcome, attempt)
                 left = again
             jobs = engine.jobs
-    return Ran([made.ended[one.name] for one in repositories], jobs)
+    return [made.ended[one.name] for one in repositories], jobs
 
 
 class _Run:

@@ -110,11 +110,8 @@ def _share(use: UseRow, cluster: ClusterRow, repository: Repository) -> _Share:
         use = replace(use, key=said.egress, scope=EVERYWHERE, available=None)
     is_id = use.scope == EVERYWHERE and use.kind in _IDS
     is_one = cluster.is_named and (is_id or (cluster.account and cluster.region))
-    identity = (
-        "/".join((cluster.cloud, cluster.account, cluster.region, cluster.resource_group, cluster.name))
-        if is_one
-        else ""
-    )
+    names = (cluster.cloud, cluster.account, cluster.region, cluster.resource_group, cluster.name)
+    identity = "/".join(names) if is_one else ""
     place = Surroundings(cluster.account, cluster.region, said.network, said.egress)
     return _Share(repository.name, place, identity, use)
 

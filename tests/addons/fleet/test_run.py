@@ -51,7 +51,7 @@ class Scripted:
 def run(
     repositories: list[Repository], kept: Kept, engine: Scripted, order: Order, tell: Callable[[str], None]
 ) -> list[Ended]:
-    return run_with(repositories, kept, lambda: nullcontext(engine), order, tell).ended
+    return run_with(repositories, kept, lambda: nullcontext(engine), order, tell)[0]
 
 
 @pytest.fixture
@@ -175,9 +175,9 @@ def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
 
 
 def test_without_a_change_no_engine_is_started(kept: Kept, fleet: list[Repository]) -> None:
-    assert run_with(fleet, kept, lambda: nullcontext(Scripted()), Order(), lambda _: None).jobs == 1
-    ran = run_with(fleet, kept, pytest.fail, Order(), lambda _: None)
-    assert ([one.outcome.is_unchanged for one in ran.ended], ran.jobs) == ([True] * 3, None)
+    assert run_with(fleet, kept, lambda: nullcontext(Scripted()), Order(), lambda _: None)[1] == 1
+    ended, jobs = run_with(fleet, kept, pytest.fail, Order(), lambda _: None)
+    assert ([one.outcome.is_unchanged for one in ended], jobs) == ([True] * 3, None)
 
 
 def test_the_commit_is_told(kept: Kept, fleet: list[Repository]) -> None:

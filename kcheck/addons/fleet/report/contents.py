@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
     from kcheck.addons.fleet.report.numbers import Numbers, Row
 
-_MOST_SLOW = _MOST_NOTES = 5
-_MOST_RUNS = 12
-"""Of a trend."""
+_MOST_SLOW, _MOST_NOTES, _MOST_RUNS = 5, 5, 12
 
 
 def contents(folder: str, owner: str, run: str, most: int) -> Report:
@@ -66,21 +64,16 @@ def _waste(now: Row) -> str:
     """Say what runs waste, and of how many clusters that is not known."""
     said = []
     if now.priced:
-        amount = dollars(now.waste_least, now.waste_most)
-        said.append(
-            f"One simulated run on each cluster wastes {amount} ({counted(now.priced, 'cluster')} with a price)"
-        )
+        said.append(f"{dollars(now.waste_least, now.waste_most)} ({counted(now.priced, 'cluster')} with a price)")
     if now.unpriced:
-        begin = "" if said else "One simulated run on each cluster wastes "
-        amount = hours(now.hours_least, now.hours_most)
-        said.append(f"{begin}{amount} on {counted(now.unpriced, 'cluster')} without a price")
+        said.append(f"{hours(now.hours_least, now.hours_most)} on {counted(now.unpriced, 'cluster')} without a price")
+    begin = "One simulated run on each cluster wastes" if said else "What a run wastes is"
     if now.waste_unknown:
-        begin = "" if said else "What a run wastes is "
-        said.append(f"{begin}not known for {counted(now.waste_unknown, 'cluster')}")
+        said.append(f"not known for {counted(now.waste_unknown, 'cluster')}")
     nothing = now.clusters - now.priced - now.unpriced - now.waste_unknown
     if said and nothing:
         said.append(f"nothing found on {counted(nothing, 'cluster')}")
-    return f"{'; '.join(said)}." if said else "No waste was found in any cluster."
+    return f"{begin} {'; '.join(said)}." if said else "No waste was found in any cluster."
 
 
 def _numbers(found: Numbers) -> Iterator[Number]:
@@ -182,7 +175,6 @@ def _stop(one: Row) -> Sequence[str]:
 
 
 _SHARED = "#of there is, limit, account, region, #needed, #there is, #clusters, >who takes most, >note"
-_NOTES = "#limits, what would decide them"
 
 
 def _shared_part(found: Numbers, most: int) -> Part:
@@ -197,7 +189,8 @@ def _shared_part(found: Numbers, most: int) -> Part:
         lines.append(f"Whether {counted(len(undecided), 'shared limit')} would be is not known.")
     shown = table("Exceeded", _SHARED, over, _over, most, "shared")
     notes = found.rows(own("shared-notes"))
-    decide = table("What would decide the others", _NOTES, notes, _note, min(most, _MOST_NOTES), "shared")
+    titles = "#limits, what would decide them"
+    decide = table("What would decide the others", titles, notes, _note, min(most, _MOST_NOTES), "shared")
     return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
 
 
@@ -336,7 +329,6 @@ def _point(one: Row, *, is_daily: bool) -> Sequence[str]:
 # --- the run
 
 _UNCHECKED = "repository, owner, status, last checked, >reason"
-_SLOW = "repository, #time, #memory, #files"
 
 
 def _unchecked_part(found: Numbers, most: int) -> Part:
@@ -368,7 +360,8 @@ def _run_part(found: Numbers) -> Part:
         of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
         lines.append(f"Taken over from an earlier run, as nothing there has changed: {now.unchanged:,} of {of}.")
     slow = found.rows(f"FROM query_repositories WHERE status = 'checked' AND seconds IS NOT NULL LIMIT {_MOST_SLOW}")
-    shown = table("Slowest when last checked", _SLOW, slow, _slow, _MOST_SLOW, "repositories")
+    titles = "repository, #time, #memory, #files"
+    shown = table("Slowest when last checked", titles, slow, _slow, len(slow), "repositories")
     return Part("How the run went", "run", lines, [shown])
 
 

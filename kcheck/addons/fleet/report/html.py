@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from kcheck.addons.fleet.report.layout import Part, Report, Table
+    from kcheck.addons.fleet.report.layout import Part, Report
     from kcheck.addons.fleet.report.numbers import Row
 
 _STATES = {"stops": "stop before their target", "unknown": "not known", "reaches": "reach their target"}
@@ -37,13 +37,10 @@ def html(report: Report) -> str:
 
 def _body(part: Part) -> Markup:
     shown = [table for table in part.tables if table.rows]
-    tables = [(table, [column.title for column in table.columns], _words(table)) for table in shown]
+    words = [[at for at, column in enumerate(table.columns) if not column.is_number] for table in shown]
+    tables = [(one, [column.title for column in one.columns], own) for one, own in zip(shown, words, strict=True)]
     picture = chart(part.points).svg if part.points else ""
     return document.markup("fleet.html", part=part, tables=tables, picture=picture)
-
-
-def _words(table: Table) -> list[int]:
-    return [at for at, column in enumerate(table.columns) if not column.is_number]
 
 
 # --- the trend: clusters by what becomes of them, run by run
