@@ -141,7 +141,7 @@ class DaskEngine:
             raise self._lost()
         try:
             self._client.wait_for_workers(1, timeout=_WORKERS)
-            threads = max(1, sum(self._client.nthreads().values()))
+            threads: int = max(1, sum(self._client.nthreads().values()))
         except TimeoutError as error:
             end = f" any more; {_GO_ON}" if self.jobs else ""
             raise EngineError(f"the scheduler at {self._address} has no worker{end}") from error
