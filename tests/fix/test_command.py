@@ -167,6 +167,18 @@ resource "aws_eks_node_group" "train" {
     assert (refused.reason, refused.bug) == (why, False)
 
 
+def test_plugins_are_not_added_to_a_tier_that_is_not_there(write: Write) -> None:
+    write(
+        {
+            "volcano.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: volcano-scheduler-configmap}\ndata:\n"
+            "  volcano-scheduler.conf: |\n    actions: 'enqueue, allocate'\n    tiers:\n",
+            "job.yaml": job("a"),
+        }
+    )
+    outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"))
+    assert [refused for refused in outcome.refused if refused.bug] == []
+
+
 def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"job.yaml": job("a")})
     place = job("a").index("kind: Job")
