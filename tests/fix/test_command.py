@@ -170,12 +170,14 @@ resource "aws_eks_node_group" "train" {
 def test_plugins_are_not_added_to_a_tier_that_is_not_there(write: Write) -> None:
     write(
         {
+            "eks.yaml": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: a, region: eu-west-1}\n"
+            "managedNodeGroups: [{name: gpu, instanceType: p5.48xlarge, minSize: 0, maxSize: 128}]\n",
             "volcano.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: volcano-scheduler-configmap}\ndata:\n"
             "  volcano-scheduler.conf: |\n    actions: 'enqueue, allocate'\n    tiers:\n",
-            "job.yaml": job("a"),
         }
     )
     outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"))
+    assert {finding.rule for finding in outcome.remaining} >= {"volcano-does-not-pack"}
     assert [refused for refused in outcome.refused if refused.bug] == []
 
 
