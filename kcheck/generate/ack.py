@@ -28,6 +28,14 @@ _FLANNEL = 20
 _SERVICES = 16
 _REGISTRY = ".cr.aliyuncs.com"
 _SUFFIX = "-registry-vpc"
+_FLAGS: dict[str, object] = {
+    "namespace_labels": {"node-local-dns-injection": "enabled"}, "device_plugin": False, "node_local_dns": False,
+}  # fmt: skip
+_NUMBERS = {
+    "engine_pools": "autoscaler.pools", "engine_nodes": "autoscaler.nodes", "reserved_addresses": "subnet.reserved",
+    "flannel_nodes": "flannel.nodes", "flannel_ceiling": "flannel.ceiling", "basic_group": "security_group.basic",
+}  # fmt: skip
+"""Limits of the cloud by template value."""
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
@@ -56,14 +64,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "plane": _plane(intent),
         "nftables": intent.minor >= int(usual["proxy.nftables_from"]),
         "engine": _engine(pools),
-        "engine_pools": numbers["autoscaler.pools"].number,
-        "engine_nodes": numbers["autoscaler.nodes"].number,
         "idle": _minutes(numbers["autoscaler.idle_time"].number),
         "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
-        "reserved_addresses": numbers["subnet.reserved"].number,
-        "flannel_nodes": numbers["flannel.nodes"].number,
-        "flannel_ceiling": numbers["flannel.ceiling"].number,
-        "basic_group": numbers["security_group.basic"].number,
+        **{name: numbers[key].number for name, key in _NUMBERS.items()},
         "disk": str(numbers["disk.fast"].value),
         "training_disk": _training_disk(intent),
         "training_image": _training_image(intent),
@@ -83,9 +86,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "checkpoint_class": usual["storage.parallel_class"] if files else "",
         "checkpoint_size": files.capacity if files else 0,
         "checkpoint_reason": "the whole file system, which all teams share" if files else "",
-        "namespace_labels": {"node-local-dns-injection": "enabled"},
-        "device_plugin": False,
-        "node_local_dns": False,
+        **_FLAGS,
     }  # fmt: skip
 
 
