@@ -232,23 +232,11 @@ class _Eks(Reader):
             self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
 
     def _pool(
-        self,
-        instance: Instance,
-        fields: Fields,
-        owner: Value[Cluster],
-        types: Value[tuple[str, ...]],
-        spot: Value[bool],
-        template: Fields | None,
-    ) -> NodePool:
+        self, instance: Instance, fields: Fields, owner: Value[Cluster], types: Value[tuple[str, ...]],
+        spot: Value[bool], template: Fields | None,
+    ) -> NodePool:  # fmt: skip
         cluster = known(owner)
-        minimum, maximum = fields.number("min"), fields.number("max")
-        growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
-        if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
-            growable = Known(value=False, origin=maximum.origin or Origin((instance.span,)))
-        if isinstance(growable, Unset):
-            growable = Unknown("max_size is not set", growable.origin)
-        subnets = self._subnets(fields)
-        managed = fields.resource == POOL
+        subnets, managed = self._subnets(fields), fields.resource == POOL
         strategy = fields.text("update_strategy") if managed else NOTHING
         return NodePool(
             self.identity(instance.address),
@@ -258,7 +246,7 @@ class _Eks(Reader):
             fields.text("name"),
             self.folder,
             managed=managed,
-            size=Size(growable, minimum, or_default(maximum, lambda origin: Unknown("max_size is not set", origin))),
+            size=_size(fields, instance.span),
             upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
@@ -367,6 +355,18 @@ class _Eks(Reader):
         if isinstance(custom, Unknown):
             return custom
         return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _size(fields: Fields, place: Span) -> Size:
+    minimum, maximum = fields.number("min"), fields.number("max")
+    growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
+    if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
+        growable = Known(value=False, origin=maximum.origin or Origin((place,)))
+
+    def unset(origin: Origin) -> Unknown:
+        return Unknown("max_size is not set", origin)
+
+    return Size(or_default(growable, unset), minimum, or_default(maximum, unset))
 
 
 def _is_same(first: Value[int], second: Value[int]) -> bool:
