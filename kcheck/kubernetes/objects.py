@@ -88,6 +88,11 @@ class Manifests(Struct):
     problems: list[Problem]
     templates: list[Source]
 
+    def take(self) -> list[Object]:
+        """Return the objects and let go of them."""
+        found, self.objects = self.objects, []
+        return found
+
     def merged_with(self, other: Manifests) -> Manifests:
         """Return the union of both."""
         return Manifests(
