@@ -125,6 +125,13 @@ def _check(module: Json) -> None:
         _check(part(call, "module", dict))
 
 
+def _at(part: object, step: str | int) -> object:
+    """Return the part at a key or an index; None if there is none."""
+    if isinstance(part, dict):
+        return part.get(step)
+    return part[step] if isinstance(part, list) and isinstance(step, int) and step < len(part) else None
+
+
 class _Planned(Instance):
     def __init__(
         self,
@@ -188,29 +195,19 @@ class _Planned(Instance):
             return None
         origin = Origin((node.span,), literal=False)
         if isinstance(node.value, dict):
-            inner = unknown if isinstance(unknown, dict) else {}
+            nodes = {key: member.value for key, member in node.value.items()}
+            names = dict.fromkeys((*nodes, *(unknown if isinstance(unknown, dict) else ())))
             parts = {
                 key: self._merged(
-                    key,
-                    node.value[key].value if key in node.value else None,
-                    inner.get(key),
-                    [part.get(key) if isinstance(part, dict) else None for part in secret],
-                    argument(code, key),
+                    key, nodes.get(key), _at(unknown, key), [_at(part, key) for part in secret], argument(code, key)
                 )
-                for key in dict.fromkeys((*node.value, *inner))
+                for key in names
             }
             return Known({key: part for key, part in parts.items() if part is not None}, origin)
         if isinstance(node.value, list):
-            flags = unknown if isinstance(unknown, list) else []
             written = code if isinstance(code, list) and len(code) == len(node.value) else [None] * len(node.value)
             items = [
-                self._merged(
-                    name,
-                    item,
-                    flags[i] if i < len(flags) else None,
-                    [part[i] if isinstance(part, list) and i < len(part) else None for part in secret],
-                    written[i],
-                )
+                self._merged(name, item, _at(unknown, i), [_at(part, i) for part in secret], written[i])
                 for i, item in enumerate(node.value)
             ]
             whole: Datum = Known(tuple(item for item in items if item is not None), origin)
