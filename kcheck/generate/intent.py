@@ -345,7 +345,7 @@ def meanings() -> dict[str, str]:
     return dict(_about(schemas.load("intent")))
 
 
-def _about(schema: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _about(schema: schemas.Schema, prefix: str = "") -> list[tuple[str, str]]:
     found = []
     for name, field in schema["properties"].items():
         found.append((f"{prefix}{name}", field["description"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as library
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.terraform import convert
 from kcheck.terraform.configuration import Configuration
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Source, Span
     from kcheck.text.values import Record
+
+T = TypeVar("T")
 
 
 def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> Module | Problem:
@@ -63,12 +65,12 @@ class _Plan(Module):
         super().__init__(Configuration(source.path), {}, _Nowhere())
         self.source = source
         self.text = text
-        root = part(_plain(text, tops.get("configuration")), "root_module", dict)
+        root = part(_plain(text, tops.get("configuration"), Json()), "root_module", dict)
         _check(root)
         self.links = Links(root, targets, lists)
         self.changes = {
             part(change, "address", str): part(change, "change", dict)
-            for change in _plain(text, tops.get("resource_changes")) or ()
+            for change in _plain(text, tops.get("resource_changes"), list[Json]()) or ()
         }
         self.by_kind: dict[str, list[tuple[str, str, Json, int]]] = {}
         for key, at in json.members(text, tops["planned_values"]):
@@ -80,11 +82,11 @@ class _Plan(Module):
             if key == "resources":
                 for resource, begin in json.items(self.text, at):
                     if resource.get("mode") == "managed":
-                        if not all(part(resource, name, str) for name in ("address", "type", "name")):
+                        address, kind, name = (part(resource, key, str) for key in ("address", "type", "name"))
+                        if not (address and kind and name):
                             raise ValueError("a resource has no address, type or name")
                         part(resource, "values", dict)
-                        found = (resource["address"], module, resource, begin)
-                        self.by_kind.setdefault(resource["type"], []).append(found)
+                        self.by_kind.setdefault(kind, []).append((address, module, resource, begin))
                         self.links.add(resource, module)
             elif key == "child_modules":
                 for child, begin in json.items(self.text, at):
@@ -110,8 +112,9 @@ class _Plan(Module):
         return {}
 
 
-def _plain(text: str, start: int | None) -> Any:
-    return {} if start is None else library.JSONDecoder().raw_decode(text, start)[0]
+def _plain(text: str, start: int | None, default: T) -> T:
+    found: T = default if start is None else library.JSONDecoder().raw_decode(text, start)[0]
+    return found
 
 
 def _check(module: Json) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -110,7 +110,7 @@ def with_places(one: PodTemplate, place: Callable[[Origin], Origin]) -> PodTempl
 
 def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
     found = {name: getattr(one, name) for name in one.__struct_fields__}
-    changed: dict[str, Any] = {
+    changed: dict[str, object] = {
         name: with_origin(value, place(value.origin))
         for name, value in found.items()
         if isinstance(value, Known | Unset) and value.origin.missing is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -286,7 +286,7 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
     profile = parameters.profile_settings(cluster.cloud, known(own.profile) or "") if cluster is not None else {}
-    changed: dict[str, Any] = dict(profile)
+    changed: dict[str, object] = dict(profile)
     notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
     changed |= _known_settings(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
@@ -295,7 +295,7 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
     return replace(base, **changed), notes
 
 
-def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
+def _known_settings(own: Autoscaler, base: Settings) -> dict[str, object]:
     types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
     found = {name: getattr(own, field) for field, name in _FIELDS.items()}
     result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}
