@@ -78,7 +78,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     usual = recommended.values(intent.cloud)
     fast, ready = jobs.interfaces(intent), _ready(intent, target)
     flavors, covered = _flavors(intent, pools, fast), _covered(intent, fast)
-    lowest, step = (int(usual[f"priority.{name}"]) for name in ("base", "step"))
+    lowest, step = int(usual["priority.base"]), int(usual["priority.step"])
     return {
         "shares": shares(intent),
         "tiers": [Tier(name, lowest + i * step) for i, name in enumerate(intent.tiers)],
