@@ -122,7 +122,7 @@ def _by_name(kind: str, world: World) -> dict[str, list[Queue]]:
 
 
 def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
-    """Whether a queue is in another file, with jobs that wait in it: such a file says nothing of jobs elsewhere."""
+    """Whether a queue's file has jobs of its own, and so says nothing of jobs elsewhere."""
     path = queue.place.source.path
     return path != thing.place.source.path and (path, known(queue.name)) in _files_with_jobs(world)
 

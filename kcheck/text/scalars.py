@@ -74,7 +74,7 @@ def kind(value: object) -> str:
 
 
 def exact(datum: Known[object]) -> int | Fraction:
-    """Convert a value to a number; a float, which is kept as the decimal that it prints, to all its digits."""
+    """Convert a value to a number; a float, kept as the decimal that it prints, to all its digits."""
     number = to_number(datum.value)
     return whole(Fraction(float(number))) if type(datum) is Short and datum.bits == _FLOAT else number
 

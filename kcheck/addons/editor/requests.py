@@ -126,7 +126,7 @@ async def _asked(server: Server, document: str) -> Asked | None:
 
 
 async def _asked_at(server: Server, params: types.HoverParams | types.DefinitionParams) -> tuple[Asked, int] | None:
-    """Return the file and the offset of a request; None if the file is not checked or the line has changed."""
+    """Return the file and the offset of a request; None if the file is unchecked or the line changed."""
     found = await _asked(server, params.text_document.uri)
     offset = found.offset(server.positions.offset(found.shown, params.position)) if found is not None else None
     return None if found is None or offset is None else (found, offset)

@@ -240,7 +240,7 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
 
 
 def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Container, ...], at: Origin) -> Value[int]:
-    """Return the request of a pod: its own, else what its containers need; its limit if none of them requests any."""
+    """Return the request of a pod: its own, else that of its containers, else its limit."""
     values: list[Value[int]] = [getattr(one, name) for one in found]
     asked = [Known(0, value.origin) if isinstance(value, Unset) else value for value in values]
     limit = isinstance(written(spec, "resources", "requests", name), Unset)

@@ -119,7 +119,7 @@ class Scenario(Struct, frozen=True):
 
 
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
-    """Build the run of the largest job, or of as many pods as requested nodes; a text says why there is none.
+    """Build the run of the largest job, or of one pod per requested node; else say why not.
 
     Without a job, of as many as its pools have nodes. It is the only run of a cluster: for what `check` says of money,
     for `simulate` and its --what-if.
@@ -200,7 +200,7 @@ def _limited(scenario: Scenario, world: World) -> Scenario:
 
 
 def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodTemplate | None) -> list[NodePool] | str:
-    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; a text if its job never runs."""
+    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; else say why not."""
     near = [pool for pool in world.pools.of_cluster(cluster) if number(pool.size.max_nodes, 0)]
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
     if job is None or template is None:
