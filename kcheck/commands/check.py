@@ -37,12 +37,9 @@ UNCHANGED = "kcheck: no relevant changes."
     help="Output format.  [default: text; github if GITHUB_ACTIONS is set]",
 )  # fmt: skip
 @click.option(
-    "--output-file",
-    "files",
-    multiple=True,
-    metavar="FORMAT=FILE",
+    "--output-file", "files", multiple=True, metavar="FORMAT=FILE",
     help="Also write a report to a file; may be repeated.",
-)
+)  # fmt: skip
 @options.select
 @click.option("--info", is_flag=True, help="Also show findings of severity info.")
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")

@@ -120,16 +120,12 @@ def command(
         with show_progress(quiet=quiet) as tell, DaskEngine(scheduler, jobs or os.cpu_count() or 1) as engine:
             ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
         row = RunRow(
-            run=run_id,
-            started=begin.isoformat(timespec="seconds"),
-            seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
-            version=__version__,
-            engine=engine.name,
-            workers=engine.jobs,
-            repositories=len(ended),
+            run=run_id, started=begin.isoformat(timespec="seconds"),
+            seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(), version=__version__,
+            engine=engine.name, workers=engine.jobs, repositories=len(ended),
             unchanged=sum(one.outcome.is_unchanged for one in ended),
             failed=sum(one.outcome.status == "failed" for one in ended),
-        )
+        )  # fmt: skip
         shared = of_run(ended, kept, limits)
         results.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:

@@ -74,13 +74,7 @@ def _overridden(config: Config, given: dict[str, Any]) -> Config:
     if price is not None:
         environments = tuple(replace(environment, price=None) for environment in environments)
     return replace(
-        config,
-        nodes=config.nodes | nodes,
-        variables=variables,
-        price=config.price if price is None else price,
-        environments=environments,
-        usage=replace(config.usage, recording=recording),
-        places=places,
-        render_refused=config.render_refused and "render" not in given,
-        **given,
-    )
+        config, nodes=config.nodes | nodes, variables=variables, price=config.price if price is None else price,
+        environments=environments, usage=replace(config.usage, recording=recording), places=places,
+        render_refused=config.render_refused and "render" not in given, **given,
+    )  # fmt: skip

@@ -191,30 +191,21 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need different names")
     return Config(
-        nodes={"": values["nodes"]} if values.get("nodes") else {},
-        workspace=values.get("workspace", ""),
-        var_files=paths(values.get("var_files")),
-        price=_cents(values.get("price")),
-        environments=tuple(environments),
-        exclude=paths(values.get("exclude")),
-        select=tuple(values.get("select", ())),
+        nodes={"": values["nodes"]} if values.get("nodes") else {}, workspace=values.get("workspace", ""),
+        var_files=paths(values.get("var_files")), price=_cents(values.get("price")), environments=tuple(environments),
+        exclude=paths(values.get("exclude")), select=tuple(values.get("select", ())),
         ignore=tuple(values.get("ignore", ())),
         per_path_ignores={near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()},
-        not_ignorable=tuple(values.get("not_ignorable", ())),
-        severity=values.get("severity", {}),
+        not_ignorable=tuple(values.get("not_ignorable", ())), severity=values.get("severity", {}),
         limits=_limits(values.get("limits", {})),
         mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
         rules=paths(values.get("rules")),
         accepted=tuple(_accepted(one, near) for one in possible(members.get("suppressions")) if isinstance(one, Known)),
-        baseline=near(values["baseline"]) if values.get("baseline") else "",
-        render=values.get("render", ""),
-        helm_values=paths(values.get("helm_values")),
-        fail_on=values.get("fail_on", "warning"),
-        module_dirs=paths(values.get("module_dirs")),
-        simulation=_simulation(values),
-        usage=_usage(values.get("usage", {}), near),
-        places=places,
-    )
+        baseline=near(values["baseline"]) if values.get("baseline") else "", render=values.get("render", ""),
+        helm_values=paths(values.get("helm_values")), fail_on=values.get("fail_on", "warning"),
+        module_dirs=paths(values.get("module_dirs")), simulation=_simulation(values),
+        usage=_usage(values.get("usage", {}), near), places=places,
+    )  # fmt: skip
 
 
 def _environment(table: _Cluster, near: Callable[[str], str]) -> Environment:

@@ -80,35 +80,21 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     flavors, covered = _flavors(intent, pools, fast), _covered(intent, fast)
     lowest, step = int(usual["priority.base"]), int(usual["priority.step"])
     return {
-        "shares": shares(intent),
-        "tiers": [Tier(name, lowest + i * step) for i, name in enumerate(intent.tiers)],
-        "team_quotas": _quota(intent),
-        "teams": "|".join(team.name for team in intent.teams),
-        "taint": CARD if intent.gpus else str(usual["label.taint"]),
-        "vcpus": jobs.vcpus(intent) or 0,
-        "job": jobs.job(intent, pools),
-        "memory_known": jobs.memory_left(intent) is not None,
-        "flavors": flavors,
-        "by_pool": jobs.by_pool(intent),
-        "queues": _queues(intent, flavors, covered),
-        "covered": covered,
+        "shares": shares(intent), "tiers": [Tier(name, lowest + i * step) for i, name in enumerate(intent.tiers)],
+        "team_quotas": _quota(intent), "teams": "|".join(team.name for team in intent.teams),
+        "taint": CARD if intent.gpus else str(usual["label.taint"]), "vcpus": jobs.vcpus(intent) or 0,
+        "job": jobs.job(intent, pools), "memory_known": jobs.memory_left(intent) is not None, "flavors": flavors,
+        "by_pool": jobs.by_pool(intent), "queues": _queues(intent, flavors, covered), "covered": covered,
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
-        "binpack": limits("any")["volcano.gpu_weight"].number,
-        "ready_minutes": ready,
-        "join_seconds": ready * 60,
+        "binpack": limits("any")["volcano.gpu_weight"].number, "ready_minutes": ready, "join_seconds": ready * 60,
         "dns_replicas": dns_replicas(intent),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
-        **monitoring.context(intent, target),
-        **_deletion(intent, target),
+        **monitoring.context(intent, target), **_deletion(intent, target),
         "spot_pools": [pool for pool in pools if pool.spot],
-        "on_demand_pools": [pool for pool in pools if not pool.spot],
-        "efa_interfaces": jobs.efa(intent),
-        "fast": fast,
-        "karpenter": intent.autoscaler == "karpenter",
-        "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
-        **FLAGS,
-        "device_plugin": intent.gpus > 0,
-    }
+        "on_demand_pools": [pool for pool in pools if not pool.spot], "efa_interfaces": jobs.efa(intent), "fast": fast,
+        "karpenter": intent.autoscaler == "karpenter", "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
+        **FLAGS, "device_plugin": intent.gpus > 0,
+    }  # fmt: skip
 
 
 def dns_replicas(intent: Intent) -> int:

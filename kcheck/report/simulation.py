@@ -341,14 +341,11 @@ def _saving(one: FixSaving) -> dict[str, object]:
     time, paid, spent = (None, None, None) if saved is None else (saved.time, saved.node_time, saved.money)
     minutes = _ends("minutes", time and [number / 60 for number in time])
     return {
-        "rules": list(one.rules),
-        "safety": one.safety,
-        "minutes": minutes["minutes"],
-        "least": minutes["minutes_least"],
-        "most": minutes["minutes_most"],
+        "rules": list(one.rules), "safety": one.safety, "minutes": minutes["minutes"],
+        "least": minutes["minutes_least"], "most": minutes["minutes_most"],
         **_ends("node_hours", paid and [number / 3600 for number in paid]),
         **_ends("dollars", spent and [number / 1000 for number in spent]),
-    }
+    }  # fmt: skip
 
 
 def _ends(name: str, numbers: Iterable[float] | None) -> dict[str, float | None]:

@@ -150,8 +150,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         f"each pod works for {seconds / 60:g} minutes": world.config.run.duration is None,
     }
     case = Case(
-        pools,
-        replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
+        pools, replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
         settings, _with_image(delays.cloud, world.config.run.image),
         system_nodes=sum(number(one.size.standing, 0) for one in world.pools.of_cluster(cluster) if one not in chosen),
         others=tuple(own_jobs[1:]), queues=queues,

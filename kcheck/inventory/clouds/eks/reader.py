@@ -164,33 +164,20 @@ class _Eks(Reader):
             replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span)
             cluster = Cluster(
-                self.identity(instance.address),
-                instance.span,
-                CLOUD,
-                instance.address,
-                self.folder,
-                self.gap,
-                name=name,
-                environment=self.root.environment,
-                version=fields.text("version"),
-                provisioned=fields.flag("auto_mode"),
-                tier=fields.text("tier"),
-                support_plan=fields.text("support_plan"),
-                network_plugin=Known("vpc-cni", Origin((instance.span,))),
-                service_cidr=fields.text("service_cidr"),
-                api_ranges=api_access.of_fields(fields),
+                self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder, self.gap,
+                name=name, environment=self.root.environment, version=fields.text("version"),
+                provisioned=fields.flag("auto_mode"), tier=fields.text("tier"),
+                support_plan=fields.text("support_plan"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
+                service_cidr=fields.text("service_cidr"), api_ranges=api_access.of_fields(fields),
                 ip_family=mapped(fields.text("ip_family"), str.lower),
-                serverless=fargate.of_cluster(profiles, name, instance),
-                outbound_ips=self._nat_gateways(instance),
+                serverless=fargate.of_cluster(profiles, name, instance), outbound_ips=self._nat_gateways(instance),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
-                **location.of_cluster(self, instance, fields, self.networks_by_address),
-                cni=settings,
+                **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
-                dns_replicas=replicas,
-                dns_scaling=addon_settings.dns_scaling(dns, replicas),
+                dns_replicas=replicas, dns_scaling=addon_settings.dns_scaling(dns, replicas),
                 dns_compute=addon_settings.dns_compute(dns),
-            )
+            )  # fmt: skip
             self.found.clusters.append(cluster)
 
     def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
@@ -239,14 +226,8 @@ class _Eks(Reader):
         subnets, managed = self._subnets(fields), fields.resource == POOL
         strategy = fields.text("update_strategy") if managed else NOTHING
         return NodePool(
-            self.identity(instance.address),
-            instance.span,
-            instance.address,
-            owner,
-            fields.text("name"),
-            self.folder,
-            managed=managed,
-            size=_size(fields, instance.span),
+            self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
+            managed=managed, size=_size(fields, instance.span),
             upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
@@ -266,11 +247,10 @@ class _Eks(Reader):
                 subnet_ids=fields.texts("subnets"),
             ),
             market=fields.record_of(Market, spot, **template_of.reserved_by(fields, template, managed=managed)),
-            scheduling=_scheduling(fields, instance),
-            placement=(template or fields).record_of(Placement),
+            scheduling=_scheduling(fields, instance), placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
-        )
+        )  # fmt: skip
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """Find the cluster of a managed group: by reference, by an equal name, or by the same unknown name."""

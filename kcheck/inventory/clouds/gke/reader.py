@@ -134,32 +134,20 @@ class _Gke(RangeReader):
         ips = nat_gateways.addresses(near) if known(private) else NOTHING
         is_decided = known(autopilot) or isinstance(autopilot, Unknown)
         return Cluster(
-            self.identity(instance.address),
-            instance.span,
-            CLOUD,
-            instance.address,
-            self.folder,
-            self.gap or (nested.reason if isinstance(nested, Unknown) else ""),
-            name=fields.text("name"),
-            environment=self.root.environment,
-            version=fields.text("version"),
+            self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+            self.gap or (nested.reason if isinstance(nested, Unknown) else ""), name=fields.text("name"),
+            environment=self.root.environment, version=fields.text("version"),
             tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else NOTHING,
-            support_plan=fields.text("support_plan"),
-            location=location,
-            node_locations=fields.texts("zones"),
-            monitored=fields.texts("monitored"),
-            zonal=zonal,
+            support_plan=fields.text("support_plan"), location=location, node_locations=fields.texts("zones"),
+            monitored=fields.texts("monitored"), zonal=zonal,
             provisioned=autopilot if is_decided else fields.flag("provisioning"),
-            network_mode=fields.text("network_mode"),
-            service_cidr=self._services(fields),
+            network_mode=fields.text("network_mode"), service_cidr=self._services(fields),
             api_ranges=self._api_ranges(instance, fields),
-            outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
-            outbound_ips=ips,
+            outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES), outbound_ips=ips,
             outbound_list=mapped(ips, lambda _: "nat_ips"),
             outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
-            data_plane=fields.text("network_policy"),
-            **where.of_cluster(self, instance, fields, location),
-        )
+            data_plane=fields.text("network_policy"), **where.of_cluster(self, instance, fields, location),
+        )  # fmt: skip
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
         """Add the pools inside a cluster: inline ones, else the default pool if kept."""
@@ -234,25 +222,19 @@ class _Gke(RangeReader):
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
         upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
-            self.identity(address),
-            record.span,
-            address,
-            owner,
-            Known("default-pool", origin) if default else fields.text("name"),
-            self.folder,
+            self.identity(address), record.span, address, owner,
+            Known("default-pool", origin) if default else fields.text("name"), self.folder,
             size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
-            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot),
-            machine=machine,
+            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot), machine=machine,
             addresses=self._addresses(fields, address, of_cluster, cluster),
             market=Market(spot=spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)),
-            scheduling=fields.record_of(Scheduling, taints=_taints(record)),
-            placement=fields.record_of(Placement),
+            scheduling=fields.record_of(Scheduling, taints=_taints(record)), placement=fields.record_of(Placement),
             system=fields.record_of(
                 System,
                 streaming=container_runtime.streaming(fields, of_cluster),
                 hub_mirror=container_runtime.registry_hosts(record),
             ),
-        )
+        )  # fmt: skip
         self.found.pools.append(pool)
         self.found.sharings += machines.sharing(fields, pool)
 

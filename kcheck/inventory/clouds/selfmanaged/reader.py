@@ -145,7 +145,7 @@ class _Cluster:
             controller_qps=self.number("controller_qps", "kube-controller-manager"),
             serial_pulls=self._serial_pulls() if fields is not None else NOTHING,
             features=self.text("features", "kube-apiserver"),
-        )
+        )  # fmt: skip
 
     def add(self, objects: Sequence[Object]) -> None:
         """Add the cluster, its pod range and an unknown number of nodes, unless its file was read already."""
@@ -154,18 +154,12 @@ class _Cluster:
             return
         fields = self.parts.get(KIND)
         cluster = Cluster(
-            self.identity,
-            self.place,
-            CLOUD,
-            self.address,
-            self.folder,
-            "",
+            self.identity, self.place, CLOUD, self.address, self.folder, "",
             name=fields.text("name") if fields else Unset(self.origin),
             version=fields.text("version") if fields else Unset(self.origin),
             service_cidr=clusters.ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
-            plane=self._plane(),
-            dns_replicas=self._dns(),
-        )
+            plane=self._plane(), dns_replicas=self._dns(),
+        )  # fmt: skip
         self.inventory.clusters.append(cluster)
         cidr = self.text("pod_cidr", "kube-controller-manager")
         mask = self.number("node_mask", "kube-controller-manager")
