@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -50,6 +49,4 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
         printing.note(f"Left out {counted(len(left_out), 'finding')} of rules in not_ignorable.")
     if not config.baseline:
         printing.note(f"Next: `kcheck check --baseline`, or add `baseline: {path}` to kcheck.yaml.")
-    options.tell_bugs(result)
-    if result.bugs:
-        sys.exit(options.bug_status(result))
+    options.end_on_bugs(result)

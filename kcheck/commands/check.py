@@ -37,12 +37,9 @@ UNCHANGED = "kcheck: no relevant changes."
     help="Output format.  [default: text; github if GITHUB_ACTIONS is set]",
 )  # fmt: skip
 @click.option(
-    "--output-file",
-    "files",
-    multiple=True,
-    metavar="FORMAT=FILE",
+    "--output-file", "files", multiple=True, metavar="FORMAT=FILE",
     help="Also write a report to a file; may be repeated.",
-)
+)  # fmt: skip
 @options.select
 @click.option("--info", is_flag=True, help="Also show findings of severity info.")
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
@@ -71,57 +68,65 @@ def command(
     format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
-    plain = format_ == "text" and not outputs
     tree = options.read_tree(paths, config)
-    if plain and tree.is_empty and not tree.skipped:
-        _note(NOTHING, quiet=quiet)
+    if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, None if prune else comparison)):
+        _note(reason, quiet=quiet)
         return
-    if (
-        plain
-        and not prune
-        and comparison is not None
-        and not comparison_options.change_is_relevant(paths, config, comparison)
-    ):
-        _note(UNCHANGED, quiet=quiet)
-        return
+    whole, result = _results(paths, config, tree, comparison, quiet=quiet)
+    if comparison is not None and comparison.baseline is not None and not whole.is_late:
+        _gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
+    if add_ignores is not None:
+        left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
+        result = replace(result, findings=left)
+    report = _with_commands(Report(result, info, show_undecided, quiet), format_, outputs)
+    for name, path in outputs:
+        _write(path, click.unstyle(render(name, report)))
+    _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
+    options.end_on_bugs(result, is_late=whole.is_late)
+    threshold = fail_on or config.fail_on
+    fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
+    if (fails or options.fails_undecided(whole, threshold)) and not exit_zero:
+        sys.exit(1)
+
+
+def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Comparison | None) -> str:
+    """Return why there is nothing to check; empty if there is something."""
+    if tree.is_empty and not tree.skipped:
+        return NOTHING
+    relevant = comparison is None or comparison_options.change_is_relevant(paths, config, comparison)
+    return "" if relevant else UNCHANGED
+
+
+def _results(
+    paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool
+) -> tuple[Result, Result]:
+    """Check a tree; return the result with and without the findings that a comparison knows."""
     from kcheck.api import Project
     from kcheck.fix.gate.comparison import without_known
 
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
     with printing.show_progress(quiet=quiet) as tell:
-        result = whole = project.check(tell=tell).result
-        if comparison is not None:
-            tell("comparing")
-            result = without_known(result, comparison.find_known(result.findings).contains)
-    for text in comparison.notes if comparison is not None else ():
+        whole = project.check(tell=tell).result
+        if comparison is None:
+            return whole, whole
+        tell("comparing")
+        result = without_known(whole, comparison.find_known(whole.findings).contains)
+    for text in comparison.notes:
         _note(f"kcheck: {text}", quiet=quiet)
-    if comparison is not None and comparison.baseline is not None and not whole.is_late:
-        _gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
-    if add_ignores is not None:
-        left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
-        result = replace(result, findings=left)
-    report = Report(result, info, show_undecided, quiet)
-    if format_ == "text" and not quiet:
-        from kcheck.commands.next_step import next_step
+    return whole, result
 
-        report = report._replace(next_step=next_step(click.get_current_context(), report))
+
+def _with_commands(report: Report, format_: str, outputs: list[tuple[str, str]]) -> Report:
+    """Add the next command to printed text, and the command line to HTML."""
+    from kcheck.commands.next_step import command_line, next_step
+
+    context = click.get_current_context()
+    if format_ == "text" and not report.quiet:
+        report = report._replace(next_step=next_step(context, report))
     if "html" in (format_, *(name for name, _ in outputs)):
-        from kcheck.commands.next_step import command_line
-
-        report = report._replace(command_line=command_line(click.get_current_context()))
-    for name, path in outputs:
-        _write(path, click.unstyle(render(name, report)))
-    _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
-    options.tell_bugs(result)
-    if whole.is_late:
-        options.end_late()
-    if result.bugs:
-        sys.exit(options.bug_status(result))
-    threshold = fail_on or config.fail_on
-    fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
-    if (fails or options.fails_undecided(whole, threshold)) and not exit_zero:
-        sys.exit(1)
+        report = report._replace(command_line=command_line(context))
+    return report
 
 
 def _print(report: Report, format_: str, *, is_relevant: bool) -> None:

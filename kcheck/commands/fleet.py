@@ -18,7 +18,7 @@ from kcheck.addons.fleet.report.contents import contents
 from kcheck.addons.fleet.report.layout import MOST
 from kcheck.addons.fleet.run import Order, engine_of, run
 from kcheck.addons.fleet.shared import OVER, of_run, sentence
-from kcheck.addons.fleet.tables import RunRow
+from kcheck.addons.fleet.tables import RunRow, SharedRow
 from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.printing import show_progress
@@ -28,7 +28,7 @@ from kcheck.text.regex import regex
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
@@ -120,11 +120,8 @@ def command(
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
-    over = [sentence(limit) for limit in shared if limit.state == OVER]
-    for line in over[:_MOST_LIMITS]:
+    for line in _exceeded(shared):
         printing.note(line)
-    if len(over) > _MOST_LIMITS:
-        printing.note(f"{len(over) - _MOST_LIMITS:,} more shared limits are exceeded: kcheck fleet query shared")
     printing.note(_summary(row, output))
 
 
@@ -184,6 +181,12 @@ def _result_errors() -> Iterator[None]:
         yield
     except ResultsError as error:
         raise options.Failure(str(error)) from error
+
+
+def _exceeded(shared: Iterable[SharedRow]) -> list[str]:
+    over = [sentence(limit) for limit in shared if limit.state == OVER]
+    more = f"{len(over) - _MOST_LIMITS:,} more shared limits are exceeded: kcheck fleet query shared"
+    return [*over[:_MOST_LIMITS], more] if len(over) > _MOST_LIMITS else over
 
 
 def _summary(row: RunRow, output: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -131,7 +131,7 @@ def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool
     return changed
 
 
-def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, Any]) -> Source | None:
+def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, object]) -> Source | None:
     """Return the code to derive the intent from, and how to read it; None without paths.
 
     Raises:

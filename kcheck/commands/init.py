@@ -53,9 +53,7 @@ def command(path: str, write: bool, ci: str | None) -> None:
         sys.exit(2)
     for line in _summary(found, write=write):
         printing.note(line)
-    options.tell_bugs(found.result)
-    if found.result.bugs:
-        sys.exit(options.bug_status(found.result))
+    options.end_on_bugs(found.result)
 
 
 def _summary(found: Proposal, *, write: bool) -> Iterable[str]:

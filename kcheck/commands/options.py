@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 import click
 
@@ -21,7 +22,7 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
@@ -94,7 +95,7 @@ def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[...
 class Command(click.Command):
     """Reports kcheck's own errors, such as missing paths and invalid settings, as usage errors."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command, with user mistakes as usage errors.
 
         Raises:
@@ -209,6 +210,19 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
     return _with_options(command, needs_config=False)
 
 
+@contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    """End the run with 3 when its time is over."""
+    try:
+        if seconds is not None:
+            deadline.start(seconds)
+        yield
+    except deadline.DeadlineError:
+        end_late()
+    finally:
+        deadline.stop()
+
+
 def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callable[..., None]:
     @wraps(command)
     def wrapper(
@@ -226,13 +240,8 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs, "outside": outside,
             "usage": (usage,) if usage else (),
         }  # fmt: skip
-        try:
-            if timeout is not None:
-                deadline.start(timeout)
-            touched = {path for path in paths if hook and not os.path.isdir(path)}
-            misplaced = next((word for word in sorted(touched) if word.startswith("-") and not _is_there(word)), None)
-            if misplaced is not None:
-                raise click.UsageError(f"{misplaced} is not a file; with --hook, options come before files")
+        with _time_limit(timeout):
+            touched = _touched(paths) if hook else set()
             paths = tuple(path for path in paths if path not in touched)
             settings = partial(effective.effective_config, file=file, flags=flags)
             click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
@@ -244,19 +253,27 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
                 from kcheck.fix.gate.relevance import can_change_findings
                 from kcheck.text.files.disk import Disk
 
-                disk = Disk(boundary=config.boundary)
-                if not can_change_findings(touched, paths, config, disk):
+                if not can_change_findings(touched, paths, config, Disk(boundary=config.boundary)):
                     return
             command(paths=paths, config=config, **rest)
-        except deadline.DeadlineError:
-            end_late()
-        finally:
-            deadline.stop()
 
     for option in reversed(_OPTIONS):
         if needs_config or option is not _TIMEOUT:
             wrapper = option(wrapper)
     return wrapper
+
+
+def _touched(paths: tuple[str, ...]) -> set[str]:
+    """Return the files of a commit among the paths.
+
+    Raises:
+        click.UsageError: one is an option.
+    """
+    touched = {path for path in paths if not os.path.isdir(path)}
+    for word in sorted(touched):
+        if word.startswith("-") and not _is_there(word):
+            raise click.UsageError(f"{word} is not a file; with --hook, options come before files")
+    return touched
 
 
 class Run(NamedTuple):
@@ -269,7 +286,7 @@ class Run(NamedTuple):
     arguments: tuple[str, ...]
 
 
-def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -> tuple[str, ...]:
+def _canonical(paths: tuple[str, ...], file: str | None, flags: Mapping[str, object]) -> tuple[str, ...]:
     """Normalize the paths and flags of a run, without --ignore."""
     from kcheck.config import effective
 
@@ -318,6 +335,15 @@ def tell_bugs(result: Result) -> None:
             told.add(bug.rule)
             message = f"rule {bug.rule} fails on {bug.object}: {bug.message}"
             printing.note(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0])
+
+
+def end_on_bugs(result: Result, *, is_late: bool = False) -> None:
+    """Print bugs; exit if there are any, or if the time is over."""
+    tell_bugs(result)
+    if is_late:
+        end_late()
+    if result.bugs:
+        sys.exit(bug_status(result))
 
 
 def end_late() -> NoReturn:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -118,8 +118,8 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a Prometheus to a command, which takes `network` instead of them."""
 
     @wraps(command)
-    def wrapper(**given: Any) -> None:
-        network = Network(**{name: given.pop(name) for name in Network._fields})
+    def wrapper(**given: object) -> None:
+        network = Network._make(given.pop(name) for name in Network._fields)
         command(network=network, **given)
 
     for option in reversed(_OPTIONS):

@@ -79,12 +79,9 @@ def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str
     "--dir", "folder", metavar="DIR", help="The folder of your rules.  [default: that of kcheck.yaml, else policies]"
 )
 @click.option(
-    "--subject",
-    default="object",
-    show_default=True,
-    metavar="SUBJECT",
+    "--subject", default="object", show_default=True, metavar="SUBJECT",
     help="What it judges, such as object, resource, workload or pool.",
-)
+)  # fmt: skip
 def new(name: str, folder: str | None, subject: str) -> None:
     """Write DIR/GROUP/NAME.yaml: a rule that passes `kcheck rules --test DIR`, with comments that say what to change.
 

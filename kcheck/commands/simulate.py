@@ -38,12 +38,9 @@ if TYPE_CHECKING:
     "--what-if", "what_if", is_flag=True, help="Also print what each fix would save, and all of them together."
 )
 @click.option(
-    "--record",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(),
+    "--record", multiple=True, metavar="FILE", type=click.Path(),
     help="Only print the delays of a real run as settings, from its events, metrics or a CSV file; may be repeated.",
-)
+)  # fmt: skip
 def command(
     paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool,
     record: tuple[str, ...],

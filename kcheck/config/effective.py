@@ -31,7 +31,7 @@ def flag(name: str) -> str:
 def effective_config(
     paths: tuple[str, ...],
     file: str | None,
-    flags: dict[str, Any],
+    flags: Mapping[str, Any],
     overlay: Mapping[str, bytes | None] | None = None,
     top: str | None = None,
 ) -> Config:
@@ -52,13 +52,20 @@ def effective_config(
         from kcheck.config import settings  # with JSON and the schemas: 8 ms
 
         config = settings.load_file(found, disk, boundary, is_named=file is not None)
+    return _overridden(config, given)
+
+
+def _overridden(config: Config, given: dict[str, Any]) -> Config:
+    """Replace settings by flags.
+
+    Raises:
+        ConfigError: a flag is invalid.
+    """
     places = config.places | {name: flag(name) for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))
     price = parse_price(given.pop("price", None))
-    measured = config.usage
-    if recordings := given.pop("usage", ()):
-        measured = replace(measured, recording=recordings[0])
+    recording, *_ = given.pop("usage", (config.usage.recording,))
     if "helm_values" in given and not given.get("render", config.render):
         raise ConfigError("--helm-values needs --render helm")
     environments = config.environments
@@ -67,13 +74,7 @@ def effective_config(
     if price is not None:
         environments = tuple(replace(environment, price=None) for environment in environments)
     return replace(
-        config,
-        nodes=config.nodes | nodes,
-        variables=variables,
-        price=config.price if price is None else price,
-        environments=environments,
-        usage=measured,
-        places=places,
-        render_refused=config.render_refused and "render" not in given,
-        **given,
-    )
+        config, nodes=config.nodes | nodes, variables=variables, price=config.price if price is None else price,
+        environments=environments, usage=replace(config.usage, recording=recording), places=places,
+        render_refused=config.render_refused and "render" not in given, **given,
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, reduce
 from operator import getitem
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.text.bundled import PROFILES
@@ -36,22 +36,32 @@ _NOT_BLANK = r"\S"
 """Pattern of a text that must not be blank."""
 
 
+Schema = TypedDict(
+    "Schema",
+    {
+        "$ref": str, "$defs": dict[str, "Schema"], "type": str, "description": str, "enum": list[str],
+        "examples": list[object], "required": list[str], "properties": dict[str, "Schema"], "items": "Schema",
+        "additionalProperties": "Schema | bool", "minimum": int, "maximum": int,
+    },
+    total=False,
+)  # fmt: skip
+"""A JSON Schema, as far as it is read here."""
+
+
 @cache
-def load(name: str) -> dict[str, Any]:
+def load(name: str) -> Schema:
     """Load a bundled schema or a part of one, such as `rule#/$defs/details`."""
     file_name, _, pointer = name.partition("#/")
     with open(os.path.join(PROFILES, f"{file_name}.schema.json"), encoding="utf-8") as file:
-        whole: dict[str, Any] = json.load(file)
-    if not pointer:
-        return whole
-    part: dict[str, Any] = reduce(getitem, pointer.split("/"), whole)
-    return {**part, "$defs": whole["$defs"]}  # what it refers to
+        whole = json.load(file)
+    part: Schema = reduce(getitem, pointer.split("/"), whole) if pointer else whole
+    return {**part, "$defs": whole["$defs"]} if pointer else part  # what it refers to
 
 
-def below(name: str, steps: Iterable[str | int]) -> dict[str, Any] | None:
+def below(name: str, steps: Iterable[str | int]) -> Schema | None:
     """Return the part of a schema for the value at some keys, references resolved; None if there is none."""
     whole = load(name)
-    part: dict[str, Any] | None = whole
+    part: Schema | None = whole
     for step in steps:
         part = _resolved(part, whole)
         if part is None:
@@ -64,7 +74,7 @@ def below(name: str, steps: Iterable[str | int]) -> dict[str, Any] | None:
     return {**(_resolved(part, whole) or {}), **part} if part is not None else None
 
 
-def _resolved(part: dict[str, Any] | None, whole: dict[str, Any]) -> dict[str, Any] | None:
+def _resolved(part: Schema | None, whole: Schema) -> Schema | None:
     """Follow the reference of a part of a schema."""
     name = str(part.get("$ref", "")).rpartition("/")[2] if part is not None else ""
     return whole["$defs"].get(name) if name else part
@@ -74,7 +84,7 @@ def _resolved(part: dict[str, Any] | None, whole: dict[str, Any]) -> dict[str, A
 def _validator(name: str) -> Draft202012Validator:
     from jsonschema_rs import Draft202012Validator  # only who writes such a file pays for it
 
-    return Draft202012Validator(load(name))
+    return Draft202012Validator(dict(load(name)))
 
 
 def document(source: Source) -> Known[DatumValue]:

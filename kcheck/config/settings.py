@@ -186,50 +186,39 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
     def paths(written: list[str] | None) -> tuple[str, ...]:
         return tuple(map(near, written or ()))
 
-    nodes, price = values.get("nodes"), values.get("price")
-    environments = []
-    for table in values.get("clusters", ()):
-        files, own = paths(table.get("var_files")), table.get("price")
-        workspace = table.get("workspace", "")
-        label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else workspace)
-        cents = None if own is None else round(own * 100)
-        environment = Environment(
-            near(table["root"]), label, files, paths(table.get("manifests")),
-            nodes=table.get("nodes"), price=cents, workspace=workspace, simulation=_simulation(table),
-        )  # fmt: skip
-        environments.append(environment)
+    environments = [_environment(table, near) for table in values.get("clusters", ())]
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need different names")
-    suppressions = possible(members.get("suppressions"))
-    accepted = [_accepted(item, near) for item in suppressions if isinstance(item, Known)]
-    per_path = {near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()}
-    baseline = values.get("baseline")
     return Config(
-        nodes={"": nodes} if nodes else {},
-        workspace=values.get("workspace", ""),
-        var_files=paths(values.get("var_files")),
-        price=None if price is None else round(price * 100),
-        environments=tuple(environments),
-        exclude=paths(values.get("exclude")),
-        select=tuple(values.get("select", ())),
+        nodes={"": values["nodes"]} if values.get("nodes") else {}, workspace=values.get("workspace", ""),
+        var_files=paths(values.get("var_files")), price=_cents(values.get("price")), environments=tuple(environments),
+        exclude=paths(values.get("exclude")), select=tuple(values.get("select", ())),
         ignore=tuple(values.get("ignore", ())),
-        per_path_ignores=per_path,
-        not_ignorable=tuple(values.get("not_ignorable", ())),
-        severity=values.get("severity", {}),
+        per_path_ignores={near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()},
+        not_ignorable=tuple(values.get("not_ignorable", ())), severity=values.get("severity", {}),
         limits=_limits(values.get("limits", {})),
         mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
         rules=paths(values.get("rules")),
-        accepted=tuple(accepted),
-        baseline=near(baseline) if baseline else "",
-        render=values.get("render", ""),
-        helm_values=paths(values.get("helm_values")),
-        fail_on=values.get("fail_on", "warning"),
-        module_dirs=paths(values.get("module_dirs")),
-        simulation=_simulation(values),
-        usage=_usage(values.get("usage", {}), near),
-        places=places,
-    )
+        accepted=tuple(_accepted(one, near) for one in possible(members.get("suppressions")) if isinstance(one, Known)),
+        baseline=near(values["baseline"]) if values.get("baseline") else "", render=values.get("render", ""),
+        helm_values=paths(values.get("helm_values")), fail_on=values.get("fail_on", "warning"),
+        module_dirs=paths(values.get("module_dirs")), simulation=_simulation(values),
+        usage=_usage(values.get("usage", {}), near), places=places,
+    )  # fmt: skip
+
+
+def _environment(table: _Cluster, near: Callable[[str], str]) -> Environment:
+    files, workspace = tuple(map(near, table.get("var_files", ()))), table.get("workspace", "")
+    label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else workspace)
+    return Environment(
+        near(table["root"]), label, files, tuple(map(near, table.get("manifests", ()))), nodes=table.get("nodes"),
+        price=_cents(table.get("price")), workspace=workspace, simulation=_simulation(table),
+    )  # fmt: skip
+
+
+def _cents(dollars: Fraction | None) -> int | None:
+    return None if dollars is None else round(dollars * 100)
 
 
 def _simulation(table: _Settings | _Cluster) -> dict[str, str | float]:

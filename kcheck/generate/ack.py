@@ -28,6 +28,14 @@ _FLANNEL = 20
 _SERVICES = 16
 _REGISTRY = ".cr.aliyuncs.com"
 _SUFFIX = "-registry-vpc"
+_FLAGS: dict[str, object] = {
+    "namespace_labels": {"node-local-dns-injection": "enabled"}, "device_plugin": False, "node_local_dns": False,
+}  # fmt: skip
+_NUMBERS = {
+    "engine_pools": "autoscaler.pools", "engine_nodes": "autoscaler.nodes", "reserved_addresses": "subnet.reserved",
+    "flannel_nodes": "flannel.nodes", "flannel_ceiling": "flannel.ceiling", "basic_group": "security_group.basic",
+}  # fmt: skip
+"""Limits of the cloud by template value."""
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
@@ -52,40 +60,22 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
              "pods": layout.ranges.get(f"pods {zone}", "")}
             for zone in intent.zones
         ],
-        "release": _release(intent),
-        "plane": _plane(intent),
-        "nftables": intent.minor >= int(usual["proxy.nftables_from"]),
-        "engine": _engine(pools),
-        "engine_pools": numbers["autoscaler.pools"].number,
-        "engine_nodes": numbers["autoscaler.nodes"].number,
+        "release": _release(intent), "plane": _plane(intent),
+        "nftables": intent.minor >= int(usual["proxy.nftables_from"]), "engine": _engine(pools),
         "idle": _minutes(numbers["autoscaler.idle_time"].number),
         "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
-        "reserved_addresses": numbers["subnet.reserved"].number,
-        "flannel_nodes": numbers["flannel.nodes"].number,
-        "flannel_ceiling": numbers["flannel.ceiling"].number,
-        "basic_group": numbers["security_group.basic"].number,
-        "disk": str(numbers["disk.fast"].value),
-        "training_disk": _training_disk(intent),
-        "training_image": _training_image(intent),
+        **{name: numbers[key].number for name, key in _NUMBERS.items()}, "disk": str(numbers["disk.fast"].value),
+        "training_disk": _training_disk(intent), "training_image": _training_image(intent),
         "pod_addresses": numbers["terway.least_pod_addresses"].number
-        + settings(intent.cloud)["terway.idle_pool"].number,
-        "node_addresses": _node_addresses(intent),
-        "no_quota": _no_quota(intent),
-        "pull_minutes": _pull_minutes(intent),
-        "refused": _refused(intent),
-        "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
-        "registry": _registry(intent),
-        "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
-        "hub_images": _hub_images(intent),
-        "mainland": re.fullmatch(str(usual["registry.mainland"]), intent.region) is not None,
-        "cpfs": files,
+        + settings(intent.cloud)["terway.idle_pool"].number, "node_addresses": _node_addresses(intent),
+        "no_quota": _no_quota(intent), "pull_minutes": _pull_minutes(intent), "refused": _refused(intent),
+        "price_cap": "" if intent.price_cap is None else _money(intent.price_cap), "registry": _registry(intent),
+        "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "", "hub_images": _hub_images(intent),
+        "mainland": re.fullmatch(str(usual["registry.mainland"]), intent.region) is not None, "cpfs": files,
         "parallel_regions": _regions(str(usual["storage.parallel"])),
         "checkpoint_class": usual["storage.parallel_class"] if files else "",
         "checkpoint_size": files.capacity if files else 0,
-        "checkpoint_reason": "the whole file system, which all teams share" if files else "",
-        "namespace_labels": {"node-local-dns-injection": "enabled"},
-        "device_plugin": False,
-        "node_local_dns": False,
+        "checkpoint_reason": "the whole file system, which all teams share" if files else "", **_FLAGS,
     }  # fmt: skip
 
 

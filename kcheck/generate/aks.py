@@ -97,53 +97,58 @@ def _refuse(intent: Intent) -> None:
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """Return the template values for AKS."""
-    usual = recommended.values("aks")
     found = groups(pools)
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
-    ports = nodes * int(usual["nat.ports"])
-    deleted, share = batch(nodes), deletion.percentage(len(intent.zones))
     short, private = letters_of(intent.name), not intent.api_ranges
+    new_registry = intent.registry if _is_new(intent.registry) else ""
     return {
-        "groups": found,
-        "nat_sku": "Standard" if intent.region in str(usual["nat.zonal"]).split(", ") else "StandardV2",
-        "nat_prefix": prefix(ports),
-        "nat_addresses": 1 << (32 - prefix(ports)),
-        "fabric": fabric,
-        "whole": whole,
-        "scale_set": limits("aks")["pool.quota"].number,
-        "largest": max(pool.nodes for pool in pools),
-        "topology": _topology(intent.machine) if jobs.interfaces(intent).number else None,
-        "lustre": lustre(intent),
-        "private": private,
-        "markets": markets(intent),
-        "kinds": len({group.machine for group in found}) > 1,
-        "disks": sorted({group.ephemeral for group in found}),
-        "managed_disk": max((sizes.managed_disk(one.machine) or 0 for one in found if not one.ephemeral), default=0),
-        "drain_minutes": drain(intent.job_hours),
+        "groups": found, **_nat(intent.region, nodes), "fabric": fabric, "whole": whole,
+        "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),
+        "topology": _topology(intent.machine) if jobs.interfaces(intent).number else None, "lustre": lustre(intent),
+        "private": private, "markets": markets(intent), "kinds": len({group.machine for group in found}) > 1,
+        **_disks(intent, found), "drain_minutes": drain(intent.job_hours),
         "drain_reason": _drain_reason(intent.job_hours),
         "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",
-        "registry_name": intent.registry.removesuffix(_REGISTRY) if _is_new(intent.registry) else "",
-        "docker_hub": f"{intent.registry}/docker-hub" if _is_new(intent.registry) else "",
-        "vault": f"{short[: _VAULT - 1 - len(intent.unique)]}-{intent.unique}",
-        "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
-        "nodes_at_most": nodes,
-        "deletion": deleted,
-        "pause_percentage": share,
-        "pause_nodes": deletion.tolerated(nodes, deleted, share),
-        "cap_is_low": _is_low(intent),
-        "scratch": scratch(intent, found),
+        "registry_name": new_registry.removesuffix(_REGISTRY),
+        "docker_hub": new_registry and f"{new_registry}/docker-hub",
+        "vault": f"{short[: _VAULT - 1 - len(intent.unique)]}-{intent.unique}", "nodes_at_most": nodes,
+        **_deletion(nodes, len(intent.zones)), "cap_is_low": _is_low(intent),
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
-        "refused": _retired() if intent.mode == "kubenet" else "",
-        "accelerated": intent.gpus > 0,
-        "gpus_after": _driver(intent),
-        "node_local_dns": False,
-        "dns_autoscaler": False,
-        "dns_ladder": dns_ladder(dns_replicas(intent)),
+        "refused": _retired() if intent.mode == "kubenet" else "", "accelerated": intent.gpus > 0,
+        "gpus_after": _driver(intent), "dns_ladder": dns_ladder(dns_replicas(intent)),
         "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
-        "charts": not private,
+        "charts": not private, **_FLAGS,
     }  # fmt: skip
+
+
+_FLAGS: dict[str, object] = {
+    "node_local_dns": False,
+    "dns_autoscaler": False,
+    "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
+}
+
+
+def _nat(region: str, nodes: int) -> dict[str, object]:
+    usual = recommended.values("aks")
+    sku = "Standard" if region in str(usual["nat.zonal"]).split(", ") else "StandardV2"
+    bits = prefix(nodes * int(usual["nat.ports"]))
+    return {"nat_sku": sku, "nat_prefix": bits, "nat_addresses": 1 << (32 - bits)}
+
+
+def _deletion(nodes: int, zones: int) -> dict[str, object]:
+    deleted, share = batch(nodes), deletion.percentage(zones)
+    tolerated = deletion.tolerated(nodes, deleted, share)
+    return {"deletion": deleted, "pause_percentage": share, "pause_nodes": tolerated}
+
+
+def _disks(intent: Intent, found: list[Group]) -> dict[str, object]:
+    return {
+        "disks": sorted({group.ephemeral for group in found}),
+        "managed_disk": max((sizes.managed_disk(one.machine) or 0 for one in found if not one.ephemeral), default=0),
+        "scratch": scratch(intent, found),
+    }
 
 
 def scratch(intent: Intent, found: list[Group]) -> int:

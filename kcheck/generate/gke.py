@@ -87,6 +87,13 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
     return found
 
 
+_FLAGS: dict[str, object] = {
+    "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False, "coredns_metrics": False,
+    "dcgm": {"namespace": "gke-managed-system", "name": "gke-managed-dcgm-exporter", "ours": False},
+    "gpu_errors": False,
+}  # fmt: skip
+
+
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """Return the template values for GKE.
 
@@ -124,9 +131,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": f"{host}{intent.name}-docker-hub",
         "quota_of": quota,
         "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
-        "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False, "coredns_metrics": False,
-        "dcgm": {"namespace": "gke-managed-system", "name": "gke-managed-dcgm-exporter", "ours": False},
-        "gpu_errors": False,
+        **_FLAGS,
     }  # fmt: skip
 
 

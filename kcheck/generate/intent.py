@@ -25,7 +25,7 @@ from kcheck.text.units import counted
 from kcheck.text.values import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """Names no team can have: existing namespaces, Volcano's queues, and the queue of nodes without a team.
@@ -137,48 +137,51 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         ConfigError: fields contradict each other or do not fit the cloud.
     """
     usual = recommended.values(cloud)
-    spot, job, network = (dict(given.get(key) or {}) for key in ("spot", "job", "network"))
-    region = str(given.get("region", usual["intent.region"]))
-    account = str(given.get("account", usual["intent.account"]))
-    asked = int(given.get("nodes", usual["intent.nodes"]))
-    nodes = training_nodes_within(cloud, asked)
-    types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
-    gpus = given.get("gpus", machines.gpus(cloud, types[0]))
-    if gpus is None:
-        gpus = usual.get("intent.gpus")
-    if gpus is None and machines.machine(cloud, types[0]) is None:
-        raise ConfigError(f"machines: kcheck does not know {types[0]}; set gpus:")
-    share = int(spot.get("share", 0))
-    cap = spot.get("price_cap")
-    letters = _listed(usual["intent.zones"])
-    zones = given.get("zones") or [_zone(str(usual["intent.zone"]), region, one) for one in letters]
-    most = max(nodes - nodes * share // 100, nodes * share // 100)
-    name = str(given.get("name", usual["intent.name"]))
-    names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
-    registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
-    teams = [Team(team["name"], team["share"]) for team in given.get("teams") or ()]
-    mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
 
     def chosen(key: str) -> str:
         return str(given.get(key, usual[f"intent.{key}"]))
 
+    spot, job, network = (dict(given.get(key) or {}) for key in ("spot", "job", "network"))
+    region, account, name = chosen("region"), chosen("account"), chosen("name")
+    nodes = training_nodes_within(cloud, asked := int(chosen("nodes")))
+    types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
+    gpus = given["gpus"] if "gpus" in given else _usual_gpus(cloud, types[0], usual)
+    share, cap = int(spot.get("share", 0)), spot.get("price_cap")
+    form = str(usual["intent.zone"])
+    zones = given.get("zones") or [_zone(form, region, letter) for letter in _listed(usual["intent.zones"])]
+    most = max(nodes - nodes * share // 100, nodes * share // 100)
+    names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
+    registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     intent = Intent(
         cloud=cloud, name=name, account=account, region=region, zones=tuple(zones),
         kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types,
         gpus=int(gpus or 0), spot=share, price_cap=None if cap is None else round(cap * 1000),
         job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
         job_hours=int(job.get("hours", usual["intent.job_hours"])),
-        teams=tuple(teams or _teams(str(usual["intent.teams"]))),
+        teams=tuple([Team(**one) for one in given.get("teams") or ()] or _teams(str(usual["intent.teams"]))),
         tiers=tuple(given.get("tiers") or _listed(usual["intent.tiers"])), scheduler=chosen("scheduler"),
         autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"),
-        mode=mode, range=own, in_use=tuple(network.get("in_use") or ()),
-        api_ranges=tuple(network.get("api_ranges") or ()),
+        mode=str(network.get("mode", usual["intent.mode"])), range=str(network.get("range", "")),
+        in_use=tuple(network.get("in_use") or ()), api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
         fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
         assumed=tuple(given.get("assumed") or ()),
     )  # fmt: skip
-    _check(intent, usual)
+    for mistake in _mistakes(intent, usual):
+        raise ConfigError(mistake)
     return intent
+
+
+def _usual_gpus(cloud: str, machine: str, usual: recommended.Values) -> int:
+    """Return the GPUs of a machine type, else the cloud's default.
+
+    Raises:
+        ConfigError: the type is unknown and there is no default.
+    """
+    gpus = machines.gpus(cloud, machine)
+    if gpus is None and "intent.gpus" not in usual and machines.machine(cloud, machine) is None:
+        raise ConfigError(f"machines: kcheck does not know {machine}; set gpus:")
+    return int(usual.get("intent.gpus", 0)) if gpus is None else gpus
 
 
 def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
@@ -227,8 +230,36 @@ def _fabric(usual: recommended.Values, gpus: object) -> str:
     return chosen if gpus or not chosen else "none"
 
 
-def _check(intent: Intent, usual: recommended.Values) -> None:
-    """Raise ConfigError for fields that contradict each other or do not fit the cloud."""
+def _mistakes(intent: Intent, usual: recommended.Values) -> Iterator[str]:
+    """Yield what contradicts another field or does not fit the cloud."""
+    yield from _wrong_choices(intent, usual)
+    yield from _wrong_machines(intent, usual)
+    for field, cidrs in (
+        ("range", [intent.range] if intent.range else []),
+        ("in_use", intent.in_use),
+        ("api_ranges", intent.api_ranges),
+    ):
+        yield from (f"network.{field}: {cidr} is not an IPv4 range" for cidr in cidrs if parse_cidr(cidr) is None)
+    why = recommended.reasons(intent.cloud)
+    if intent.spot and not usual.get("intent.spot", True):
+        yield f"spot.share: {why['intent.spot']}"
+    if intent.price_cap is not None and not usual.get("intent.price_cap", True):
+        yield f"spot.price_cap: {why['intent.price_cap']}"
+    if intent.nodes > int(usual.get("intent.most", intent.nodes)):
+        yield f"nodes: {intent.nodes:,} are too many: {why['intent.most']}"
+    yield from _wrong_names(intent)
+    total = sum(team.share for team in intent.teams)
+    if total > 100:
+        yield f"teams: the shares add up to {total} percent; the maximum is 100"
+    most = _largest_market(intent)
+    if intent.job_nodes > most:
+        market = "on demand" if most > intent.spot_nodes or not intent.spot_nodes else "as spot"
+        bought = f"at most {most:,} are bought {market}; a job runs on one kind"
+        yield f"job.nodes: {intent.job_nodes:,} at once, but {bought}"
+
+
+def _wrong_choices(intent: Intent, usual: recommended.Values) -> Iterator[str]:
+    """Yield choices that the cloud does not have."""
     for field, chosen in (
         ("autoscaler", intent.autoscaler), ("network.mode", intent.mode), ("installer", intent.installer),
         ("network.fabric", intent.fabric),
@@ -236,47 +267,26 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         able = _listed(usual.get(f"intent.{field.rpartition('.')[2]}s", ""))
         if chosen not in able:
             told = nearest(chosen, tuple(able)) if able != [""] else _CLOUDS_OWN[field]
-            raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {told}")
+            yield f"{field}: {chosen} is not for {intent.cloud}; {told}"
     oldest = str(usual["intent.oldest"])
     if intent.minor < int(oldest.partition(".")[2]):
-        raise ConfigError(f"kubernetes: {intent.kubernetes} is too old; {oldest} is the oldest that is supported")
-    other = next((name for name in intent.machines if re.search(str(usual["intent.other_accelerators"]), name)), None)
-    if other is not None:
-        raise ConfigError(f"machines: the accelerators of {other} are not NVIDIA's; kcheck generates for those only")
+        yield f"kubernetes: {intent.kubernetes} is too old; {oldest} is the oldest that is supported"
+
+
+def _wrong_machines(intent: Intent, usual: recommended.Values) -> Iterator[str]:
+    """Yield machines with other GPUs than the first, or others than NVIDIA's."""
+    for name in intent.machines:
+        if re.search(str(usual["intent.other_accelerators"]), name):
+            yield f"machines: the accelerators of {name} are not NVIDIA's; kcheck generates for those only"
     for name in intent.machines:
         own = machines.gpus(intent.cloud, name)
         if own and own != intent.gpus:
-            raise ConfigError(
-                f"machines: {name} has {counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
-            )
-    for field, cidrs in (
-        ("range", [intent.range] if intent.range else []),
-        ("in_use", intent.in_use),
-        ("api_ranges", intent.api_ranges),
-    ):
-        wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
-        if wrong is not None:
-            raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")
-    if intent.spot and not usual.get("intent.spot", True):
-        raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
-    if intent.price_cap is not None and not usual.get("intent.price_cap", True):
-        raise ConfigError(f"spot.price_cap: {recommended.reasons(intent.cloud)['intent.price_cap']}")
-    if intent.nodes > int(usual.get("intent.most", intent.nodes)):
-        raise ConfigError(f"nodes: {intent.nodes:,} are too many: {recommended.reasons(intent.cloud)['intent.most']}")
-    _check_names(intent)
-    total = sum(team.share for team in intent.teams)
-    if total > 100:
-        raise ConfigError(f"teams: the shares add up to {total} percent; the maximum is 100")
-    most = _largest_market(intent)
-    if intent.job_nodes > most:
-        market = "on demand" if most > intent.spot_nodes or not intent.spot_nodes else "as spot"
-        raise ConfigError(
-            f"job.nodes: {intent.job_nodes:,} at once, but at most {most:,} are bought {market}; a job runs on one kind"
-        )
+            unlike = f"{counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
+            yield f"machines: {name} has {unlike}"
 
 
-def _check_names(intent: Intent) -> None:
-    """Raise ConfigError for names that are reserved, repeated, or need quotes in YAML."""
+def _wrong_names(intent: Intent) -> Iterator[str]:
+    """Yield names that are reserved, repeated, or need quotes in YAML."""
     teams = tuple(team.name for team in intent.teams)
     for what, values in (
         ("name", (intent.name,)),
@@ -287,23 +297,19 @@ def _check_names(intent: Intent) -> None:
         ("machines", intent.machines),
         ("network.cards", intent.cards),
     ):
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice is not None:
-            raise ConfigError(f"{what}: {twice} exists twice")
-        word = next((value for value in values if yaml.literal(value) != value), None)
-        if word is not None and what != "zones":  # which stand in quotes where they need them
-            raise ConfigError(f"{what}: YAML reads {word} as something other than a string; choose another name")
-    taken = next(filter(_RESERVED.fullmatch, teams), None)
-    if taken is not None:
-        raise ConfigError(f"teams: {taken} names something else in the cluster; choose another name")
-    taken = next((tier for tier in intent.tiers if tier.startswith(_OF_KUBERNETES)), None)
-    if taken is not None:
-        raise ConfigError(f"tiers: {taken}: names that begin with {_OF_KUBERNETES} are reserved for Kubernetes")
+        yield from (f"{what}: {value} exists twice" for value in values if values.count(value) > 1)
+        for word in values if what != "zones" else ():  # which stand in quotes where they need them
+            if yaml.literal(word) != word:
+                yield f"{what}: YAML reads {word} as something other than a string; choose another name"
+    for taken in filter(_RESERVED.fullmatch, teams):
+        yield f"teams: {taken} names something else in the cluster; choose another name"
+    for taken in intent.tiers:
+        if taken.startswith(_OF_KUBERNETES):
+            yield f"tiers: {taken}: names that begin with {_OF_KUBERNETES} are reserved for Kubernetes"
     labels = [label(zone) for zone in intent.zones]
     alike = [zone for zone, own in zip(intent.zones, labels, strict=True) if labels.count(own) > 1]
     if alike:
-        told = "give pools the same names; choose other zones"
-        raise ConfigError(f"zones: {' and '.join(alike)} {told}")
+        yield f"zones: {' and '.join(alike)} give pools the same names; choose other zones"
 
 
 def resized(intent: Intent, nodes: int) -> Intent:
@@ -339,7 +345,7 @@ def meanings() -> dict[str, str]:
     return dict(_about(schemas.load("intent")))
 
 
-def _about(schema: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _about(schema: schemas.Schema, prefix: str = "") -> list[tuple[str, str]]:
     found = []
     for name, field in schema["properties"].items():
         found.append((f"{prefix}{name}", field["description"]))

@@ -76,43 +76,25 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     A cloud may override those in FLAGS and no others.
     """
     usual = recommended.values(intent.cloud)
-    fast = jobs.interfaces(intent)
+    fast, ready = jobs.interfaces(intent), _ready(intent, target)
     flavors, covered = _flavors(intent, pools, fast), _covered(intent, fast)
-    deletion = _deletion(intent.nodes, int(usual["autoscaler.burst"]))
+    lowest, step = int(usual["priority.base"]), int(usual["priority.step"])
     return {
-        "shares": shares(intent),
-        "tiers": [
-            Tier(name, int(usual["priority.base"]) + i * int(usual["priority.step"]))
-            for i, name in enumerate(intent.tiers)
-        ],
-        "team_quotas": _quota(intent),
-        "teams": "|".join(team.name for team in intent.teams),
-        "taint": CARD if intent.gpus else str(usual["label.taint"]),
-        "vcpus": jobs.vcpus(intent) or 0,
-        "job": jobs.job(intent, pools),
-        "memory_known": jobs.memory_left(intent) is not None,
-        "flavors": flavors,
-        "by_pool": jobs.by_pool(intent),
-        "queues": _queues(intent, flavors, covered),
-        "covered": covered,
+        "shares": shares(intent), "tiers": [Tier(name, lowest + i * step) for i, name in enumerate(intent.tiers)],
+        "team_quotas": _quota(intent), "teams": "|".join(team.name for team in intent.teams),
+        "taint": CARD if intent.gpus else str(usual["label.taint"]), "vcpus": jobs.vcpus(intent) or 0,
+        "job": jobs.job(intent, pools), "memory_known": jobs.memory_left(intent) is not None, "flavors": flavors,
+        "by_pool": jobs.by_pool(intent), "queues": _queues(intent, flavors, covered), "covered": covered,
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
-        "binpack": limits("any")["volcano.gpu_weight"].number,
-        "ready_minutes": _ready(intent, target),
-        "join_seconds": _ready(intent, target) * 60,
+        "binpack": limits("any")["volcano.gpu_weight"].number, "ready_minutes": ready, "join_seconds": ready * 60,
         "dns_replicas": dns_replicas(intent),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
-        **monitoring.context(intent, target),
-        **deletion,
-        **_unready(target, deletion["deletion_batch"], len(intent.zones)),
+        **monitoring.context(intent, target), **_deletion(intent, target),
         "spot_pools": [pool for pool in pools if pool.spot],
-        "on_demand_pools": [pool for pool in pools if not pool.spot],
-        "efa_interfaces": jobs.efa(intent),
-        "fast": fast,
-        "karpenter": intent.autoscaler == "karpenter",
-        "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
-        **FLAGS,
-        "device_plugin": intent.gpus > 0,
-    }
+        "on_demand_pools": [pool for pool in pools if not pool.spot], "efa_interfaces": jobs.efa(intent), "fast": fast,
+        "karpenter": intent.autoscaler == "karpenter", "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
+        **FLAGS, "device_plugin": intent.gpus > 0,
+    }  # fmt: skip
 
 
 def dns_replicas(intent: Intent) -> int:
@@ -240,19 +222,19 @@ def _quota(intent: Intent) -> list[Quota]:
     return result
 
 
-def _deletion(target: int, burst: int) -> dict[str, int]:
-    """Return autoscaler settings that delete all nodes in time: batch size, requests per second, burst."""
+def _deletion(intent: Intent, target: int) -> dict[str, int]:
+    """Return autoscaler settings that delete all training nodes in time, and pause at many unready of the target."""
+    burst = int(recommended.values(intent.cloud)["autoscaler.burst"])
     goal = limits("any")["autoscaler.deletion_time"].number
     qps = limits("any")["autoscaler.client_qps_of_bursts"].number
     scan = units.seconds(str(flags.default("scan-interval", None)))
-    while (batch := batch_for(target, goal, scan, qps)) is None:
+    while (batch := batch_for(intent.nodes, goal, scan, qps)) is None:
         qps *= 2
-    return {"deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps}
-
-
-def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
-    share = deletion.percentage(zones)
-    return {"unready_percentage": share, "unready_nodes": deletion.tolerated(target, batch, share)}
+    share = deletion.percentage(len(intent.zones))
+    return {
+        "deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps,
+        "unready_percentage": share, "unready_nodes": deletion.tolerated(target, batch, share),
+    }  # fmt: skip
 
 
 # --- queues

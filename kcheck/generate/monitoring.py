@@ -76,12 +76,9 @@ def context(intent: Intent, target: int) -> dict[str, object]:
     """Return the template values of monitoring for a target."""
     state = _names("kube-state-metrics")
     return {
-        "monitoring": monitoring(intent, target),
-        "whole_memory": limits("any")["prometheus.memory_per_node"].number,
-        "container_metrics": _names(_CADVISOR),
-        "state_metrics": [*state, *STATE_METRICS],
-        "gpu_metrics": _names(_DCGM),
-    }
+        "monitoring": monitoring(intent, target), "whole_memory": limits("any")["prometheus.memory_per_node"].number,
+        "container_metrics": _names(_CADVISOR), "state_metrics": [*state, *STATE_METRICS], "gpu_metrics": _names(_DCGM),
+    }  # fmt: skip
 
 
 STATE_METRICS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import equivalents, machines
@@ -82,7 +82,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
     spot = recommended.values(cloud).get("intent.spot", True)
     inside = [cidr for cidr in intent.api_ranges if cloud != intent.cloud and is_private(cidr)]
     reached = [cidr for cidr in intent.api_ranges if cidr not in inside]
-    given: dict[str, Any] = {
+    given: dict[str, object] = {
         "name": intent.name, "kubernetes": intent.kubernetes, "nodes": intent.asked, "machines": types,
         "spot": {"share": intent.spot if spot else 0}, "job": {"nodes": intent.job_nodes, "hours": intent.job_hours},
         "teams": [{"name": team.name, "share": team.share} for team in intent.teams], "tiers": list(intent.tiers),

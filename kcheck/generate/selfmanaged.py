@@ -57,34 +57,24 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     target = intent.nodes + system_nodes(intent)
     host, _, path = intent.registry.partition("/")
     return {
-        "control": control(intent),
-        "own_nodes": system_nodes(intent) - control(intent).nodes,
-        "beyond": exceeded_limit(target),
-        "endpoint": f"api.{_domain(intent)}",
-        "node_mask": cloud("selfmanaged").pod_block(int(usual["kubelet.max_pods"])),
-        "inflight": inflight(target),
+        "control": control(intent), "own_nodes": system_nodes(intent) - control(intent).nodes,
+        "beyond": exceeded_limit(target), "endpoint": f"api.{_domain(intent)}",
+        "node_mask": cloud("selfmanaged").pod_block(int(usual["kubelet.max_pods"])), "inflight": inflight(target),
         "controller": {"qps": entries["controller.qps"].number, "burst": entries["controller.burst"].number},
         "etcd_quota": entries["etcd.quota"].number,
         "because": {
             "inflight": entries["apiserver.inflight_nodes"].note.rstrip("."),
             "quota": entries["etcd.quota"].note.rstrip("."),
         },
-        "events_apart": target > entries["etcd.events_apart"].number,
-        "neighbours": neighbours(target),
-        "backlog": backlog(target),
-        "kubelets_name_dns": True,
-        "events_url": _events(intent),
+        "events_apart": target > entries["etcd.events_apart"].number, "neighbours": neighbours(target),
+        "backlog": backlog(target), "kubelets_name_dns": True, "events_url": _events(intent),
         "events_names": [f"{name}.{_domain(intent)}" for name in _EVENTS_MEMBERS],
         "events_members": ",".join(f"{name}=https://{name}.{_domain(intent)}:2380" for name in _EVENTS_MEMBERS),
-        "registry_host": host,
-        "own_etcd": True,
-        "etcd_in_pods": intent.installer != "kubespray",
-        "own_machines": True,
+        "registry_host": host, "own_etcd": True, "etcd_in_pods": intent.installer != "kubespray", "own_machines": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
-        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
-        **_machines(intent),
+        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "", **_machines(intent),
         **(_kubespray(intent) if intent.installer == "kubespray" else {}),
-    }
+    }  # fmt: skip
 
 
 class Zone(NamedTuple):

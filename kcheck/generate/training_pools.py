@@ -95,24 +95,23 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
     attached = [pool for pool in able if _attached(pool)]
     unclear = [pool for pool in able if isinstance(pool.machine.gpu, Unknown)]
     if with_gpus:
-        chosen = _largest_group(with_gpus, world)
-        why = "training nodes are those with the most GPUs"
-    else:
-        chosen = attached or [pool for pool in able if not is_for_system(pool)] or able
-        why = "training nodes are those with GPUs" if attached else "they are for the cluster's own pods"
-        if chosen and not attached and all(map(is_for_system, chosen)):
-            listed = "; ".join(named(pool) for pool in chosen)
-            told = "the nodes for the cluster's own pods are taken for training, as the only ones"
-            result.assumed.append(f"{told}: {listed}")
-        if attached:
-            result.unread = f"{named(attached[0])}: {_attached(attached[0])}"
-        elif unclear:
-            result.unread = f"machine types of {named(unclear[0])} are unknown{_because(unclear[0])}"
-    if with_gpus:
+        chosen, why = _largest_group(with_gpus, world), "training nodes are those with the most GPUs"
         result.left_out += [
             f"{named(pool)} is left out: its machine type is unknown{_because(pool)}" for pool in unclear
         ]
         result.left_out += [f"{named(pool)} is left out: {_attached(pool)}" for pool in attached]
+    elif attached:
+        chosen, why = attached, "training nodes are those with GPUs"
+        result.unread = f"{named(attached[0])}: {_attached(attached[0])}"
+    else:
+        chosen = [pool for pool in able if not is_for_system(pool)]
+        why = "they are for the cluster's own pods"
+        if unclear:
+            result.unread = f"machine types of {named(unclear[0])} are unknown{_because(unclear[0])}"
+    if able and not chosen:
+        chosen = able
+        told = "the nodes for the cluster's own pods are taken for training, as the only ones"
+        result.assumed.append(f"{told}: {'; '.join(map(named, able))}")
     hidden = _hidden_pools(cluster, able, world)
     gap = cluster.gap or hidden
     if hidden and not with_gpus:
@@ -122,19 +121,17 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
     elif gap:
         result.left_out.append(f"pools may be left out: {gap}")
     _measure(result, chosen, world)
-    if result.unlike:
-        verb = "is" if len(result.unlike) == 1 else "are"
-        result.left_out.append(
-            f"{', '.join(result.unlike)} {verb} left out: the nodes of a job have the same number and model of GPUs"
-        )
-    room = non_training_nodes(cluster.cloud, result.nodes)
-    others = [pool for pool in able if pool not in chosen + unclear + attached]
-    result.system = [pool for pool in others if is_for_system(pool) and (_nodes(pool, world) or 0) <= room]
-    if further := [described(pool, world) for pool in others if pool not in result.system]:
-        result.left_out.append(f"left out, as {why}: {'; '.join(further)}")
+    _set_aside([pool for pool in able if pool not in chosen + unclear + attached], why, result, world)
     if chosen and not result.machines and not result.unread:
         result.unread = f"{named(chosen[0])} names no machine type{_because(chosen[0])}"
     return result
+
+
+def _set_aside(others: list[NodePool], why: str, result: TrainingPools, world: World) -> None:
+    room = non_training_nodes(result.cloud, result.nodes)
+    result.system = [pool for pool in others if is_for_system(pool) and (_nodes(pool, world) or 0) <= room]
+    if further := [described(pool, world) for pool in others if pool not in result.system]:
+        result.left_out.append(f"left out, as {why}: {'; '.join(further)}")
 
 
 def _spot_of(pool: NodePool, size: int) -> int:
@@ -205,6 +202,10 @@ def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> Non
             result.assumed.append(f"{named(pool)} has the machines of the others: its own are unknown{_because(pool)}")
     if result.machines:
         result.assumed += _simplified(result)
+    if result.unlike:
+        verb = "is" if len(result.unlike) == 1 else "are"
+        why = "the nodes of a job have the same number and model of GPUs"
+        result.left_out.append(f"{', '.join(result.unlike)} {verb} left out: {why}")
 
 
 def _simplified(result: TrainingPools) -> Iterator[str]:

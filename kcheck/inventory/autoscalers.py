@@ -102,7 +102,7 @@ def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
 
 
 def _unset(release: HelmRelease, flag: str) -> Origin:
-    """Return where to add a missing flag of a release: its null value, beside other flags, or with a new map."""
+    """Return where to add a missing flag of a release: its null value, other flags, or a new map."""
     old = release.scalar("extraArgs", flag)
     if isinstance(old, Unset) and old.origin.literal:
         return old.origin

@@ -42,8 +42,7 @@ class PlainManifests:
 
     def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
         """Yield all files in order, each with a function that returns its objects once."""
-        known = grouped(self.manifests.objects, lambda item: item.span.source)
-        self.manifests.objects = []
+        known = grouped(self.manifests.take(), lambda item: item.span.source)
         for source in self._sources:
             if source in self._later:
                 yield source, partial(self._read, source)
@@ -56,8 +55,7 @@ class PlainManifests:
 
     def _read(self, source: Source) -> list[Object]:
         objects.read_one(source, self._kinds, self.manifests)
-        found, self.manifests.objects = self.manifests.objects, []
-        return found
+        return self.manifests.take()
 
     def read(self) -> Manifests:
         """Return problems and templates, in the order of the files."""
@@ -70,57 +68,29 @@ class PlainManifests:
 def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None) -> None:
     """Add what manifests, kustomizations and `rendered` charts describe."""
     charts = charts_of(tree, reading)
-    clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
-    more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
-    others = profiles.other_clusters()["manifests"]
-    names = frozenset((
-        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *syncs.KINDS,
-        *registry.cluster_api_kinds(), *more, *others,
-    ))  # fmt: skip
-    kinds = objects.Kinds(
-        names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS
-    ).with_kinds(wanted.kinds)
+    clusters = frozenset(kind for cloud in registry.every() for kind in cloud.objects)
+    kinds = _kinds(clusters).with_kinds(wanted.kinds)
     kustomized = _kustomized(tree, kinds, charts, reading) if tree.kustomizations else None
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
-    plain = PlainManifests(sources, kinds, (jobs.ALONE | references.ALONE) - clusters.keys())
+    plain = PlainManifests(sources, kinds, (jobs.ALONE | references.ALONE) - clusters)
     manifests, made = plain.manifests, list(rendered)
     if kustomized is not None:
-        made += kustomized.manifests.objects
-        kustomized.manifests.objects = []
+        made += kustomized.manifests.take()
     substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
     if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
         from kcheck.kubernetes import substitutions
 
         substituted = substitutions.of((*manifests.objects, *made), charts.top, charts.named)
         manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
-    every = [*manifests.objects, *made]
-    registry.read_objects(every, reading.inventory, tree.kernel)
-    unjudged = (item for item in every[::-1] if item.api_version.partition("/")[0] in others.get(item.kind, ()))
-    once = {(item.folder, item.kind): item for item in unjudged}
-    reading.skipped += (registry.unjudged(item.span, item.kind) for item in once.values())
-    if any(item.kind == "Cluster" for item in every):
-        from kcheck.inventory.clouds import cluster_api
-
-        cluster_api.read(every, reading.inventory)
-    # what Terraform deploys from a file of the tree is already there
-    there = reading.inventory
-    labels = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
-
-    def missing(objects: Iterable[Object]) -> list[Object]:
-        return [
-            item
-            for item in objects
-            if item.span.source not in reading.asked
-            or labels.isdisjoint(map(_label, Objects([item], Inventory(), charts, wanted).add_all([item])))
-        ]
-
+    _read_clusters([*manifests.objects, *made], tree, reading)
+    missing = _not_deployed(reading, charts, wanted)
     manifests.objects, made = missing(manifests.objects), missing(made)
-    every = [*manifests.objects, *made]
+    among = [*manifests.objects, *made]
     if kept is not None:
-        among = {item.span.source for item in every}, set(kustomized.sources if kustomized is not None else ())
-        kept.begin((kinds, wanted.kinds, *among))
-    reader = Objects(every, there, charts, wanted)
+        rendered_from = set(kustomized.sources if kustomized is not None else ())
+        kept.begin((kinds, wanted.kinds, {item.span.source for item in among}, rendered_from))
+    reader = Objects(among, reading.inventory, charts, wanted)
     for source, read_objects in plain.in_turn():
         if plain.is_alone(source):
             own = kept if substituted is list and source not in reading.asked else None
@@ -135,6 +105,40 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
     reading.problems += found.problems
     reading.templates = found.template_folders()
     reading.sources += tree.manifests
+
+
+def _kinds(clusters: frozenset[str]) -> Kinds:
+    """Return the kinds of objects that are read, with those of clusters."""
+    classes = (cloud.node_class for cloud in registry.every() if cloud.node_class)
+    names = frozenset((
+        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *classes,
+        *registry.cluster_api_kinds(), *profiles.other_clusters()["manifests"], "NodePool", "Provisioner", "Service",
+    ))  # fmt: skip
+    return objects.Kinds(names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS)
+
+
+def _read_clusters(every: list[Object], tree: Tree, reading: Reading) -> None:
+    registry.read_objects(every, reading.inventory, tree.kernel)
+    others = profiles.other_clusters()["manifests"]
+    unjudged = (item for item in every[::-1] if item.api_version.partition("/")[0] in others.get(item.kind, ()))
+    once = {(item.folder, item.kind): item for item in unjudged}
+    reading.skipped += (registry.unjudged(item.span, item.kind) for item in once.values())
+    if any(item.kind == "Cluster" for item in every):
+        from kcheck.inventory.clouds import cluster_api
+
+        cluster_api.read(every, reading.inventory)
+
+
+def _not_deployed(reading: Reading, charts: Charts, wanted: Raw) -> Callable[[Iterable[Object]], list[Object]]:
+    """Return a filter of objects that Terraform does not deploy from their file."""
+    there = reading.inventory
+    labels = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
+    return lambda objects: [
+        item
+        for item in objects
+        if item.span.source not in reading.asked
+        or labels.isdisjoint(map(_label, Objects([item], Inventory(), charts, wanted).add_all([item])))
+    ]
 
 
 def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> Kustomized:

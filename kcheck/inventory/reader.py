@@ -63,11 +63,8 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
         import_module("kcheck.inventory.clouds.karpenter").read(reading.inventory)
     if tree.charts and config.render_refused:
         reading.skipped.append(Skipped(config.places["render"], _HELM_ASKED, remedy="--render helm does"))
-    every = dict.fromkeys((*tree.skipped, *reading.skipped))
-    reading.skipped = sorted(every, key=lambda one: one.what == "not read")  # clusters first
-    reading.problems = list(dict.fromkeys(reading.problems))
-    reading.sources += sorted(reading.asked, key=lambda source: source.path)
-    reading.sources = list(dict.fromkeys(reading.sources))
+    reading.skipped = [*tree.skipped, *reading.skipped]
+    reading.finish()
     if kept is not None:
         kept.sources = {real: source for real, source in tree.sources().items() if source is not None}
     return reading

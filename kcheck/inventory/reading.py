@@ -45,6 +45,13 @@ class Reading(Struct):
     environments: list[Environment] = []
     skipped: list[Skipped] = []
 
+    def finish(self) -> None:
+        """Add the files asked for, drop duplicates, and list skipped clusters first."""
+        self.sources += sorted(self.asked, key=lambda source: source.path)
+        self.sources = list(dict.fromkeys(self.sources))
+        self.problems = list(dict.fromkeys(self.problems))
+        self.skipped = sorted(dict.fromkeys(self.skipped), key=lambda one: one.what == "not read")
+
 
 Described: TypeAlias = "list[tuple[str, Thing]]"
 """Things, each with the name of its list in the inventory."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.object_references import Named
 from kcheck.kubernetes.releases import Release
+from kcheck.text import placeholders
 from kcheck.text.files.tree import CHART, display_path
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unset, Value, known
@@ -209,7 +210,7 @@ class Charts:
     def _root(self, source: Source) -> yaml.Mapping | None:
         """Return the map in a file's first document; None for templates and other content."""
         for document in yaml.documents(source):
-            if document.problem is not None and not yaml.is_template(source.data):
+            if document.problem is not None and not placeholders.is_template(source.data):
                 self.problems.append(document.problem)
             return document.root if isinstance(document.root, yaml.Mapping) else None
         return None

@@ -17,6 +17,7 @@ from kcheck.kubernetes.fields import Fields, UnreadableError, joined
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
+from kcheck.text import placeholders
 from kcheck.text.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.text import Problem
@@ -98,7 +99,7 @@ class _Renderer:
         documents = list(yaml.documents(source))
         problem = next((document.problem for document in documents if document.problem), None)
         if problem is not None:
-            if yaml.is_template(source.data):
+            if placeholders.is_template(source.data):
                 self.result.manifests.templates.append(source)
             else:
                 self.result.manifests.problems.append(problem)

@@ -88,6 +88,11 @@ class Manifests(Struct):
     problems: list[Problem]
     templates: list[Source]
 
+    def take(self) -> list[Object]:
+        """Return the objects and let go of them."""
+        found, self.objects = self.objects, []
+        return found
+
     def merged_with(self, other: Manifests) -> Manifests:
         """Return the union of both."""
         return Manifests(
@@ -140,7 +145,7 @@ def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
         if document.problem is not None:
             if kinds.others and not may_hold(document.span.text.encode(), kinds.noted()):
                 continue  # what nobody asked for by name may be something else
-            if yaml.is_template(source.data):
+            if placeholders.is_template(source.data):
                 if source not in result.templates:
                     result.templates.append(source)
             else:
@@ -154,7 +159,7 @@ def _documents(source: Source, wanted: Callable[[bytes], bool]) -> Iterable[yaml
     found = list(yaml.documents(source, wanted))
     if not any(document.problem for document in found):
         return found
-    instead = yaml.without_templating(source.data)
+    instead = placeholders.without_templating(source.data)
     again = list(yaml.documents(source, wanted, instead)) if instead is not None else found
     return found if any(document.problem for document in again) else again
 

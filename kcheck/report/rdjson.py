@@ -40,7 +40,7 @@ def render(report: Report) -> str:
 
 
 def _suggestions(finding: Finding) -> list[dict[str, object]]:
-    """Return a safe fix as one suggestion; empty if a part of it is in another file, which a comment cannot change."""
+    """Return a safe fix as one suggestion; empty if it also changes another file."""
     if finding.fix is None or finding.fix.safety != "safe":
         return []
     try:

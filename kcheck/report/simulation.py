@@ -296,8 +296,7 @@ def as_json(outcomes: Iterable[tuple[SimulationResult, list[FixSaving] | None]])
 
 def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[str, object]:
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
-    summary = run.summary
-    spent = outcome.dollars
+    summary, paid, spent = run.summary, outcome.node_hours, outcome.dollars
     data: dict[str, object] = {
         "cluster": scenario.cluster.id,
         "nodes": scenario.case.pods,
@@ -310,12 +309,8 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "last_ready": _whole(summary.last_ready),
         "last_start": _whole(summary.last_start),
         "last_done": round(summary.last_done),
-        "node_hours": round(summary.paid / 3600, 2),
-        "node_hours_least": round(outcome.node_hours.least, 2),
-        "node_hours_most": round(outcome.node_hours.most, 2),
-        "dollars": None if spent is None else round(cost(outcome.case, summary), 2),
-        "dollars_least": None if spent is None else round(spent.least, 2),
-        "dollars_most": None if spent is None else round(spent.most, 2),
+        **_ends("node_hours", (paid.least, paid.most, summary.paid / 3600)),
+        **_ends("dollars", None if spent is None else (spent.least, spent.most, cost(outcome.case, summary))),
         "unpriced_nodes": outcome.unpriced,
         "jobs": [
             {"name": one.name, "nodes": one.pods, "start": _whole(times.start), "done": _whole(times.done)}
@@ -344,22 +339,18 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
 def _saving(one: FixSaving) -> dict[str, object]:
     saved = one.saved
     time, paid, spent = (None, None, None) if saved is None else (saved.time, saved.node_time, saved.money)
-    minutes = _ends("minutes", time, 60)
+    minutes = _ends("minutes", time and [number / 60 for number in time])
     return {
-        "rules": list(one.rules),
-        "safety": one.safety,
-        "minutes": minutes["minutes"],
-        "least": minutes["minutes_least"],
-        "most": minutes["minutes_most"],
-        **_ends("node_hours", paid, 3600),
-        **_ends("dollars", spent, 1000),
-    }
+        "rules": list(one.rules), "safety": one.safety, "minutes": minutes["minutes"],
+        "least": minutes["minutes_least"], "most": minutes["minutes_most"],
+        **_ends("node_hours", paid and [number / 3600 for number in paid]),
+        **_ends("dollars", spent and [number / 1000 for number in spent]),
+    }  # fmt: skip
 
 
-def _ends(name: str, estimate: Estimate | None, unit: int) -> dict[str, object]:
-    """Return mean, least and most of an estimate divided by `unit`; None without an estimate."""
-    found = (None,) * 3 if estimate is None else tuple(round(number / unit, 2) for number in estimate)
-    least, most, mean = found
+def _ends(name: str, numbers: Iterable[float] | None) -> dict[str, float | None]:
+    """Return least, most and mean as fields, rounded; None without numbers."""
+    least, most, mean = (None,) * 3 if numbers is None else (round(number, 2) for number in numbers)
     return {name: mean, f"{name}_least": least, f"{name}_most": most}
 
 

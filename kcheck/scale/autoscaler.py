@@ -176,7 +176,7 @@ def successor(flag: Flag, world: World) -> Value[str]:
 
 
 def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:
-    """Whether the profile is in the code or can be added; false where a module has a default of its own."""
+    """Whether the profile is in the code or can be added; false where a module has another default."""
     origin = autoscaler.profile.origin
     added = origin is not None and origin.missing is not None and bool(origin.missing.path)
     given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place

@@ -85,7 +85,7 @@ def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
 
 
 def spread_job(pool: NodePool, world: World) -> Value[Workload]:
-    """Find the job of several nodes whose pods talk to each other that fills most of a pool; null without one."""
+    """Find the job with traffic between several nodes that fills most of a pool; null without one."""
     found = _most_spread(pool, world)
     return computed(pool, found.workload if found else None)
 

@@ -132,7 +132,7 @@ def counted_as(template: PodTemplate, world: World) -> Value[str]:
 
 
 def ignored_by(template: PodTemplate, world: World) -> Value[str]:
-    """Name the autoscaler of the pods' cluster that adds no nodes for claims; null where it does, or there is none."""
+    """Name the autoscaler that adds no nodes for the claims of pods; null if it does, or without one."""
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     if cluster is None or not template.device_classes:
         return computed(template, None)

@@ -50,7 +50,7 @@ def container(image: Image, world: World) -> Value[Container]:
 
 
 def nodes(image: Image, world: World) -> Value[int]:
-    """Count the nodes of the workload that runs an image on most of them; a lower bound from others if unknown."""
+    """Count the nodes of the largest workload that runs an image; a lower bound from others if unknown."""
     found, least = world.images.nodes(image), world.images.least_nodes(image)
     if isinstance(found, Unknown) and least:
         return Bounded(found.reason, found.origin, bounds=Interval(least, None))
@@ -71,7 +71,7 @@ def others(image: Image, world: World) -> list[Image]:
 
 
 def replacement(image: Image, world: World) -> Value[str]:
-    """Name the image on a mirror, in a cache that the code makes, or on the successor of its registry; else null."""
+    """Name the image on a mirror, in a cache of the code, or on its registry's successor; else null."""
     if (known(image.text) or "").startswith((_FORMER, *_FIRST)):  # a mirror of what is frozen is frozen too
         return _successor(image)
     mirror = world.config.mirrors.get(known(image.registry) or "")

@@ -59,7 +59,7 @@ def _scale(workload: Workload, world: World) -> Value[int]:
 
 
 def gpu_scale(thing: Thing, world: World) -> Value[int]:
-    """Count the GPUs a workload may have: those of its pods, or of as many pods as its `scale` has nodes."""
+    """Count the GPUs a workload may have: of its pods, or of one pod per node of its `scale`."""
     workload = world.deployed.workload(thing)
     own, pods = known(all_gpus(workload, world)) or 0, number(workload.pods, 0)
     if own > world.numbers.limits("any")["job.large_gpus"].number or not own or not pods:
@@ -184,7 +184,7 @@ def queue_priority(workload: Workload, _world: World) -> Value[str]:
 
 @or_unknown
 def alike(template: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that pods certainly land on if these are alike in GPUs, vCPUs and pods per node; else none."""
+    """List the pools that pods land on if these are alike in GPUs, vCPUs and pods; else none."""
     if not world.inventory.clusters:
         return []
     found = need(world.pools.candidates(template))

@@ -127,7 +127,7 @@ def _newbits(subnet: Subnet) -> int | None:
 
 
 def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
-    """Return the range that fewer new bits would give a subnet, where these do not fit all subnets of the call."""
+    """Return a subnet's range with fewer new bits, where these do not fit all subnets of the call."""
     bits, network = _newbits(subnet), parse_cidr(written)
     if bits is None or network is None:
         return []

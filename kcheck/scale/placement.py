@@ -102,7 +102,7 @@ def _verdict(parts: list[Fit]) -> Fit:
 
 
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
-    """Return the request that even the largest machine of a pool lacks room for; None where a pod fits, or may."""
+    """Return the request that exceeds the largest machine of a pool; None where a pod fits, or may."""
     found = []
     for room in _rooms(pool):
         share = next((one for one in _shares(template, room, taken) if one.fits is False), None)

@@ -263,7 +263,7 @@ _LOOKED_AT, _NAMED = 50, 3
 
 
 def fillers(template: PodTemplate, world: World) -> list[Workload]:
-    """List other workloads whose pods fit the GPUs, CPU and memory that pods leave over on each node of their pool."""
+    """List other workloads whose pods fit the GPUs, CPU and memory that pods leave on each node."""
     if not number(template.gpus, 0):
         return []
     of, each = known(pool(template, world)), known(per_node(template, world))

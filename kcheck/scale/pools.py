@@ -63,13 +63,13 @@ def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
 
 
 def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
-    """Count the nodes of a pool that a GPU workload fills; None if its pods do not fit or something is unknown."""
+    """Count the nodes of a pool that a GPU workload fills; None if its pods do not fit, or unknown."""
     found = [filled(template, pool, world) for template in workload.templates]
     return None if None in found else sum(one or 0 for one in found) or None
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
-    """Count the nodes of a pool that pods fill by their GPUs; None if they do not fit or something is unknown."""
+    """Count the nodes of a pool that pods fill by their GPUs; None if they do not fit, or unknown."""
     pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
     if pods is None or gpus > of_node or not world.pools.may_land(template, pool):
         return None
@@ -161,7 +161,7 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
-    """Return a tenth of the nodes, as far as the cloud allows; null with a percentage, or if that is too few."""
+    """Return a tenth of the nodes, within the cloud's limit; null with a percentage, or if too few."""
     nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
@@ -227,7 +227,7 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
 
 
 def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
-    """Whether all machines of a pool have their own disk to boot from; null where the cloud has no such choice."""
+    """Whether all machines of a pool can boot from their own disk; null where the cloud has no choice."""
     cluster = known(pool.cluster)
     least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
     if cluster is None or least is None:
@@ -256,7 +256,7 @@ def image_disk(pool: NodePool, _world: World) -> Value[int]:
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:
-    """Count the zones or subnets that a pool is spread over; 0 where the cloud puts nodes where there is room."""
+    """Count the zones or subnets of a pool; 0 where the cloud puts nodes anywhere with room."""
     cluster = known(pool.cluster)
     if cluster is not None and cloud(cluster.cloud).zones_of_pools == "listed":
         listed = pool.placement.zones

@@ -89,7 +89,7 @@ def _rank(workload: Workload, world: World) -> int | None:
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool | None] | Unknown:
-    """List the pools that pods may land on; None stands for nodes of a cluster outside the code, without a selector."""
+    """List the pools that pods may land on; None stands for nodes outside the code, without a selector."""
     if not world.inventory.clusters:
         return [None] if known(template.selection) == ((),) else []
     found = world.pools.candidates(template)

@@ -36,7 +36,7 @@ class Excess(Struct, frozen=True):
 
 
 def excess(job: Workload, world: World) -> Value[Excess]:
-    """Find the excess that bars a job from its queue, or its last pods from their namespace, for ever; null without."""
+    """Find the excess that bars a job from its queue, or its last pods from their namespace; null without."""
     if not job.batch or job.per_node:
         return computed(job, None)
     queue = admitting_queue(job, world)

@@ -127,7 +127,7 @@ def _by_name(kind: str, world: World) -> dict[str, list[Queue]]:
 
 
 def _is_example(queue: Queue, path: str, world: World) -> bool:
-    """Whether a queue is in another file, with jobs that wait in it: such a file says nothing of jobs elsewhere."""
+    """Whether a queue's file has jobs of its own, and so says nothing of jobs elsewhere."""
     own = queue.place.source.path
     return own != path and (own, known(queue.name)) in _files_with_jobs(world)
 

@@ -137,7 +137,7 @@ def _zone(job: Workload) -> str:
 
 
 class Start(NamedTuple):
-    """Jobs that start in the same minute, and their scarcest resource: how much they ask for, and how much there is."""
+    """Jobs that start in the same minute, with their scarcest resource: how much they request, and how much exists."""
 
     jobs: tuple[Workload, ...]
     asked: str

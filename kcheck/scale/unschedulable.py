@@ -45,7 +45,7 @@ class Refusal(Struct, frozen=True):
 
 
 def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
-    """Find what the nearest pool lacks; null where a pool may take the pods, or lacks only size or a toleration."""
+    """Find what the nearest pool lacks besides size and tolerations; null where one may take the pods."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     asks = bool(number(template.gpus, 0)) or bool(sure(template.selection))

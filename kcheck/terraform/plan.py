@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as library
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.terraform import convert
 from kcheck.terraform.configuration import Configuration
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Source, Span
     from kcheck.text.values import Record
+
+T = TypeVar("T")
 
 
 def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> Module | Problem:
@@ -63,12 +65,12 @@ class _Plan(Module):
         super().__init__(Configuration(source.path), {}, _Nowhere())
         self.source = source
         self.text = text
-        root = part(_plain(text, tops.get("configuration")), "root_module", dict)
+        root = part(_plain(text, tops.get("configuration"), Json()), "root_module", dict)
         _check(root)
         self.links = Links(root, targets, lists)
         self.changes = {
             part(change, "address", str): part(change, "change", dict)
-            for change in _plain(text, tops.get("resource_changes")) or ()
+            for change in _plain(text, tops.get("resource_changes"), list[Json]()) or ()
         }
         self.by_kind: dict[str, list[tuple[str, str, Json, int]]] = {}
         for key, at in json.members(text, tops["planned_values"]):
@@ -80,11 +82,11 @@ class _Plan(Module):
             if key == "resources":
                 for resource, begin in json.items(self.text, at):
                     if resource.get("mode") == "managed":
-                        if not all(part(resource, name, str) for name in ("address", "type", "name")):
+                        address, kind, name = (part(resource, key, str) for key in ("address", "type", "name"))
+                        if not (address and kind and name):
                             raise ValueError("a resource has no address, type or name")
                         part(resource, "values", dict)
-                        found = (resource["address"], module, resource, begin)
-                        self.by_kind.setdefault(resource["type"], []).append(found)
+                        self.by_kind.setdefault(kind, []).append((address, module, resource, begin))
                         self.links.add(resource, module)
             elif key == "child_modules":
                 for child, begin in json.items(self.text, at):
@@ -110,8 +112,9 @@ class _Plan(Module):
         return {}
 
 
-def _plain(text: str, start: int | None) -> Any:
-    return {} if start is None else library.JSONDecoder().raw_decode(text, start)[0]
+def _plain(text: str, start: int | None, default: T) -> T:
+    found: T = default if start is None else library.JSONDecoder().raw_decode(text, start)[0]
+    return found
 
 
 def _check(module: Json) -> None:
@@ -123,6 +126,13 @@ def _check(module: Json) -> None:
     for call in part(module, "module_calls", dict).values():
         part(call, "expressions", dict)
         _check(part(call, "module", dict))
+
+
+def _at(part: object, step: str | int) -> object:
+    """Return the part at a key or an index; None if there is none."""
+    if isinstance(part, dict):
+        return part.get(step)
+    return part[step] if isinstance(part, list) and isinstance(step, int) and step < len(part) else None
 
 
 class _Planned(Instance):
@@ -188,29 +198,19 @@ class _Planned(Instance):
             return None
         origin = Origin((node.span,), literal=False)
         if isinstance(node.value, dict):
-            inner = unknown if isinstance(unknown, dict) else {}
+            nodes = {key: member.value for key, member in node.value.items()}
+            names = dict.fromkeys((*nodes, *(unknown if isinstance(unknown, dict) else ())))
             parts = {
                 key: self._merged(
-                    key,
-                    node.value[key].value if key in node.value else None,
-                    inner.get(key),
-                    [part.get(key) if isinstance(part, dict) else None for part in secret],
-                    argument(code, key),
+                    key, nodes.get(key), _at(unknown, key), [_at(part, key) for part in secret], argument(code, key)
                 )
-                for key in dict.fromkeys((*node.value, *inner))
+                for key in names
             }
             return Known({key: part for key, part in parts.items() if part is not None}, origin)
         if isinstance(node.value, list):
-            flags = unknown if isinstance(unknown, list) else []
             written = code if isinstance(code, list) and len(code) == len(node.value) else [None] * len(node.value)
             items = [
-                self._merged(
-                    name,
-                    item,
-                    flags[i] if i < len(flags) else None,
-                    [part[i] if isinstance(part, list) and i < len(part) else None for part in secret],
-                    written[i],
-                )
+                self._merged(name, item, _at(unknown, i), [_at(part, i) for part in secret], written[i])
                 for i, item in enumerate(node.value)
             ]
             whole: Datum = Known(tuple(item for item in items if item is not None), origin)

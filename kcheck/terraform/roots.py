@@ -77,16 +77,8 @@ class Loader:
             if not self.tree.disk.is_folder(environment.root):
                 raise ConfigError(f"clusters: there is no folder {environment.root}")
             by_root.setdefault(system.real_path(environment.root), []).append(environment)
-        roots: list[Module] = []
-        called: set[str] = set()
+        roots, called = self._units(by_root) if self.tree.units else ([], set[str]())
         found: dict[str, list[Environment]] = {}
-        if self.tree.units:
-            units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
-            called |= units.folders()
-            roots += units.stacks(by_root)
-            for root in roots:
-                root.workspace = Known(self.config.workspace, Origin(())) if self.config.workspace else None
-            self.skipped += units.skipped
         parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
         self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])
         called |= {system.real_path(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
@@ -101,6 +93,15 @@ class Loader:
                 beside = found.get(configuration.folder, ())
                 roots += self._each(configuration, beside, clusters) if each else [self._root(configuration)]
         return roots or [self._root(configuration) for configuration in configurations]
+
+    def _units(self, by_root: dict[str, list[Environment]]) -> tuple[list[Module], set[str]]:
+        """Bind the stacks of Terragrunt; return them and the folders of their modules."""
+        units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
+        roots: list[Module] = list(units.stacks(by_root))
+        for root in roots:
+            root.workspace = Known(self.config.workspace, Origin(())) if self.config.workspace else None
+        self.skipped += units.skipped
+        return roots, set(units.folders())
 
     def _root(
         self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None

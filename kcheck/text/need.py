@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
 from kcheck.text.values import Either, Known, Unknown, Unset, Value, reason_of
 
@@ -26,7 +26,7 @@ class NotKnown(Exception):  # noqa: N818 - ends a computation, not the run
 def need(value: Value[T]) -> T: ...
 @overload
 def need(value: T | Unknown) -> T: ...
-def need(value: Any) -> Any:
+def need(value: object) -> object:
     """Return a value that a computation cannot do without.
 
     Raises:

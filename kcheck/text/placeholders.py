@@ -84,3 +84,29 @@ def hides_values(data: bytes) -> bool:
         return False
     kinds = set(_KIND.findall(data))
     return not kinds or bool(kinds - {b"Secret"})
+
+
+def is_template(data: bytes) -> bool:
+    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside comments.
+
+    Ask only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of a map), and a
+    document that parses is YAML, whatever its quoted and block texts hold.
+    """
+    text = re.sub(rb"(?m)(?:^|(?<=[ \t]))#.*$", b"", data)
+    at = text.find(b"{{")
+    return b"{%" in text or b"%{" in text or (at >= 0 and text.find(b"}}", at) >= 0)
+
+
+_ENGINE = regex(
+    rb"\{%|%\{|\{\{-|-\}\}|\{\{\s*(?:\.(?:Values|Release|Chart|Files|Capabilities|Template)\b|/\*|[$#^/&>!]"
+    rb"|(?:if|else|end|range|with|define|include|template|block|toYaml|tpl)\b)"
+)
+_FILLED = regex(rb"\{\{([^{}\r\n]*)\}\}")
+_SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
+
+
+def without_templating(data: bytes) -> bytes | None:
+    """Replace each `{{ value }}` by a placeholder of the same length; None if a template does more."""
+    if _ENGINE.search(data) or not _FILLED.search(data):
+        return None
+    return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.text.data_types import SetData, Short
 from kcheck.text.regex import regex
@@ -73,8 +73,8 @@ def kind(value: object) -> str:
     return "map" if isinstance(value, dict) else "resource"
 
 
-def exact(datum: Known[Any]) -> int | Fraction:
-    """Convert a value to a number; a float, which is kept as the decimal that it prints, to all its digits."""
+def exact(datum: Known[object]) -> int | Fraction:
+    """Convert a value to a number; a float, kept as the decimal that it prints, to all its digits."""
     number = to_number(datum.value)
     return whole(Fraction(float(number))) if type(datum) is Short and datum.bits == _FLOAT else number
 

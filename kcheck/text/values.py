@@ -25,7 +25,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 T_co = TypeVar("T_co", covariant=True)
-V = TypeVar("V", bound="Known[Any] | Unset | Unknown")
+V = TypeVar("V", bound="Known[object] | Unset | Unknown")
 
 Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
 """A value as a fix writes it: a single one, a list, or a map."""
@@ -238,7 +238,7 @@ class Partial(Unknown, kw_only=True):
 class AtLeast(Unknown, kw_only=True):
     """A map or list with this `part`, to which something unread may add."""
 
-    part: Any
+    part: tuple[Datum, ...] | dict[str, Datum] | None
 
 
 def candidates(value: Value[T]) -> tuple[Known[T], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.half_typed import slot
 from kcheck.config import schemas
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from kcheck.addons.editor.half_typed import Slot, Steps
     from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.config.schemas import Schema
     from kcheck.engine.rule import Rule
 
 _NAMES = (
@@ -138,7 +139,7 @@ def _settings(text: str, path: str, cursor: int, snapshot: Snapshot | None) -> C
     return Completions(place.start, place.end, items) if items else None
 
 
-def _items(place: Slot, item: dict[str, Any], path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
+def _items(place: Slot, item: Schema, path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
     steps = (*place.steps, 0)
     if item.get("type") == "object":
         yield from (one._replace(text=f"{one.label}: ") for one in _keys(steps, item, path, snapshot))
@@ -164,7 +165,7 @@ def _value(one: Completion, place: Slot, lead: str) -> Completion:
     return one._replace(text=f"{lead}{quote}{one.text}{quote}" if quote else f"{lead}{plain}", quote=quote)
 
 
-def _keys(steps: Steps, wanted: dict[str, Any], path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
+def _keys(steps: Steps, wanted: Schema, path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
     required = wanted.get("required", ())
     for name, part in wanted.get("properties", {}).items():
         known = schemas.below("settings", (*steps, name)) or part
@@ -183,7 +184,7 @@ def _keys(steps: Steps, wanted: dict[str, Any], path: str, snapshot: Snapshot | 
         )
 
 
-def _kind(part: dict[str, Any]) -> str:
+def _kind(part: Schema) -> str:
     names = {"array": "list", "object": "map", "integer": "whole number", "string": "text"}
     kind = str(part.get("type", ""))
     return " | ".join(part["enum"]) if "enum" in part else names.get(kind, kind)
@@ -198,9 +199,9 @@ def _limits() -> Iterator[Completion]:
                 yield Completion(f"{cloud}.{key}", f"{cloud}.{key}", f"{entry.kind}: {value}", kind="key")
 
 
-def _values(steps: Steps, wanted: dict[str, Any], path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
-    for one in wanted.get("enum", ()):
-        yield Completion(one, one, kind="word")
+def _values(steps: Steps, wanted: Schema, path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
+    for word in wanted.get("enum", ()):
+        yield Completion(word, word, kind="word")
     if wanted.get("type") == "boolean":
         yield from (Completion(word, word, kind="word") for word in ("true", "false"))
     for one in wanted.get("examples", ()):

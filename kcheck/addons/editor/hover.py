@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.described import Subject, described, knows
 from kcheck.addons.editor.facts import facts_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kcheck.addons.editor.object_links import YamlPlace
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.addons.editor.values_at import Place
+    from kcheck.config.schemas import Schema
     from kcheck.text.text import Source, Span
 
 _BRACKETS = (b"{", b"}", b"[", b"]")
@@ -273,7 +274,7 @@ def _of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, 
     return f"**{markdown('.'.join(names))}**: {markdown(wanted['description'])}{_values(wanted)}", found.scalar.span
 
 
-def _values(wanted: dict[str, Any]) -> str:
+def _values(wanted: Schema) -> str:
     if "enum" in wanted:
         return f"\n\nOne of {markdown(', '.join(map(str, wanted['enum'])))}."
     least, most = wanted.get("minimum"), wanted.get("maximum")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.addons.editor.checker import Settings
+    from kcheck.addons.editor.hints import Hint
+    from kcheck.addons.editor.hover import Hover
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.text.text import Span
 
@@ -86,28 +88,19 @@ def _answer_about_values(server: Server) -> None:
     async def hover(params: types.HoverParams) -> types.Hover | None:
         from kcheck.addons.editor.hover import hover as hover_at
 
-        found = await _asked(server, params.text_document.uri)
-        offset = _offset(server, found, params.position)
-        if found is None or offset is None:
-            return None
-        answer = await told(hover_at, found, offset)
-        if answer is None:
-            return None
-        span = _shown(answer.span, found.shown)
-        place = server.positions.range(span) if span is not None else None
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, answer.text), place)
+        asked = await _asked_at(server, params)
+        answer = await told(hover_at, *asked) if asked is not None else None
+        return _hover(server, asked[0], answer) if asked is not None and answer is not None else None
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> list[types.Location]:
         from kcheck.addons.editor.definition import definition as definition_at
 
-        found = await _asked(server, params.text_document.uri)
-        offset = _offset(server, found, params.position)
-        if found is None or offset is None:
+        asked = await _asked_at(server, params)
+        if asked is None:
             return []
-        spans = await told(definition_at, found, offset)
-        texts = server.texts()
-        return [place for span in spans if (place := _location(server, found.snapshot, span, texts)) is not None]
+        spans, texts = await told(definition_at, *asked), server.texts()
+        return [place for span in spans if (place := _location(server, asked[0].snapshot, span, texts)) is not None]
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def hints(params: types.InlayHintParams) -> list[types.InlayHint]:
@@ -116,17 +109,11 @@ def _answer_about_values(server: Server) -> None:
         found = await _asked(server, params.text_document.uri)
         if found is None:
             return []
-        wanted = [server.positions.offset(found.shown, at) for at in (params.range.start, params.range.end)]
-        start, end = (found.offset(at) for at in wanted)
+        first, last = (server.positions.offset(found.shown, at) for at in (params.range.start, params.range.end))
+        start, end = found.offset(first), found.offset(last)
         every = await told(hints_in, found, start or 0, len(found.source.data) if end is None else end)
-        result = []
-        for hint in every:
-            at = kept(hint.offset, found.source.data, found.shown.data)
-            if at is not None and wanted[0] <= at <= wanted[1]:
-                tooltip = types.MarkupContent(types.MarkupKind.Markdown, hint.tooltip)
-                position = server.positions.position(found.shown, at)
-                result.append(types.InlayHint(position, hint.label, tooltip=tooltip, padding_left=True))
-        return result
+        places = ((hint, kept(hint.offset, found.source.data, found.shown.data)) for hint in every)
+        return [_hint(server, found, hint, at) for hint, at in places if at is not None and first <= at <= last]
 
 
 async def _asked(server: Server, document: str) -> Asked | None:
@@ -138,8 +125,22 @@ async def _asked(server: Server, document: str) -> Asked | None:
     return Asked(snapshot, source, Source(source.path, text.encode("utf-8", "surrogatepass")))
 
 
-def _offset(server: Server, found: Asked | None, position: types.Position) -> int | None:
-    return found.offset(server.positions.offset(found.shown, position)) if found is not None else None
+async def _asked_at(server: Server, params: types.HoverParams | types.DefinitionParams) -> tuple[Asked, int] | None:
+    """Return the file and the offset of a request; None if the file is unchecked or the line changed."""
+    found = await _asked(server, params.text_document.uri)
+    offset = found.offset(server.positions.offset(found.shown, params.position)) if found is not None else None
+    return None if found is None or offset is None else (found, offset)
+
+
+def _hover(server: Server, found: Asked, answer: Hover) -> types.Hover:
+    span = _shown(answer.span, found.shown)
+    place = server.positions.range(span) if span is not None else None
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, answer.text), place)
+
+
+def _hint(server: Server, found: Asked, hint: Hint, at: int) -> types.InlayHint:
+    tooltip = types.MarkupContent(types.MarkupKind.Markdown, hint.tooltip)
+    return types.InlayHint(server.positions.position(found.shown, at), hint.label, tooltip=tooltip, padding_left=True)
 
 
 def _location(server: Server, snapshot: Snapshot, span: Span, texts: dict[str, bytes]) -> types.Location | None:

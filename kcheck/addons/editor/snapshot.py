@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """What was read in a folder and found in it; never changes.
+    """Everything read and found in a folder; never changes.
 
     `named` is the folder's path in the editor, which may lead through a link. `stand_ins` are files, by real path,
     whose last readable text was checked instead of the editor's. A `partial` snapshot has new findings only for what

@@ -202,15 +202,12 @@ def _span(recording: Recording, begin: int, end: int | None = None) -> Span:
 
 def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
     part, recording = _Part(), joined.recording
-    held: dict[int, Held] = {}
+    held = _held(joined, nodes, span)
     on_node: dict[str, float] = {}
-    for index, match in enumerate(joined.matches):
-        node = nodes.by_name.get(match.pod.node)
-        found = accounting.held(match.pod, node, span, recording)
-        if found is not None:
-            held[index] = found
-            if found.share is not None:
-                on_node[match.pod.node] = on_node.get(match.pod.node, 0) + found.share.paid * found.share.seconds
+    for index, used in held.items():
+        if used.share is not None:
+            name = joined.matches[index].pod.node
+            on_node[name] = on_node.get(name, 0) + used.share.paid * used.share.seconds
     seconds = {name: _node_seconds(one, span, recording) for name, one in nodes.by_name.items()}
     taken = {name: dict.fromkeys(_SPARE, 0.0) for name in nodes.by_name}
     waiting = _waits(joined.matches, span)
@@ -241,6 +238,13 @@ def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
         pool.whole.add(whole)
         pool.spare.add(left)
     return part
+
+
+def _held(joined: Joined, nodes: Nodes, span: Span) -> dict[int, Held]:
+    """Return what pods held in the span, by their index."""
+    pods = [match.pod for match in joined.matches]
+    found = (accounting.held(pod, nodes.by_name.get(pod.node), span, joined.recording) for pod in pods)
+    return {index: one for index, one in enumerate(found) if one is not None}
 
 
 def _charge(found: Held, node: Priced | None, factor: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import chdir
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -76,28 +76,14 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     elif text is not None:
         _add_file(proposal, os.path.join(real, locations.NAME), text(result), "new")
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
-    _add_or_change(
-        proposal,
-        os.path.join(top, hook_and_job.HOOK_FILE),
-        below,
-        hook_and_job.new_hooks,
-        hook_and_job.with_hook,
-        "the hook",
-    )
+    _add_or_change(proposal, top, below, _HOOK)
     if systems is None:
         there = {"github": ".github", "gitlab": hook_and_job.GITLAB}
         systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:
-        _add_or_change(
-            proposal,
-            os.path.join(top, hook_and_job.GITLAB),
-            below,
-            hook_and_job.pipeline,
-            hook_and_job.with_job,
-            "a job",
-        )
+        _add_or_change(proposal, top, below, _JOB)
     return proposal
 
 
@@ -161,12 +147,23 @@ def _leads_out(proposal: Proposal, real: str) -> bool:
     return True
 
 
-def _add_or_change(
-    proposal: Proposal, real: str, below: str, text: Callable[[str], str],
-    added: Callable[[Source, str], bytes | None], what: str,
-) -> None:  # fmt: skip
+class _Addition(NamedTuple):
+    """A file of the repository: as a new one, and with an addition; both for the folder that kcheck checks."""
+
+    path: str
+    what: str
+    new: Callable[[str], str]
+    added: Callable[[Source, str], bytes | None]
+
+
+_HOOK = _Addition(hook_and_job.HOOK_FILE, "the hook", hook_and_job.new_hooks, hook_and_job.with_hook)
+_JOB = _Addition(hook_and_job.GITLAB, "a job", hook_and_job.pipeline, hook_and_job.with_job)
+
+
+def _add_or_change(proposal: Proposal, top: str, below: str, addition: _Addition) -> None:
+    real = os.path.join(top, addition.path)
     if not os.path.lexists(real):
-        _add_file(proposal, real, text(below), "new")
+        _add_file(proposal, real, addition.new(below), "new")
         return
     path = proposal.display_path(real)
     if _leads_out(proposal, real):
@@ -174,7 +171,7 @@ def _add_or_change(
     try:
         with open(real, "rb") as file:
             old = file.read()
-        new = added(Source(path, old), below)
+        new = addition.added(Source(path, old), below)
     except OSError as error:
         proposal.notes.append(f"{path}: left as it is: {error.strerror}")
     except AdditionError as error:
@@ -182,7 +179,7 @@ def _add_or_change(
     else:
         if new is not None:
             proposal.files.append(File(real, path, old, new))
-        proposal.notes.append(f"{path}: {'has kcheck, left as it is' if new is None else f'{what} added'}")
+        proposal.notes.append(f"{path}: {'has kcheck, left as it is' if new is None else f'{addition.what} added'}")
 
 
 def _workflow(proposal: Proposal, top: str, below: str) -> None:

@@ -54,6 +54,13 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         shape: str
         grows: Growth
 
+    class OtherClusters(TypedDict):
+        """Types of clusters that are judged, and of others; API groups of the latter by kind."""
+
+        judged: list[str]
+        terraform: list[str]
+        manifests: dict[str, list[str]]
+
     class WorkloadKind(TypedDict):
         """A kind that runs pods."""
 
@@ -389,9 +396,10 @@ def unread_modules() -> UnreadModules:
 
 
 @cache
-def other_clusters() -> dict[str, Any]:
+def other_clusters() -> OtherClusters:
     """Return the types and kinds of clusters that kcheck names but does not judge."""
-    return bundled.load(os.path.join(PROFILES, "other_clusters.yaml"))  # type: ignore[no-any-return]
+    data: OtherClusters = bundled.load(os.path.join(PROFILES, "other_clusters.yaml"))
+    return data
 
 
 def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
@@ -54,7 +54,7 @@ def retirements(cloud: str) -> tuple[Retirement, ...]:
     """List the retirements of a cloud."""
     from datetime import date
 
-    data: dict[str, dict[str, Any]] = profiles.load_own(cloud, "retirements")
+    data = profiles.load_own(cloud, "retirements")
     return tuple(
         Retirement(key, **{**fields, "sources": tuple(fields["sources"]), "ends": date.fromisoformat(fields["ends"])})
         for key, fields in data.items()
@@ -113,7 +113,7 @@ def versions(cloud: str) -> Versions | None:
     """Load the minor versions of a cloud; None if unknown."""
     from datetime import date
 
-    data: dict[str, Any] = profiles.load_own(cloud, "versions")
+    data = profiles.load_own(cloud, "versions")
     if not data:
         return None
     minors = {

@@ -81,18 +81,7 @@ def _pool(
     place = Origin((addon.place,))
     name = yaml.text(tree, "metadata", "name")
     needs = required(tree)
-    listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
-    types = karpenter_machines.fitting(requirements(tree), cluster.cloud)
-    why = f"Karpenter chooses the instance types of NodePool {name}: name one"
-    few = listed or len(types) <= karpenter_machines.MOST
-    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
-    gpus, vcpus = _alike(types, name, cluster.cloud, place, listed=listed)
-    gpu = _with_gpus(types, cluster.cloud, gpus) if types else gpu_of_pool(tree, "NodePool", needs, place)
-    if known(gpu) is False:
-        gpus = Known(0, place)
-    size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
-    fixed = not isinstance(size, Unset)
-    most, unit = (size, 1) if fixed else _most(tree, name, gpus, vcpus, addon)
+    machine, vcpus = _machine(tree, name, cluster.cloud, place)
     system = _system(node_class)
     return NodePool(
         addon.id,
@@ -103,14 +92,9 @@ def _pool(
         cluster.root,
         mode=Known("Karpenter", place),
         managed=False,
-        size=Size(
-            Known(value=not fixed, origin=place),
-            size if fixed else Known(0, place),
-            most,
-            unit=unit,
-        ),
+        size=_size(tree, name, machine.gpus, vcpus, place),
         upgrade=Upgrade(surge=Known(Surge(), place)),
-        machine=Machine(instance_types, gpu, gpus, efa=_efa(node_class)),
+        machine=replace(machine, efa=_efa(node_class)),
         addresses=Addresses(
             subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
             pods_take_addresses=cluster.pods_take_addresses,
@@ -120,6 +104,19 @@ def _pool(
         system=system,
         kubelet=_kubelet(node_class, system),
     )
+
+
+def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[Machine, Value[int]]:
+    """Return the machines that a pool's requirements allow, and the vCPUs of one."""
+    needs = required(tree)
+    listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
+    types = karpenter_machines.fitting(requirements(tree), cloud)
+    why = f"Karpenter chooses the instance types of NodePool {name}: name one"
+    few = listed or len(types) <= karpenter_machines.MOST
+    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
+    gpus, vcpus = _alike(types, name, cloud, place, listed=listed)
+    gpu = _with_gpus(types, cloud, gpus) if types else gpu_of_pool(tree, "NodePool", needs, place)
+    return Machine(instance_types, gpu, Known(0, place) if known(gpu) is False else gpus), vcpus
 
 
 def _alike(
@@ -232,8 +229,12 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
     return replace(pool, addresses=addresses)
 
 
-def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> tuple[Value[int], int]:
-    """Return how many nodes the GPU, CPU and node limits allow, and what a node takes of the tightest limit."""
+def _size(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], place: Origin) -> Size:
+    """Return the fixed size of a pool, else that which its GPU, CPU and node limits allow."""
+    fixed = Fields("any", "NodePool", MappingRecord(tree, place.written)).number("replicas")
+    if not isinstance(fixed, Unset):
+        return Size(Known(value=False, origin=place), fixed, fixed)
+    grows, least = Known(value=True, origin=place), Known(0, place)
     found: list[tuple[int, Span, int]] = []
     for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
         limit = yaml.get(tree, "spec", "limits", resource)
@@ -242,8 +243,8 @@ def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], ad
             found.append((most // own, limit.span, own))
     if found:
         nodes, span, unit = min(found, key=lambda one: one[0])
-        return Known(nodes, Origin((span,))), unit
-    return Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", Origin((addon.place,))), 1
+        return Size(grows, least, Known(nodes, Origin((span,))), unit=unit)
+    return Size(grows, least, Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", place))
 
 
 def _subnets(

@@ -116,7 +116,7 @@ def inputs(gateways: list[Fields]) -> Inputs:
 
 
 def _lacking(own: Fields) -> Value[str]:
-    """Return the name of the module's list that is too short for a gateway in each zone; Unset if none is."""
+    """Return the module's list that is too short for a gateway in each zone; Unset if none is."""
     zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
     origin = Origin((own.record.span,))
     if isinstance(zones, Known):

@@ -143,16 +143,9 @@ def gang(
         return native.gang
     marks = [labels, written_map(item.root, "metadata", "annotations")]
     marks += [mark for template in found for mark in (template.labels, template.annotations)]
-    for mark in marks:
-        name = next((key for key in MARKS if key in (known(mark) or {})), None)
-        if name is not None:
-            return Known(name, here)
-    for template in found:
-        if isinstance(template.scheduler, Known) and template.scheduler.value != "default-scheduler":
-            return Known(template.scheduler.value, here)
-        for terms in known(template.selection) or ():
-            if any(one.key in names.listed("queued") for one in terms):
-                return Known("queued provisioning", here)
+    named = (key for mark in marks for key in MARKS if key in (known(mark) or {}))
+    for starter in (*named, *filter(None, map(_starter, found))):
+        return Known(starter, here)
     if _is_slice(item, kind, found):
         return Known("its slice of TPUs", here)
     for path in _POLICIES:
@@ -162,10 +155,19 @@ def gang(
     holders = [item.root, *filter(None, [item.holder])] if yaml.get(item.root, "spec", "schedule") is None else []
     if any(known(scalar(root, *path)) is True for root in holders for path in _SUSPENDED):
         return Unknown("the job is suspended, and nothing in the code starts it", here)
-    unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
-    schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
+    for value in (*marks, *(template.scheduler for template in found)):
+        if isinstance(value, Unknown):
+            return value
     whole = (item.holder, _OWN_LABELS) if item.holder else (item.root, _LABELS.get(kind, _OWN_LABELS))
-    return unknown or next(iter(schedulers), None) or _without_label(*whole, here)
+    return _without_label(*whole, here)
+
+
+def _starter(template: PodTemplate) -> str:
+    """Return what starts pods together by their template; empty if nothing does."""
+    if isinstance(template.scheduler, Known) and template.scheduler.value != "default-scheduler":
+        return template.scheduler.value
+    selected = {one.key for terms in known(template.selection) or () for one in terms}
+    return "" if selected.isdisjoint(names.listed("queued")) else "queued provisioning"
 
 
 def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:

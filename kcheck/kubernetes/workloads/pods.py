@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -110,7 +110,7 @@ def with_places(one: PodTemplate, place: Callable[[Origin], Origin]) -> PodTempl
 
 def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
     found = {name: getattr(one, name) for name in one.__struct_fields__}
-    changed: dict[str, Any] = {
+    changed: dict[str, object] = {
         name: with_origin(value, place(value.origin))
         for name, value in found.items()
         if isinstance(value, Known | Unset) and value.origin.missing is not None
@@ -240,7 +240,7 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
 
 
 def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Container, ...], at: Origin) -> Value[int]:
-    """Return the request of a pod: its own, else what its containers need; its limit if none of them requests any."""
+    """Return the request of a pod: its own, else that of its containers, else its limit."""
     values: list[Value[int]] = [getattr(one, name) for one in found]
     asked = [Known(0, value.origin) if isinstance(value, Unset) else value for value in values]
     limit = isinstance(written(spec, "resources", "requests", name), Unset)

@@ -72,7 +72,7 @@ class Provider:
             yield ends[id(node.pool)], node
 
     def _call_time(self) -> float:
-        """Draw the seconds of a call: if all were equal, all batches of a run would just miss a loop, or none."""
+        """Draw the seconds of a call; equal ones would make all batches just miss a loop, or none."""
         sigma = self.cloud.delete_call_sigma
         return self.cloud.delete_call * exp(sigma * self._call.gauss(0, 1) - sigma**2 / 2)
 

@@ -1,4 +1,4 @@
-"""Jobs that run at the same time: the largest one, CronJobs that start together, or all of a queue with a quota."""
+"""Jobs that run at the same time: the largest one, CronJobs that start together, or those of a queue."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Pool(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """Job with `pods` pods, one per node, each with `duration` seconds of work. A gang works once all its pods run.
+    """Job with `pods` pods, one per node, each with `duration` seconds of work; a gang starts together.
 
     It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
     higher `priority` come first, and take nodes away if the job `preempts`.

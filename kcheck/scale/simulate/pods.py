@@ -269,7 +269,7 @@ class Pods:
     # --- what takes pods from their nodes
 
     def interrupt(self, now: float, pod: Pod) -> None:
-        """Take the node of a pod, and with it its work: a gang loses all of it, as no checkpoint is known."""
+        """Take the node of a pod with its work; a gang loses all of it, without checkpoints."""
         self._take_away(now, pod)
         if pod.work.job.gang:
             self._stop(now, pod.work, [one for one in pod.work.pods if one.node is not None], again=True)

@@ -1,4 +1,4 @@
-"""Simulation of a run: pods, nodes and loops in time order. A pure function of its case: no clock, no files."""
+"""Simulation of a run: pods, nodes and loops in time order, without clock or files."""
 
 from __future__ import annotations
 

@@ -142,18 +142,8 @@ class Scaler:
                 self.hold(name, period)
                 return [], 0
             limit = min(limit, room)
-        able, reason = [], "maxima of the pools"
-        for group in fleet.groups:
-            if group.room <= 0:
-                continue
-            if now < group.backoff_until:
-                reason = "initial-node-group-backoff-duration"
-            elif group.healthy(settings.unready_count, settings.unready_percentage):
-                able.append(group)
-            else:
-                self.bound.add("unready_count")
+        able = self._able(now)
         if not able:
-            self.hold(reason, period)
             return [], 0
         packed, simulated = self._packed(min(limit, sum(group.room for group in able)), want)
         if packed < want and packed == most:
@@ -165,6 +155,22 @@ class Scaler:
         for group in able if salvo else able[:1]:  # one pool a loop, or one after the other in the same
             asked += self.balanced([group], min(packed - sum(number for _, number in asked), group.room), now)
         return asked, simulated
+
+    def _able(self, now: float) -> list[Group]:
+        """List the groups that may grow; hold the scale-up if none may."""
+        able, reason = [], "maxima of the pools"
+        for group in self.fleet.groups:
+            if group.room <= 0:
+                continue
+            if now < group.backoff_until:
+                reason = "initial-node-group-backoff-duration"
+            elif group.healthy(self.settings.unready_count, self.settings.unready_percentage):
+                able.append(group)
+            else:
+                self.bound.add("unready_count")
+        if not able:
+            self.hold(reason, self.period)
+        return able
 
     def _packed(self, limit: int, pods: int) -> tuple[int, float]:
         """Return the new nodes that the estimator reaches in its time limit, and its duration."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -119,76 +119,87 @@ class Scenario(Struct, frozen=True):
 
 
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
-    """Build the run of the largest job, or of as many pods as requested nodes; a text says why there is none.
+    """Build the run of the largest job, or of one pod per requested node; else say why not.
 
     Without a job, of as many as its pools have nodes. It is the only run of a cluster: for what `check` says of money,
     for `simulate` and its --what-if.
     """
-    assumed: list[str] = []
-    duration = world.config.run.duration
-    nodes = _requested_nodes(world, cluster)
+    seconds = world.config.run.duration or DURATION
     together = jobs.largest(world, cluster)
     job, template = together.jobs[0] if together else (None, None)
-    near = world.pools.of_cluster(cluster)
     chosen = _chosen(world, cluster, job, template)
     if isinstance(chosen, str):
         return f"{cluster.address} cannot run {chosen}"
-    if nodes and chosen and not isinstance(world.pools.all_of_cluster(cluster), Unknown):
-        shares = world.sizes.shares(cluster, nodes)
-        nodes = sum(shares[pool.id] for pool in chosen)
+    nodes = _requested_nodes(world, cluster, chosen)
     if not chosen and not nodes:
         return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
-    sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
-    seconds = duration or DURATION
-    first = chosen[0] if chosen else None
     together = jobs.on_pools(together, world, chosen) if together else None
-    own_jobs, queues = jobs.simulated(together, world, first, seconds) if together else ([], ())
+    own_jobs, queues = jobs.simulated(together, world, chosen[0] if chosen else None, seconds) if together else ([], ())
     if nodes or not own_jobs:
-        gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
-        until = (known(job.deadline) if job else None) or inf
-        own_jobs, queues = [Job(nodes or sum(sizes), seconds, gang, anti_affinity=apart, deadline=until)], ()
-    if together is not None and own_jobs[1:]:
-        assumed.append(together.note)
+        own_jobs, queues = [_one_job(job, template, nodes or sum(_sizes(chosen)), seconds)], ()
     count = sum(one.pods for one in own_jobs)
     if count > _MOST_PODS:
-        return (
-            f"{cluster.address} has a run of {count:,} nodes, more than {_MOST_PODS:,}; set --nodes N for a smaller one"
-        )
+        many = f"{count:,} nodes, more than {_MOST_PODS:,}"
+        return f"{cluster.address} has a run of {many}; set --nodes N for a smaller one"
+    pools, room = _pools(world, chosen, nodes, count)
+    settings, defaults, delays = _delays(world, cluster, chosen, count)
+    notes = {
+        together.note if together else "": bool(own_jobs[1:]),
+        room: True,
+        f"the code has no job: {count:,} pods, one per node": job is None,
+        f"each pod works for {seconds / 60:g} minutes": world.config.run.duration is None,
+    }
+    case = Case(
+        pools, replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
+        settings, _with_image(delays.cloud, world.config.run.image),
+        system_nodes=sum(number(one.size.standing, 0) for one in world.pools.of_cluster(cluster) if one not in chosen),
+        others=tuple(own_jobs[1:]), queues=queues,
+    )  # fmt: skip
+    assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
+    return _limited(Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays), world)
+
+
+def _one_job(job: Workload | None, template: PodTemplate | None, pods: int, seconds: float) -> Job:
+    """Return the run's only job: the largest of the code, or pods that start as they come."""
+    gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
+    until = (known(job.deadline) if job else None) or inf
+    return Job(pods, seconds, gang, anti_affinity=apart, deadline=until)
+
+
+def _sizes(pools: list[NodePool]) -> list[int]:
+    return [number(pool.size.max_nodes, 0) for pool in pools]
+
+
+def _pools(world: World, chosen: list[NodePool], nodes: int | None, count: int) -> tuple[tuple[Pool, ...], str]:
+    """Return the pools of a run, with what is assumed of their sizes."""
+    if not chosen:
+        note = f"one pool of {count:,} nodes, because the code has none of known size"
+        return (Pool("nodes", count, price=world.numbers.price(None)),), note
+    sizes, note = _sizes(chosen), ""
     most = sum(sizes)
     if nodes and 0 < most < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
-        assumed.append(f"{names}{others}, of at most {most:,} nodes, assumed to have room for {nodes:,}")
+        note = f"{names}{others}, of at most {most:,} nodes, assumed to have room for {nodes:,}"
         sizes = [ceil(size * nodes / most) for size in sizes]
-    own = tuple(_pool(pool, size, world) for pool, size in zip(chosen, sizes, strict=True))
-    if not own:
-        own = (Pool("nodes", count, price=world.numbers.price(None)),)
-        assumed.append(f"one pool of {count:,} nodes, because the code has none of known size")
-    if job is None:
-        assumed.append(f"the code has no job: {count:,} pods, one per node")
-    if duration is None:
-        assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    settings, notes, delays = _delays(world, cluster, chosen, count)
-    assumed += notes
-    case = Case(
-        own,
-        replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
-        settings, _with_image(delays.cloud, world.config.run.image),
-        system_nodes=sum(number(pool.size.standing, 0) for pool in near if pool not in chosen),
-        others=tuple(own_jobs[1:]), queues=queues,
-    )  # fmt: skip
-    hub = _pull_budget(world, cluster, count, case.system_nodes)
+    return tuple(_pool(pool, size, world) for pool, size in zip(chosen, sizes, strict=True)), note
+
+
+def _limited(scenario: Scenario, world: World) -> Scenario:
+    """Add the pull limit of Docker Hub and the first wall, where the run exceeds them."""
+    case, cluster = scenario.case, scenario.cluster
+    hub = _pull_budget(world, cluster, case.pods, case.system_nodes)
     if hub is not None:
         window = world.numbers.limits("any")["docker_hub.window"].number * 3600
         case = replace(case, pulls=hub, window=window)
-    wall = _stopping_wall(world, cluster, count + case.system_nodes)
+    wall = _stopping_wall(world, cluster, case.pods + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.nodes.high if wall.nodes else None)
-    return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
+    return replace(scenario, case=case, wall=wall)
 
 
 def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodTemplate | None) -> list[NodePool] | str:
-    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; a text if its job never runs."""
+    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; else say why not."""
     near = [pool for pool in world.pools.of_cluster(cluster) if number(pool.size.max_nodes, 0)]
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
     if job is None or template is None:
@@ -225,10 +236,14 @@ def _delays(
     return settings, notes, parameters.with_measured(world.config, cluster, cloud, quick)
 
 
-def _requested_nodes(world: World, cluster: Cluster) -> int | None:
-    """Return the nodes that --nodes requests; the target of an environment says nothing of a job."""
+def _requested_nodes(world: World, cluster: Cluster, chosen: list[NodePool]) -> int | None:
+    """Return the nodes of pools that --nodes requests; the target of an environment says nothing of a job."""
     own = world.sizes.requested_by_name(cluster)
-    return world.config.nodes.get("") if own is None else own
+    nodes = world.config.nodes.get("") if own is None else own
+    if nodes and chosen and not isinstance(world.pools.all_of_cluster(cluster), Unknown):
+        shares = world.sizes.shares(cluster, nodes)
+        return sum(shares[pool.id] for pool in chosen)
+    return nodes
 
 
 def _with_image(cloud: Cloud, size: float | None) -> Cloud:
@@ -270,7 +285,7 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
     profile = parameters.profile_settings(cluster.cloud, known(own.profile) or "") if cluster is not None else {}
-    changed: dict[str, Any] = dict(profile)
+    changed: dict[str, object] = dict(profile)
     notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
     changed |= _known_settings(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
@@ -279,7 +294,7 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
     return replace(base, **changed), notes
 
 
-def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
+def _known_settings(own: Autoscaler, base: Settings) -> dict[str, object]:
     types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
     found = {name: getattr(own, field) for field, name in _FIELDS.items()}
     result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}

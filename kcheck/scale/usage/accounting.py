@@ -124,7 +124,7 @@ def total(found: Iterable[Amounts]) -> Amounts:
 
 
 class Share(Struct):
-    """Share of its node that a pod took in a span: for `seconds` the share `paid`, of which it used `used`.
+    """Share of its node that a pod took for some `seconds` of a span: `paid`, and `used` of it.
 
     `used` is None if not measured. Nothing here depends on a price.
     """
@@ -181,7 +181,7 @@ def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Hel
 
 
 def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[float, int]:
-    """Return the GPUs of a pod in whole ones, and those measured at a time: after a restart it may have others."""
+    """Count the whole GPUs of a pod, and those measured at once: a restart may give it others."""
     seen = len({gpu.id for gpu in cards})
     return nodes.gpus(asked) / copies or seen, min(seen, round(nodes.devices(asked)) or seen)
 

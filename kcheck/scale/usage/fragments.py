@@ -69,7 +69,7 @@ def room(node: Node) -> Shape:
 
 
 def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
-    """Compute the useless rests of some nodes in a recording that ends at `end`; None where no pod waited for them.
+    """Compute the useless rests of nodes in a recording until `end`; None where no pod waited for them.
 
     `pods` are all of it: those on these nodes take of them; those without a node, or on one of these, waited for them.
     Nodes are as they were between their first and last sample.

@@ -39,7 +39,7 @@ def gpus(world: World) -> list[GpuUsage]:
 
 
 def part(one: GpuUsage, world: World) -> Slice | None:
-    """Find the smallest MIG profile that would carry a pod's work on its one GPU; None without, or if it has one."""
+    """Find the smallest MIG profile that carries a pod's work on its GPU; None without, or if it has one."""
     if one.use.profile or number(one.template.gpus, 0) != 1:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
@@ -50,7 +50,7 @@ def part(one: GpuUsage, world: World) -> Slice | None:
 
 
 def copies(one: GpuUsage, world: World) -> int | None:
-    """Count the pods that fit one GPU by memory and work, with time slices or MPS; None where only one does."""
+    """Count the pods that fit one GPU by memory and work, with time slices or MPS; None for one."""
     if one.use.profile or number(one.template.gpus, 0) != 1 or not one.use.memory_total:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100

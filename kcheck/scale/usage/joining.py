@@ -40,7 +40,7 @@ class Doubt(Struct, frozen=True):
 
 
 class Joined(Struct):
-    """Recording joined with the code: a match for each pod, in the order of the recording, and what is in one only.
+    """Recording joined with the code: a match for each pod in its order, and the rest of both.
 
     `strangers` ran and are not in the code: namespace, job, number of pods. `unseen` is in the code and never ran.
     """
@@ -165,7 +165,7 @@ class _Code:
 
 
 def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the kinds that own the pods of a workload, each with a pattern of what follows its name in theirs."""
+    """Yield the kinds that own a workload's pods, each with a pattern for the end of their names."""
     entry = profiles.workloads().get(f"{workload.group}/{workload.kind}".lstrip("/"))
     if name.endswith("-"):  # of generateName
         yield workload.kind, "?*"

@@ -130,5 +130,5 @@ def _together(pods: list[Pod]) -> GpuUse:
 
 
 def _held(pod: Pod) -> float:
-    """Count the GPUs that a pod held: those it asked for, as a restarted one gets others; else those that were seen."""
+    """Count the GPUs that a pod held: those requested, as restarts change them; else those seen."""
     return devices(requested(pod)) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})

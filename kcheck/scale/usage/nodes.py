@@ -112,7 +112,7 @@ class Nodes:
         return labels.value(plain, [*keys, _KARPENTER])
 
     def _pool(self, name: str, machine: str) -> NodePool | None:
-        """Find a pool by its name, or by the longer one of EKS or a module; without a name the only one of a type."""
+        """Find a pool by its name, or by a longer one of EKS or a module, else by its type."""
         found = pools = self._world.inventory.pools
         if name:
             own = [(pool, known(pool.name) or "") for pool in pools]

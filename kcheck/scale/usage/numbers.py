@@ -78,7 +78,7 @@ def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
 
 
 def slices(model: str) -> tuple[Slice, ...]:
-    """List the MIG profiles of a GPU model, as DCGM calls it, the smallest first; empty if unknown, or without MIG."""
+    """List the MIG profiles of a GPU model in DCGM's words, smallest first; empty if unknown, or without MIG."""
     for pattern, found in table()["slices"].items():
         if re.search(pattern, model):
             return tuple(Slice(name, count, gb * 1024, share) for name, (count, gb, share) in found.items())

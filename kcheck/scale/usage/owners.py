@@ -23,7 +23,7 @@ _STEP = regex(r"(.+)-[^-]+")
 
 
 def chain(pod: Pod) -> list[Owner]:
-    """List the owners of a pod from its controller outwards: those recorded, and what the name of the last one shows.
+    """List the owners of a pod from its controller outwards: those recorded, and the last one's by name.
 
     Empty where nothing was recorded.
     """

@@ -62,7 +62,7 @@ def cpu(used: float, buffers: Buffers) -> int:
 
 
 def memory(of: ContainerUse, buffers: Buffers) -> int:
-    """Return the request of memory, in bytes: its peak and a buffer; more than the limit at which it was killed."""
+    """Return the request of memory in bytes: its peak and a buffer, above a limit that killed it."""
     needed = max(of.memory_peak, of.killed * table()["oom"] / 100)
     return round_memory(max(needed * (1 + buffers.memory_buffer / 100), table()["least"]["memory"]))
 
@@ -325,7 +325,7 @@ def template_of(container: Container, world: World) -> PodTemplate:
 
 
 def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], float | None]) -> float | None:
-    """Return the mills per hour of a share of a node, of the cheapest pool for some pods; None if unknown."""
+    """Return the mills per hour of a share of a node, in the pods' cheapest pool; None if unknown."""
     pools = world.pools.candidates(template)
     if isinstance(pools, Unknown):
         return None

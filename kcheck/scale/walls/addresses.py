@@ -1,4 +1,4 @@
-"""Walls of addresses: subnets and ranges, and on AWS the interfaces of a zone and the address units of a VPC."""
+"""Walls of addresses: subnets and ranges, and on AWS interfaces of a zone and address units of a VPC."""
 
 from __future__ import annotations
 

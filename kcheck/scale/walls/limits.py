@@ -128,7 +128,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
 
 
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """Yield the limits of a pool: of all nodes or of a zone, and a quota where the cloud has one for such a pool.
+    """Yield the limits of a pool: of all nodes or of a zone, and its quota, if any.
 
     Karpenter starts machines one by one, in no scale set or managed group that could be full.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum
 
     Pattern: TypeAlias = Any  # re2 has no types
-    Match: TypeAlias = Any
+    Match: TypeAlias = re.Match[str]
 
 TABLE = Table()
 

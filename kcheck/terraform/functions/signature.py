@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,6 +15,9 @@ from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, Set
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.template import normal
 from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Kind: TypeAlias = Callable[[Datum], object]
 """Converts an argument for an implementation."""
@@ -50,16 +53,9 @@ class Table(dict[str, Function]):
     """Functions by name."""
 
     def function(
-        self,
-        *kinds: Kind,
-        rest: Kind | None = None,
-        optional: int = 0,
-        part: bool = False,
-        gives: Type | None = None,
-        bits: int = scalars.BITS,
-        deep: bool = False,
-        counted: bool = False,
-    ) -> Callable[[F], F]:
+        self, *kinds: Kind, rest: Kind | None = None, optional: int = 0, part: bool = False, gives: Type | None = None,
+        bits: int = scalars.BITS, deep: bool = False, counted: bool = False,
+    ) -> Callable[[F], F]:  # fmt: skip
         """Register an implementation under its name without leading underscores.
 
         `kinds` convert the arguments (the last `optional` of them may be absent), `rest` converts all others.
@@ -72,36 +68,21 @@ class Table(dict[str, Function]):
 
         def enter(implementation: F) -> F:
             name = implementation.__name__.strip("_")
-            least, most = len(kinds) - optional, len(kinds)
 
             def call(args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
-                if len(args) < least or (rest is None and len(args) > most):
+                if len(args) < len(kinds) - optional or (rest is None and len(args) > len(kinds)):
                     raise EvaluationError(f"{name}() does not take {len(args)} arguments")
                 if budget is not None and not part:
                     budget.read(args, deep=deep)
-                values: list[object] = []
-                missing: NotKnownError | None = None
-                for at, arg in enumerate(args):
-                    convert_argument = kinds[at] if at < most else rest
-                    try:
-                        values.append(convert_argument(arg) if convert_argument else arg)
-                    except NotKnownError as error:
-                        missing = missing or error
                 try:
-                    if missing is not None:
-                        raise missing
+                    values = _converted(args, (*kinds, *[rest or anything] * (len(args) - len(kinds))))
                     made = implementation(*values, budget=budget or Budget()) if counted else implementation(*values)
                     if type(made) is list and budget is not None:
                         budget.spend(len(made))  # before each becomes a datum
-                    result = _placed(give(made, origin), origin)
-                    if bits != scalars.BITS and isinstance(result, Known) and isinstance(result.value, int | Fraction):
-                        result = Short(result.value, result.origin, bits=bits)
-                    elif gives is not None:
-                        result = convert.convert(result, gives)
+                    result = _typed(_placed(give(made, origin), origin), gives, bits)
                 except NotKnownError as error:
-                    symbol = error.symbol
-                    if part and isinstance(args[0], Unknown) and args[0].symbol is not None:
-                        symbol = Symbol(args[0].symbol.address, "?")
+                    of = args[0] if part else None
+                    symbol = Symbol(of.symbol.address, "?") if isinstance(of, Unknown) and of.symbol else error.symbol
                     return Unknown(error.reason, origin, symbol)
                 return result if part or budget is None else budget.hold(result)
 
@@ -109,6 +90,31 @@ class Table(dict[str, Function]):
             return implementation
 
         return enter
+
+
+def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
+    """Convert all arguments, so that an error of any comes before an unknown value.
+
+    Raises:
+        NotKnownError: one is unknown; the first says why.
+    """
+    values: list[object] = []
+    missing: list[NotKnownError] = []
+    for arg, kind in zip(args, kinds, strict=False):
+        try:
+            values.append(kind(arg))
+        except NotKnownError as error:
+            missing.append(error)
+    if missing:
+        raise missing[0]
+    return values
+
+
+def _typed(value: Datum, gives: Type | None, bits: int) -> Datum:
+    """Give a number its precision, and anything else the type of the result."""
+    if bits != scalars.BITS and isinstance(value, Known) and isinstance(value.value, int | Fraction):
+        return Short(value.value, value.origin, bits=bits)
+    return value if gives is None else convert.convert(value, gives)
 
 
 def _placed(value: Datum, origin: Origin) -> Datum:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from kcheck.text.regex import regex
 
@@ -51,7 +50,7 @@ def _compiled(text: str, expression: str) -> re.Pattern[str]:
         raise PatternError(text) from error
     import re2
 
-    options: Any = re2.Options()
+    options = re2.Options()
     options.log_errors = False
     try:
         found: re.Pattern[str] = re2.compile(f"(?s){expression}", options)

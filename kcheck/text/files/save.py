@@ -53,8 +53,6 @@ def save(files: Iterable[File]) -> None:
     wanted = [_resolved(file) for file in files]
     for file in wanted:
         _checked(file)
-    for folder in {os.path.dirname(file.real) for file in wanted}:
-        _remove_stale(folder)
     written: list[tuple[File, str]] = []
     made: list[str] = []
     done, here = 0, ""
@@ -143,8 +141,9 @@ def _make(folder: str, made: list[str]) -> None:
 def _beside(file: File) -> str:
     """Write the new bytes to a temporary file in the same folder, synced, with the mode of the old file."""
     status = None if file.fresh else os.stat(file.real)
-    prefix = f".kcheck-{os.getpid()}-"
-    handle, temporary = tempfile.mkstemp(".tmp", prefix, os.path.dirname(file.real))
+    folder, prefix = os.path.dirname(file.real), f".kcheck-{os.getpid()}-"
+    _remove_stale(folder)
+    handle, temporary = tempfile.mkstemp(".tmp", prefix, folder)
     try:
         with os.fdopen(handle, "wb") as new:
             new.write(file.new)

@@ -288,25 +288,28 @@ class Tree:
                 self._add_folder(path)
             if CHART in names:
                 self.charts.append(path)
+            self.count += len(names)
             for name in names:
-                self.count += 1
-                where = os.path.join(path, name)
-                if name in KUSTOMIZATIONS:
-                    self._add_kustomization(where)
-                elif name.endswith(MANIFESTS):
-                    self._add_manifest(where)
-                elif name.endswith(VARIABLES):
-                    self.variables.append(where)
-                    if placeholders.is_encrypted_file(self.disk.head(where, placeholders.ENCRYPTED_HEAD)):
-                        self.source(where)
-                elif name in (UNIT, STACK):
-                    self.units.append(where)
-                elif name.endswith(".json") and not name.endswith(TERRAFORM):
-                    self._add_json(where)
-                elif name.endswith(".conf") and KERNEL.search(display_path(where)):
-                    self.kernel += filter(None, [self.source(where)])
-                elif configurations.may_be(where):
-                    self._add_configuration(where)
+                self._add_found(os.path.join(path, name), name)
+
+    def _add_found(self, path: str, name: str) -> None:
+        """Add a file of a folder by its name."""
+        if name in KUSTOMIZATIONS:
+            self._add_kustomization(path)
+        elif name.endswith(MANIFESTS):
+            self._add_manifest(path)
+        elif name.endswith(VARIABLES):
+            self.variables.append(path)
+            if placeholders.is_encrypted_file(self.disk.head(path, placeholders.ENCRYPTED_HEAD)):
+                self.source(path)
+        elif name in (UNIT, STACK):
+            self.units.append(path)
+        elif name.endswith(".json") and not name.endswith(TERRAFORM):
+            self._add_json(path)
+        elif name.endswith(".conf") and KERNEL.search(display_path(path)):
+            self.kernel += filter(None, [self.source(path)])
+        elif configurations.may_be(path):
+            self._add_configuration(path)
 
     def _chart_of(self, path: str) -> str | None:
         """Return the chart folder of a file: beside it, or above its `templates`; None without one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -187,7 +187,7 @@ def members(text: str, start: int) -> Iterator[tuple[str, int]]:
         at = _blank(text, at + 1) if text[at : at + 1] == "," else at
 
 
-def items(text: str, start: int) -> Iterator[tuple[Any, int]]:
+def items(text: str, start: int) -> Iterator[tuple[dict[str, object], int]]:
     """Yield the plain items of the list at an index, and where they begin.
 
     Raises:

@@ -42,13 +42,11 @@ __all__ = [
     "documents",
     "entries",
     "get",
-    "is_template",
     "layers",
     "literal",
     "resolve",
     "value",
     "walk",
-    "without_templating",
 ]
 
 Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
@@ -138,81 +136,93 @@ _pair = partial(tuple.__new__, Pair)  # without a Python frame for each: buildin
 _PROPERTIES = regex(rb"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]+|#[^\r\n]*)*){1,2}")
 
 
-def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Target]:  # noqa: PLR0915
-    """Build the trees of the documents in `data`, in one loop for speed."""
-    file = source.data
-    roots: list[Target] = []
-    anchors: dict[str | None, Target | None] = {}  # to None while the node is being built
-    children: list[Node] = []  # of the innermost open collection; of a map, keys and values in turn
-    stack: list[tuple[list[Node], int, str | None, bool, int, int]] = []
-    height = size = 0  # levels and values below the innermost open collection, those of aliases included
-    below: dict[str | None, tuple[int, int]] = {}  # of what an anchor names
-    aliased = 0
-    node: Any
+def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Target]:
+    """Build the trees of the documents in `data`."""
+    builder, roots = _Builder(source), list[Target]()
+    makers: dict[type[yaml.Event], Callable[[Any, int, int], Any]] = {
+        yaml.ScalarEvent: builder.scalar, yaml.AliasEvent: builder.alias,
+        yaml.MappingStartEvent: builder.begin, yaml.SequenceStartEvent: builder.begin,
+        yaml.MappingEndEvent: builder.end, yaml.SequenceEndEvent: builder.end,
+    }  # fmt: skip
     for nodes, event in enumerate(iter(Loader(data).get_event, None)):  # two for a list or a map
-        kind = type(event)
-        start, end = offset(event.start_mark.index), offset(event.end_mark.index)
-        if kind is yaml.ScalarEvent:
-            anchor, tag, style = event.anchor, event.tag, _STYLES.get(event.style, "plain")
-            if (anchor or tag) and (match := _PROPERTIES.match(file, start, end)):
-                start = match.end()
-            elif start == end and len(children) % 2 and file[start - 1] not in b":-":
-                # PyYAML puts an absent value behind the blanks and comments.
-                gap = file[children[-1].end : start].lstrip()
-                start = end = start - len(gap) + 1 if gap[:1] == b":" else children[-1].end
-            if style in ("literal", "folded") and b"+" not in file[start + 1 : start + 3]:
-                # PyYAML takes in the empty lines that follow.
-                end = file.find(b"\n", start + len(file[start:end].rstrip(b"\r\n")), end) + 1 or end
-            node = Scalar(source, start, end, anchor, event.value, style=style, tag=tag)
-        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-            anchor, flow = event.anchor, event.flow_style
-            if anchor or event.tag:
-                # The event ends behind `[`, `{` or the `-` of an unindented list, else before the child.
-                start = end - (flow or (kind is yaml.SequenceStartEvent and file[end : end + 1] != b"-"))
-            if len(stack) == _MAX_DEPTH:
-                raise _RefusedError(_TOO_DEEP, start, start + 1)
-            stack.append((children, start, anchor, flow, height, size))
-            children = []
-            height = size = 0
-            anchors[anchor] = None
+        make = makers.get(type(event))
+        node = make(event, offset(event.start_mark.index), offset(event.end_mark.index)) if make is not None else None
+        if node is None:
             continue
-        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            inner = children
-            children, start, anchor, flow, above, beside = stack.pop()
-            height, size = height + 1, size + len(inner)
-            if anchor:
-                below[anchor] = height, size
-            height, size = max(height, above), size + beside
-            end = end if flow else inner[-1].end
-            if kind is yaml.SequenceEndEvent:
-                node = Sequence(source, start, end, anchor, tuple(inner), flow)
-            else:
-                keys = [key if type(key) is Scalar else _key(key) for key in inner[::2]]
-                pairs = tuple(map(_pair, zip(keys, inner[1::2], strict=True)))
-                node = Mapping(source, start, end, anchor, pairs, flow)
-        elif kind is yaml.AliasEvent:
-            name, anchor = event.anchor, None
-            target = anchors.get(name)
-            if target is None:
-                why = "is inside its own anchor" if name in anchors else "refers to no anchor above it"
-                raise _RefusedError(f"alias *{name} {why}", start, end)
-            levels, values = below.get(name, (0, 1)) if type(target) is not Scalar else (0, 1)
-            height, size, aliased = max(height, levels), size + values, aliased + values
-            if len(stack) + levels > _MAX_DEPTH:
-                raise _RefusedError(_TOO_DEEP, start, end)
-            if aliased > MAX_ALIASED:
-                raise _RefusedError(f"too large (aliases stand for more than {MAX_ALIASED:,} values)", start, end)
-            node = Alias(source, start, end, None, name, target)
-        else:
-            continue
-        anchors[anchor] = node
+        builder.anchors[node.anchor] = node
         if nodes > MAX_NODES:
-            raise _RefusedError(f"too large (more than {MAX_NODES:,} values)", start, end)
-        if stack:
-            children.append(node)
-        elif start < end or anchor or node.tag:
+            raise _RefusedError(f"too large (more than {MAX_NODES:,} values)", node.start, node.end)
+        if builder.stack:
+            builder.children.append(node)
+        elif node.start < node.end or node.anchor or node.tag:
             roots.append(node)  # anything else is an empty document
     return roots
+
+
+class _Builder:
+    """Innermost open collection of a document, with those around it, and the anchors so far."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.file = source, source.data
+        self.anchors: dict[str | None, Target | None] = {}  # to None while the node is being built
+        self.children: list[Node] = []  # of the innermost open collection; of a map, keys and values in turn
+        self.stack: list[tuple[list[Node], int, str | None, bool, int, int]] = []
+        self.height = self.size = 0  # levels and values below the innermost open collection, those of aliases included
+        self.below: dict[str | None, tuple[int, int]] = {}  # of what an anchor names
+        self.aliased = 0
+
+    def scalar(self, event: yaml.ScalarEvent, start: int, end: int) -> Scalar:
+        file, anchor, tag, style = self.file, event.anchor, event.tag, _STYLES.get(event.style, "plain")
+        if (anchor or tag) and (match := _PROPERTIES.match(file, start, end)):
+            start = match.end()
+        elif start == end and len(self.children) % 2 and file[start - 1] not in b":-":
+            # PyYAML puts an absent value behind the blanks and comments.
+            gap = file[self.children[-1].end : start].lstrip()
+            start = end = start - len(gap) + 1 if gap[:1] == b":" else self.children[-1].end
+        if style in ("literal", "folded") and b"+" not in file[start + 1 : start + 3]:
+            # PyYAML takes in the empty lines that follow.
+            end = file.find(b"\n", start + len(file[start:end].rstrip(b"\r\n")), end) + 1 or end
+        return Scalar(self.source, start, end, anchor, event.value, style=style, tag=tag)
+
+    def begin(self, event: yaml.CollectionStartEvent, start: int, end: int) -> None:
+        anchor, flow = event.anchor, bool(event.flow_style)
+        if anchor or event.tag:
+            # The event ends behind `[`, `{` or the `-` of an unindented list, else before the child.
+            start = end - (flow or (type(event) is yaml.SequenceStartEvent and self.file[end : end + 1] != b"-"))
+        if len(self.stack) == _MAX_DEPTH:
+            raise _RefusedError(_TOO_DEEP, start, start + 1)
+        self.stack.append((self.children, start, anchor, flow, self.height, self.size))
+        self.children = []
+        self.height = self.size = 0
+        self.anchors[anchor] = None
+
+    def end(self, event: yaml.CollectionEndEvent, _start: int, end: int) -> Sequence | Mapping:
+        inner = self.children
+        self.children, start, anchor, flow, above, beside = self.stack.pop()
+        height, size = self.height + 1, self.size + len(inner)
+        if anchor:
+            self.below[anchor] = height, size
+        self.height, self.size = max(height, above), size + beside
+        end = end if flow else inner[-1].end
+        if type(event) is yaml.SequenceEndEvent:
+            return Sequence(self.source, start, end, anchor, tuple(inner), flow)
+        keys = [key if type(key) is Scalar else _key(key) for key in inner[::2]]
+        pairs = tuple(map(_pair, zip(keys, inner[1::2], strict=True)))
+        return Mapping(self.source, start, end, anchor, pairs, flow)
+
+    def alias(self, event: yaml.AliasEvent, start: int, end: int) -> Alias:
+        name = event.anchor or ""
+        target = self.anchors.get(name)
+        if target is None:
+            why = "is inside its own anchor" if name in self.anchors else "refers to no anchor above it"
+            raise _RefusedError(f"alias *{name} {why}", start, end)
+        levels, values = self.below.get(name, (0, 1)) if type(target) is not Scalar else (0, 1)
+        self.height, self.size, self.aliased = max(self.height, levels), self.size + values, self.aliased + values
+        if len(self.stack) + levels > _MAX_DEPTH:
+            raise _RefusedError(_TOO_DEEP, start, end)
+        if self.aliased > MAX_ALIASED:
+            raise _RefusedError(f"too large (aliases stand for more than {MAX_ALIASED:,} values)", start, end)
+        return Alias(self.source, start, end, None, name, target)
 
 
 def _key(key: Node) -> Scalar:
@@ -375,32 +385,6 @@ def _resolved(text: str) -> Plain:
     if _FLOAT.fullmatch(digits) and not math.isinf(result := float(digits)):
         return result
     return text
-
-
-def is_template(data: bytes) -> bool:
-    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside comments.
-
-    Ask only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of a map), and a
-    document that parses is YAML, whatever its quoted and block texts hold.
-    """
-    text = re.sub(rb"(?m)(?:^|(?<=[ \t]))#.*$", b"", data)
-    at = text.find(b"{{")
-    return b"{%" in text or b"%{" in text or (at >= 0 and text.find(b"}}", at) >= 0)
-
-
-_ENGINE = regex(
-    rb"\{%|%\{|\{\{-|-\}\}|\{\{\s*(?:\.(?:Values|Release|Chart|Files|Capabilities|Template)\b|/\*|[$#^/&>!]"
-    rb"|(?:if|else|end|range|with|define|include|template|block|toYaml|tpl)\b)"
-)
-_FILLED = regex(rb"\{\{([^{}\r\n]*)\}\}")
-_SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
-
-
-def without_templating(data: bytes) -> bytes | None:
-    """Replace each `{{ value }}` by a placeholder of the same length; None if a template does more."""
-    if _ENGINE.search(data) or not _FILLED.search(data):
-        return None
-    return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)
 
 
 _SAFE = regex(r"""([^\s\-?:,\[\]{}#&*!|>'"%@`]|-(?=[\w./-]))([^,\[\]{}:#?]|:(?=\S)|(?<=\S)#)*(?<! )""")

@@ -11,15 +11,14 @@ from kcheck.text.values import known
 if TYPE_CHECKING:
     from kcheck.addons.usage.bill import Bill, Row
     from kcheck.model import Workload
-    from kcheck.scale.usage.accounting import Span
+    from kcheck.scale.usage.accounting import Amounts, Span
 
 VERSION = 1
 
 
 def render(bill: Bill) -> str:
     """Render the bill as JSON: times in seconds since 1970, durations in hours, money in US dollars."""
-    joined, recording = bill.joined, bill.joined.recording
-    compared = bill.compared
+    joined, recording, compared = bill.joined, bill.joined.recording, bill.compared
     data = {
         "version": VERSION,
         "by": bill.by,
@@ -36,10 +35,8 @@ def render(bill: Bill) -> str:
         },
         "nodes": len(bill.nodes),
         "pools": [
-            {"name": one.name, "machines": one.machines, "nodes": one.nodes, "paid": round(one.whole.paid, 6),
-             "gpu_hours": round(one.whole.gpu_hours, 6), "core_hours": round(one.whole.cpu_requested, 6),
-             "not_requested": {"paid": round(one.spare.paid, 6), "gpu_hours": round(one.spare.gpu_hours, 6),
-                               "core_hours": round(one.spare.cpu_requested, 6)}}
+            {"name": one.name, "machines": one.machines, "nodes": one.nodes, **_size(one.whole),
+             "not_requested": _size(one.spare)}
             for one in bill.pools
         ],
         "unpriced": [
@@ -47,8 +44,7 @@ def render(bill: Bill) -> str:
             for one in bill.unpriced
         ],
         "queues": [
-            {"system": one.system, "queue": one.queue, "what": one.what, "count": one.count, "mean": one.mean,
-             "high": one.high}
+            {name: getattr(one, name) for name in ("system", "queue", "what", "count", "mean", "high")}
             for one in recording.waits
         ],
         "lacks": [{"what": one.what, "why": one.why} for one in recording.lacks],
@@ -64,6 +60,11 @@ def render(bill: Bill) -> str:
 
 def _code(row: Row) -> list[dict[str, object]]:
     return [{"path": path, "line": line} for path, line in places(row)]
+
+
+def _size(amounts: Amounts) -> dict[str, float]:
+    numbers = {"paid": amounts.paid, "gpu_hours": amounts.gpu_hours, "core_hours": amounts.cpu_requested}
+    return {name: round(number, 6) for name, number in numbers.items()}
 
 
 def _time(span: Span) -> dict[str, int]:

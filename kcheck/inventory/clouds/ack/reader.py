@@ -136,30 +136,19 @@ class _Ack(Reader):
         place = Origin((instance.span,))
         dedicated = fields.resource == DEDICATED
         cluster = Cluster(
-            self.identity(instance.address),
-            instance.span,
-            CLOUD,
-            instance.address,
-            self.folder,
-            self.gap,
-            name=fields.text("name"),
-            environment=self.root.environment,
-            version=fields.text("version"),
-            provisioned=fields.flag("auto_mode"),
-            tier=Known("dedicated", place) if dedicated else fields.text("tier"),
-            network_plugin=_plugin(fields, addons),
-            fabric_addon=_fabric_addon(addons, place),
-            service_cidr=fields.text("service_cidr"),
-            api_ranges=_api_ranges(fields),
+            self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder, self.gap,
+            name=fields.text("name"), environment=self.root.environment, version=fields.text("version"),
+            provisioned=fields.flag("auto_mode"), tier=Known("dedicated", place) if dedicated else fields.text("tier"),
+            network_plugin=_plugin(fields, addons), fabric_addon=_fabric_addon(addons, place),
+            service_cidr=fields.text("service_cidr"), api_ranges=_api_ranges(fields),
             security_group=_security_group(fields),
             outbound_ips=nat_gateways.snat_addresses(
                 [self.fields(nat_gateways.KIND_OF_ACK, one) for one in self.root.instances(nat_gateways.KIND_OF_ACK)],
                 instance.span,
             ),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
-            subnet_ids=fields.texts("subnets"),
-            **_place_of(self, instance),
-        )
+            subnet_ids=fields.texts("subnets"), **_place_of(self, instance),
+        )  # fmt: skip
         self.found.clusters.append(cluster)
         if known(cluster.network_plugin) != "terway":
             pod_range = PodRange(

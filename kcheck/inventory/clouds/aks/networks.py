@@ -140,7 +140,7 @@ def _listed(fields: Fields, name: str, root: Module) -> Value[int]:
 
 
 def _of_prefix(datum: Datum | None, root: Module) -> Value[int]:
-    """Count the addresses of a public IP prefix: 16 in a /28; Unknown if the prefix is not in this root."""
+    """Count the addresses of a public IP prefix: 16 in a /28; Unknown for one outside this root."""
     symbol = datum.symbol if isinstance(datum, Unknown) else None
     made = next((one for one in root.instances(_PREFIX) if symbol and one.address == symbol.address), None)
     if made is None:

@@ -164,33 +164,20 @@ class _Eks(Reader):
             replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span)
             cluster = Cluster(
-                self.identity(instance.address),
-                instance.span,
-                CLOUD,
-                instance.address,
-                self.folder,
-                self.gap,
-                name=name,
-                environment=self.root.environment,
-                version=fields.text("version"),
-                provisioned=fields.flag("auto_mode"),
-                tier=fields.text("tier"),
-                support_plan=fields.text("support_plan"),
-                network_plugin=Known("vpc-cni", Origin((instance.span,))),
-                service_cidr=fields.text("service_cidr"),
-                api_ranges=api_access.of_fields(fields),
+                self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder, self.gap,
+                name=name, environment=self.root.environment, version=fields.text("version"),
+                provisioned=fields.flag("auto_mode"), tier=fields.text("tier"),
+                support_plan=fields.text("support_plan"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
+                service_cidr=fields.text("service_cidr"), api_ranges=api_access.of_fields(fields),
                 ip_family=mapped(fields.text("ip_family"), str.lower),
-                serverless=fargate.of_cluster(profiles, name, instance),
-                outbound_ips=self._nat_gateways(instance),
+                serverless=fargate.of_cluster(profiles, name, instance), outbound_ips=self._nat_gateways(instance),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
-                **location.of_cluster(self, instance, fields, self.networks_by_address),
-                cni=settings,
+                **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
-                dns_replicas=replicas,
-                dns_scaling=addon_settings.dns_scaling(dns, replicas),
+                dns_replicas=replicas, dns_scaling=addon_settings.dns_scaling(dns, replicas),
                 dns_compute=addon_settings.dns_compute(dns),
-            )
+            )  # fmt: skip
             self.found.clusters.append(cluster)
 
     def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
@@ -232,33 +219,15 @@ class _Eks(Reader):
             self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
 
     def _pool(
-        self,
-        instance: Instance,
-        fields: Fields,
-        owner: Value[Cluster],
-        types: Value[tuple[str, ...]],
-        spot: Value[bool],
-        template: Fields | None,
-    ) -> NodePool:
+        self, instance: Instance, fields: Fields, owner: Value[Cluster], types: Value[tuple[str, ...]],
+        spot: Value[bool], template: Fields | None,
+    ) -> NodePool:  # fmt: skip
         cluster = known(owner)
-        minimum, maximum = fields.number("min"), fields.number("max")
-        growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
-        if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
-            growable = Known(value=False, origin=maximum.origin or Origin((instance.span,)))
-        if isinstance(growable, Unset):
-            growable = Unknown("max_size is not set", growable.origin)
-        subnets = self._subnets(fields)
-        managed = fields.resource == POOL
+        subnets, managed = self._subnets(fields), fields.resource == POOL
         strategy = fields.text("update_strategy") if managed else NOTHING
         return NodePool(
-            self.identity(instance.address),
-            instance.span,
-            instance.address,
-            owner,
-            fields.text("name"),
-            self.folder,
-            managed=managed,
-            size=Size(growable, minimum, or_default(maximum, lambda origin: Unknown("max_size is not set", origin))),
+            self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
+            managed=managed, size=_size(fields, instance.span),
             upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
@@ -278,11 +247,10 @@ class _Eks(Reader):
                 subnet_ids=fields.texts("subnets"),
             ),
             market=fields.record_of(Market, spot, **template_of.reserved_by(fields, template, managed=managed)),
-            scheduling=_scheduling(fields, instance),
-            placement=(template or fields).record_of(Placement),
+            scheduling=_scheduling(fields, instance), placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
-        )
+        )  # fmt: skip
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """Find the cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
@@ -367,6 +335,18 @@ class _Eks(Reader):
         if isinstance(custom, Unknown):
             return custom
         return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _size(fields: Fields, place: Span) -> Size:
+    minimum, maximum = fields.number("min"), fields.number("max")
+    growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
+    if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
+        growable = Known(value=False, origin=maximum.origin or Origin((place,)))
+
+    def unset(origin: Origin) -> Unknown:
+        return Unknown("max_size is not set", origin)
+
+    return Size(or_default(growable, unset), minimum, or_default(maximum, unset))
 
 
 def _is_same(first: Value[int], second: Value[int]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.inventory.clouds import accounts, registry
 from kcheck.terraform import providers
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Value, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
@@ -37,11 +37,18 @@ def _project(text: str) -> str:
     return text.removeprefix("projects/")
 
 
-def of_provider(instance: Instance, root: Module) -> Value[str]:
-    """Return the location of a cluster without one: the provider's zone, never its region.
+def of_fields(instance: Instance, fields: Fields, root: Module) -> tuple[Value[str], Value[bool]]:
+    """Return the location of a cluster, and whether it is a zone: without one, the provider's zone, never its region.
 
     https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
     """
+    location = fields.text("location")
+    if not isinstance(location, Unset):
+        return location, _is_zone(location, fields.flag("regional"))
+    return _of_provider(instance, root), Known(value=True, origin=Origin((instance.span,)))
+
+
+def _of_provider(instance: Instance, root: Module) -> Value[str]:
     provider = providers.provider_block(instance, root)
     zone = provider.entry("zone") if provider is not None else None
     if isinstance(zone, Known) and isinstance(zone.value, str):
@@ -50,7 +57,7 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
     return Unknown(why, Origin((instance.span,)))
 
 
-def is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
+def _is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
     """Whether a location is a zone; if that is unknown, a module's `regional` decides."""
     if isinstance(location, Known):
         return Known(registry.cloud("gke").region(location.value) != location.value, location.origin)

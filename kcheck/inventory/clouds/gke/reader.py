@@ -106,44 +106,7 @@ class _Gke(RangeReader):
         nats = [self.fields(nat_gateways.KIND, instance) for instance in self.root.instances(nat_gateways.KIND)]
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
-            location = fields.text("location")
-            written = not isinstance(location, Unset)
-            if not written:
-                location = where.of_provider(instance, self.root)
-            nested = instance.blocks("node_pool")
-            autopilot, provisioning = fields.flag("autopilot"), fields.flag("provisioning")
-            private = fields.flag("private_nodes")
-            near = nat_gateways.near(nats, location)
-            ips = nat_gateways.addresses(near) if known(private) else NOTHING
-            cluster = Cluster(
-                self.identity(instance.address),
-                instance.span,
-                CLOUD,
-                instance.address,
-                self.folder,
-                self.gap or (nested.reason if isinstance(nested, Unknown) else ""),
-                name=fields.text("name"),
-                environment=self.root.environment,
-                version=fields.text("version"),
-                tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else NOTHING,
-                support_plan=fields.text("support_plan"),
-                location=location,
-                node_locations=fields.texts("zones"),
-                monitored=fields.texts("monitored"),
-                zonal=where.is_zone(location, fields.flag("regional"))
-                if written
-                else Known(value=True, origin=Origin((instance.span,))),
-                provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
-                network_mode=fields.text("network_mode"),
-                service_cidr=self._services(fields),
-                api_ranges=self._api_ranges(instance, fields),
-                outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
-                outbound_ips=ips,
-                outbound_list=mapped(ips, lambda _: "nat_ips"),
-                outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
-                data_plane=fields.text("network_policy"),
-                **where.of_cluster(self, instance, fields, location),
-            )
+            cluster = self._cluster(instance, fields, nats)
             self.found.clusters.append(cluster)
             plane = fields.text("plane_cidr")
             if isinstance(fields.text("subnet"), Unset):  # in auto mode, as nobody says where
@@ -152,13 +115,39 @@ class _Gke(RangeReader):
                 self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
             self.cluster_fields[cluster.id] = fields
             self.cluster_subnets[cluster.id] = self._find(fields, "subnet", Subnet)
-            if known(autopilot):
+            if known(fields.flag("autopilot")):
                 continue
             self.range_of_cluster(cluster, fields)
             owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
             unneeded = self.default("autoscaler.unneeded_time", fields.text("profile").origin or Origin(()))
             self.found.autoscalers.append(_autoscaler(cluster, fields, unneeded))
             self._own_pools(instance, fields, owner, cluster)
+
+    def _cluster(self, instance: Instance, fields: Fields, nats: list[Fields]) -> Cluster:
+        nested, autopilot, private = (
+            instance.blocks("node_pool"),
+            fields.flag("autopilot"),
+            fields.flag("private_nodes"),
+        )
+        location, zonal = where.of_fields(instance, fields, self.root)
+        near = nat_gateways.near(nats, location)
+        ips = nat_gateways.addresses(near) if known(private) else NOTHING
+        is_decided = known(autopilot) or isinstance(autopilot, Unknown)
+        return Cluster(
+            self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+            self.gap or (nested.reason if isinstance(nested, Unknown) else ""), name=fields.text("name"),
+            environment=self.root.environment, version=fields.text("version"),
+            tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else NOTHING,
+            support_plan=fields.text("support_plan"), location=location, node_locations=fields.texts("zones"),
+            monitored=fields.texts("monitored"), zonal=zonal,
+            provisioned=autopilot if is_decided else fields.flag("provisioning"),
+            network_mode=fields.text("network_mode"), service_cidr=self._services(fields),
+            api_ranges=self._api_ranges(instance, fields),
+            outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES), outbound_ips=ips,
+            outbound_list=mapped(ips, lambda _: "nat_ips"),
+            outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
+            data_plane=fields.text("network_policy"), **where.of_cluster(self, instance, fields, location),
+        )  # fmt: skip
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
         """Add the pools inside a cluster: inline ones, else the default pool if kept."""
@@ -233,25 +222,19 @@ class _Gke(RangeReader):
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
         upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
-            self.identity(address),
-            record.span,
-            address,
-            owner,
-            Known("default-pool", origin) if default else fields.text("name"),
-            self.folder,
+            self.identity(address), record.span, address, owner,
+            Known("default-pool", origin) if default else fields.text("name"), self.folder,
             size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
-            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot),
-            machine=machine,
+            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot), machine=machine,
             addresses=self._addresses(fields, address, of_cluster, cluster),
             market=Market(spot=spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)),
-            scheduling=fields.record_of(Scheduling, taints=_taints(record)),
-            placement=fields.record_of(Placement),
+            scheduling=fields.record_of(Scheduling, taints=_taints(record)), placement=fields.record_of(Placement),
             system=fields.record_of(
                 System,
                 streaming=container_runtime.streaming(fields, of_cluster),
                 hub_mirror=container_runtime.registry_hosts(record),
             ),
-        )
+        )  # fmt: skip
         self.found.pools.append(pool)
         self.found.sharings += machines.sharing(fields, pool)
 

@@ -132,43 +132,37 @@ class _Cluster:
         count = profiles.settings(CLOUD)["coredns.replicas"].number
         return Known(count, self.origin) if KIND in self.parts else NOTHING
 
+    def _plane(self) -> Plane:
+        fields, unset = self.parts.get(KIND), Unset(self.origin)
+        external = fields is not None and not isinstance(fields.texts("external"), Unset)
+        return Plane(
+            data_dir=unset if external else self.text("data_dir", "etcd"),
+            etcd_quota=unset if external else mapped(self.number("etcd_quota", "etcd"), clusters.quota),
+            event_servers=self.text("event_servers", "kube-apiserver"),
+            reads_inflight=self.number("reads_inflight", "kube-apiserver"),
+            writes_inflight=self.number("writes_inflight", "kube-apiserver"),
+            controller_burst=self.number("controller_burst", "kube-controller-manager"),
+            controller_qps=self.number("controller_qps", "kube-controller-manager"),
+            serial_pulls=self._serial_pulls() if fields is not None else NOTHING,
+            features=self.text("features", "kube-apiserver"),
+        )  # fmt: skip
+
     def add(self, objects: Sequence[Object]) -> None:
         """Add the cluster, its pod range and an unknown number of nodes, unless its file was read already."""
         place = self.place.source.path, self.place.start
         if any((one.place.source.path, one.place.start) == place for one in self.inventory.clusters):
             return
         fields = self.parts.get(KIND)
-        external = fields is not None and not isinstance(fields.texts("external"), Unset)
         cluster = Cluster(
-            self.identity,
-            self.place,
-            CLOUD,
-            self.address,
-            self.folder,
-            "",
+            self.identity, self.place, CLOUD, self.address, self.folder, "",
             name=fields.text("name") if fields else Unset(self.origin),
             version=fields.text("version") if fields else Unset(self.origin),
             service_cidr=clusters.ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
-            plane=Plane(
-                data_dir=Unset(self.origin) if external else self.text("data_dir", "etcd"),
-                etcd_quota=Unset(self.origin)
-                if external
-                else mapped(self.number("etcd_quota", "etcd"), clusters.quota),
-                event_servers=self.text("event_servers", "kube-apiserver"),
-                reads_inflight=self.number("reads_inflight", "kube-apiserver"),
-                writes_inflight=self.number("writes_inflight", "kube-apiserver"),
-                controller_burst=self.number("controller_burst", "kube-controller-manager"),
-                controller_qps=self.number("controller_qps", "kube-controller-manager"),
-                serial_pulls=self._serial_pulls() if KIND in self.parts else NOTHING,
-                features=self.text("features", "kube-apiserver"),
-            ),
-            dns_replicas=self._dns(),
-        )
+            plane=self._plane(), dns_replicas=self._dns(),
+        )  # fmt: skip
         self.inventory.clusters.append(cluster)
-        cidr, mask = (
-            self.text("pod_cidr", "kube-controller-manager"),
-            self.number("node_mask", "kube-controller-manager"),
-        )
+        cidr = self.text("pod_cidr", "kube-controller-manager")
+        mask = self.number("node_mask", "kube-controller-manager")
         calico = Calico(objects, self.folder)
         if calico.found:
             addresses = calico.addresses(cluster, cidr, self.inventory, self.parts.get(nodes.KUBELET))

@@ -107,6 +107,10 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool
     return tuple(problems), old
 
 
+def _children(node: Node, kind: str) -> list[Node]:
+    return [child for child in node.children if child.type == kind]
+
+
 class _TooDeepError(Exception):
     pass
 
@@ -171,11 +175,8 @@ class _Reader:
         span = self.span(node)
         body = nodes.Body(Span(self.source, self.base + opening.start_byte, self.base + closing.end_byte))
         self.fill(body, inner, depth + 1)
-        header = Span(
-            self.source,
-            span.start,
-            self.base + without_trailing_blanks(self.source.data, self.base, opening.start_byte),
-        )
+        end = self.base + without_trailing_blanks(self.source.data, self.base, opening.start_byte)
+        header = Span(self.source, span.start, end)
         return nodes.Block(kind, tuple(labels), body, span, header)
 
     # --- expressions
@@ -196,13 +197,9 @@ class _Reader:
         """Build a primary expression and the steps after it, which are siblings in tree-sitter's tree."""
         if depth > MAX_DEPTH:
             raise _TooDeepError
-        at = 1
         if parts[0].type == "(":
-            result = self.build(parts[1], depth + 1)
-            at = 3
-        else:
-            result = self.primary(parts[0], depth + 1)
-        return self.steps(result, parts[at:], depth)
+            return self.steps(self.build(parts[1], depth + 1), parts[3:], depth)
+        return self.steps(self.primary(parts[0], depth + 1), parts[1:], depth)
 
     def steps(self, target: nodes.Expression, parts: list[Node], depth: int) -> nodes.Expression:
         if depth > MAX_DEPTH:
@@ -219,8 +216,7 @@ class _Reader:
                     digits = self.text(step).lstrip(". ")
                     key = nodes.number(self.span(step), digits)
                 else:
-                    inner = next(child for child in step.children if child.type == "expression")
-                    key = self.build(inner, depth + 1)
+                    key = self.build(_children(step, "expression")[0], depth + 1)
                 target = nodes.Index(span, target, key)
             elif part.type == "splat":
                 step = part.children[0]
@@ -274,7 +270,7 @@ class _Reader:
     def _collection_value(self, node: Node, depth: int) -> nodes.Expression:
         child = node.children[0]
         if child.type == "tuple":
-            items = tuple(self.build(item, depth) for item in child.children if item.type == "expression")
+            items = tuple(self.build(item, depth) for item in _children(child, "expression"))
             return nodes.Tuple(self.span(node), items)
         entries: list[tuple[nodes.Expression, nodes.Expression]] = []
         end = child.start_byte
@@ -283,8 +279,8 @@ class _Reader:
                 if entries and not {",", "\n"} & set(self.between(end, item.start_byte)):
                     return nodes.Invalid(self.span(item), "a comma or a new line is missing before it")
                 end = item.end_byte
-                sides = [part for part in item.children if part.type == "expression"]
-                entries.append((self.object_key(sides[0], depth), self.build(sides[1], depth)))
+                key, value = _children(item, "expression")[:2]
+                entries.append((self.object_key(key, depth), self.build(value, depth)))
         return nodes.Object(self.span(node), tuple(entries))
 
     def object_key(self, node: Node, depth: int) -> nodes.Expression:
@@ -297,26 +293,22 @@ class _Reader:
         return key
 
     def _function_call(self, node: Node, depth: int) -> nodes.Expression:
-        arguments: tuple[nodes.Expression, ...] = ()
-        spread = False
-        for child in node.children:
-            if child.type == "function_arguments":
-                inner = child.children
-                arguments = tuple(self.build(item, depth) for item in inner if item.type == "expression")
-                spread = any(item.type == "ellipsis" for item in inner)
+        lists = _children(node, "function_arguments")
+        arguments = tuple(self.build(item, depth) for one in lists for item in _children(one, "expression"))
+        spread = any(_children(one, "ellipsis") for one in lists)
         return nodes.Call(self.span(node), self.text(node.children[0]), arguments, spread)
 
     def _conditional(self, node: Node, depth: int) -> nodes.Expression:
         """Build `a ? b : c ? d : e`: tree-sitter-hcl nests to the left, HCL to the right."""
         branches: list[tuple[Node, Node]] = []
-        parts = [child for child in node.children if child.type == "expression"]
+        parts = _children(node, "expression")
         last = parts[2]
         while True:
             first = [child for child in parts[0].children if child.type != "comment"]
             if first[0].type != "conditional":
                 branches.append((parts[0], parts[1]))
                 break
-            inner = [child for child in first[0].children if child.type == "expression"]
+            inner = _children(first[0], "expression")
             # ((a ? b : c) ? d : e): what stands before the second `?` is c, not the whole conditional
             branches.append((inner[2], parts[1]))
             parts = inner
@@ -338,24 +330,25 @@ class _Reader:
 
     def _for_expr(self, node: Node, depth: int) -> nodes.Expression:
         child = node.children[0]
-        intro = next(part for part in child.children if part.type == "for_intro")
-        names = [self.text(part) for part in intro.children if part.type == "identifier"]
-        collection = next(part for part in intro.children if part.type == "expression")
-        values = [self.build(part, depth) for part in child.children if part.type == "expression"]
-        condition = None
-        for part in child.children:
-            if part.type == "for_cond":
-                condition = self.build(next(p for p in part.children if p.type == "expression"), depth)
+        intro = _children(child, "for_intro")[0]
+        key, name = self.names(intro)
+        values = [self.build(part, depth) for part in _children(child, "expression")]
+        conditions = [self.build(_children(part, "expression")[0], depth) for part in _children(child, "for_cond")]
         return nodes.For(
             span=self.span(node),
-            key=names[0] if len(names) > 1 else None,
-            name=names[-1],
-            collection=self.build(collection, depth),
+            key=key,
+            name=name,
+            collection=self.build(_children(intro, "expression")[0], depth),
             result_key=values[0] if child.type == "for_object_expr" else None,
             value=values[-1],
-            grouped=any(part.type == "ellipsis" for part in child.children),
-            condition=condition,
+            grouped=bool(_children(child, "ellipsis")),
+            condition=conditions[0] if conditions else None,
         )
+
+    def names(self, intro: Node) -> tuple[str | None, str]:
+        """Return the names for keys, if any, and for values."""
+        names = [self.text(part) for part in _children(intro, "identifier")]
+        return names[0] if len(names) > 1 else None, names[-1]
 
     # --- templates: the text is what lies in the gaps between interpolations
 
@@ -420,7 +413,7 @@ class _Reader:
         children = node.children
         intro, close = children[0], children[-1]
         middle = next((i for i, part in enumerate(children) if part.type == "template_else_intro"), None)
-        inner = next(part for part in intro.children if part.type == "expression")
+        inner = _children(intro, "expression")[0]
 
         def body(first: Node, inside: list[Node], last: Node) -> nodes.Template:
             span = Span(self.source, self.base + first.end_byte, self.base + last.start_byte)
@@ -432,8 +425,5 @@ class _Reader:
             empty = nodes.Template(self.span(close), (), quoted=True)
             no = body(children[middle], children[middle + 1 : -1], close) if middle is not None else empty
             return nodes.TemplateIf(self.span(node), self.build(inner, depth), yes, no)
-        names = [self.text(part) for part in intro.children if part.type == "identifier"]
-        key = names[0] if len(names) > 1 else None
-        return nodes.TemplateFor(
-            self.span(node), key, names[-1], self.build(inner, depth), body(intro, children[1:-1], close)
-        )
+        of, loop = self.build(inner, depth), body(intro, children[1:-1], close)
+        return nodes.TemplateFor(self.span(node), *self.names(intro), of, loop)
