@@ -185,7 +185,7 @@ def quota(code: str) -> Quota:
 def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
     """Split pools by machine type, and by zone where their GPU networks are zonal.
 
-    Any machine type may be unavailable, so each can hold all nodes. Zonal spot pools use no more zones than the usual
+    A machine type may be unavailable, so each can hold all nodes. Zonal spot pools use no more zones than the usual
     job fits into whole.
     """
     zonal = any(one.zone for one in _networks(intent))

@@ -77,7 +77,7 @@ def test_a_cap_for_each_type_of_a_spot_pool() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "mode", "wall"), [(1000, "flannel", "ends at 1,000 nodes"), (16000, "terway", "ends at 15,000 nodes")]
+    ("nodes", "mode", "wall"), [(1000, "flannel", "ends at 1,000 nodes"), (15000, "terway", "ends at 15,000 nodes")]
 )
 def test_more_than_the_cloud_has_is_refused(nodes: int, mode: str, wall: str) -> None:
     with pytest.raises(assembly.ImpossibleError, match=wall):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ class Memory:
     """Keeps the results of functions that are computed `once`."""
 
     def __init__(self) -> None:
-        self.results: dict[tuple[object, ...], Any] = {}
+        self.results: dict[tuple[object, ...], object] = {}
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
@@ -28,7 +28,6 @@ def once(function: Callable[P, T]) -> Callable[P, T]:
         key = (function, *(one for one in args if one is not memory))
         if key not in memory.results:
             memory.results[key] = function(*args, **kwargs)
-        found: T = memory.results[key]
-        return found
+        return cast("T", memory.results[key])
 
     return remembered
