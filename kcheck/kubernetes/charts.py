@@ -19,6 +19,7 @@ from kcheck.text.values import Known, Origin, Unset, Value, known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.kubernetes.template_syntax import TemplateError
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem, Source
 
@@ -26,13 +27,17 @@ VALUES = ("values.yaml", "values.yml")
 
 
 class Dependency(Struct, frozen=True, eq=False):
-    """A chart that another one brings along; its values are below `key`."""
+    """A chart that another one brings along; its values are below `key`.
+
+    It is `unusual` for `tags` or `import-values`, which kcheck does not read.
+    """
 
     name: Value[str]
     key: str
     version: Value[str]
     condition: str = ""
     repository: str = ""
+    unusual: str = ""
 
 
 class Chart(Struct, frozen=True, eq=False):
@@ -108,6 +113,8 @@ class Charts:
         """Folders of charts that a release of the tree deploys."""
         self.rendered: set[str] = set()
         """Folders of charts that were rendered."""
+        self.refused: dict[str, TemplateError] = {}
+        """Why charts were not rendered without helm, by their folders."""
         self.named = Named(tree)
         self._tops: dict[str, str] = {}
 
@@ -226,7 +233,8 @@ def _dependency(item: yaml.Node, source: Source) -> Dependency:
     name, alias = _text(item, "name", source), _text(item, "alias", source)
     condition, repository = known(_text(item, "condition", source)), known(_text(item, "repository", source))
     key = known(alias) or known(name) or ""
-    return Dependency(name, key, _text(item, "version", source), condition or "", repository or "")
+    unusual = next((one for one in ("tags", "import-values") if yaml.get(item, one) is not None), "")
+    return Dependency(name, key, _text(item, "version", source), condition or "", repository or "", unusual)
 
 
 def _text(node: yaml.Node, name: str, source: Source) -> Value[str]:

@@ -173,6 +173,15 @@ class Marks:
         return replace(mark.origin, why=f"the chart uses the value {'.'.join(mark.path)} for more than this")
 
 
+def as_data(node: yaml.Node | None) -> object:
+    """Values as data.
+
+    Raises:
+        OverflowError: they are too many.
+    """
+    return _Data().of(node, {})
+
+
 class _Data:
     """Makes data of values; aliases of aliases can stand for more than anybody writes."""
 

@@ -46,6 +46,7 @@ __all__ = [
     "layers",
     "literal",
     "resolve",
+    "resolved",
     "value",
     "walk",
     "without_templating",
@@ -358,11 +359,12 @@ def value(node: Scalar) -> Plain:
     """
     if node.tag not in _TYPED if node.tag else node.style != "plain":
         return node.text
-    result = _resolved(node.text)
+    result = resolved(node.text)
     return float(result) if node.tag == _TYPED[0] and type(result) is int else result
 
 
-def _resolved(text: str) -> Plain:
+def resolved(text: str) -> Plain:
+    """The value of a plain scalar."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text[0] not in "0123456789+-.":
@@ -431,7 +433,7 @@ def literal(value: Plain, style: Style = "plain") -> str:
     if style == "single" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
     safe = value.isprintable() and _SAFE.fullmatch(value) and not _ELSEWHERE.fullmatch(value)
-    if style != "double" and safe and _resolved(value) is value:
+    if style != "double" and safe and resolved(value) is value:
         return value
     import json
 
