@@ -1,4 +1,4 @@
-"""Charts rendered by helm on request: its output as objects, each line with its place."""
+"""Rendered charts as objects, each line with its place: by helm on request, otherwise by kcheck itself."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from kcheck.config import programs
 from kcheck.config.config import ConfigError
-from kcheck.kubernetes import marked_values
+from kcheck.kubernetes import marked_values, templates
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
+from kcheck.kubernetes.template_syntax import TemplateError
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
 from kcheck.text.files.disk import TooLargeError
@@ -27,7 +28,7 @@ from kcheck.text.text import Problem
 from kcheck.text.values import Known, Origin, Piece, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.text.files.tree import Tree
@@ -62,33 +63,46 @@ def program(values: tuple[str, ...]) -> str:
 
 
 class Rendering:
-    """The objects rendered by helm, or its problems.
+    """The objects of a rendered chart, or its problems; without helm, why it is `refused`.
 
-    With `traced`, helm says again from which values their requests and limits come.
+    With `traced`, it is rendered again to find the values that requests and limits come from.
     """
 
     def __init__(
-        self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...], *, traced: bool = False
+        self, chart: Chart, charts: Charts, helm: str = "", files: tuple[str, ...] = (), *, traced: bool = False
     ) -> None:
         self.chart = chart
         self.tree = charts.tree
         self.values = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
         self.problems: list[Problem] = []
         self.objects: list[Object] = []
+        self.refused: TemplateError | None = None
         self._templates: dict[str, _Template] = {}
+        name = chart.label if _NAME.fullmatch(chart.label) else "release"
         try:
-            _refuse_links(charts.tree, chart)
-            with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
-                output = _output(helm, chart, folder, values)
-                self._read(output)
-                if traced and self.objects:
-                    again = partial(_output_with, helm, chart, folder, values)
-                    self.objects = marked_values.traced(self.values, output, self.objects, again)
+            if helm:
+                _refuse_links(charts.tree, chart)
+                with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
+                    self._render(partial(_output, helm, chart, name, folder, values), traced=traced)
+            else:
+                self._render(partial(templates.output, chart, charts.tree, name), traced=traced)
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
+        except TemplateError as error:
+            self.refused = error
         if self.problems:
             self.objects = []
+        if self.problems and not helm:
+            self.refused = TemplateError(self.problems.pop(0).message)
+
+    def _render(self, render: Callable[[str], str], *, traced: bool) -> None:
+        """Read what `render` makes with other values, in JSON."""
+        output = render("")
+        self._read(output)
+        if traced and self.objects:
+            again = partial(_again, render)
+            self.objects = marked_values.traced(self.values, output, self.objects, again)
 
     def _read(self, output: str) -> None:
         for part in _SEPARATOR.split(output):
@@ -144,8 +158,8 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
             raise _HelmError(f"{display_path(link)} is {REASON}")
 
 
-def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
-    """What helm prints.
+def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], values: str) -> str:
+    """What helm prints with some values more.
 
     Raises:
         _HelmError: it fails, or would.
@@ -154,35 +168,35 @@ def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
     if missing:
         which = "run `helm dependency build`; kcheck downloads nothing"
         raise _HelmError(f"its dependency {missing} is not in charts/: {which}")
-    name = chart.label if _NAME.fullmatch(chart.label) else "release"
-    command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
-    try:
-        done = subprocess.run(  # noqa: S603 - the user asked for it
-            command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
-        )
-        output = done.stdout.decode()
-    except subprocess.TimeoutExpired:
-        raise _HelmError(f"helm template took more than {TIMEOUT} s") from None
-    except OSError as error:
-        raise _HelmError(f"helm does not start: {error.strerror or error}") from error
-    except UnicodeDecodeError:
-        raise _HelmError("helm printed what is not UTF-8") from None
+    with TemporaryDirectory(prefix="kcheck-") as top:
+        if values:
+            files = [*files, os.path.join(top, "values.json")]
+            with open(files[-1], "w", encoding="utf-8") as new:
+                new.write(values)
+        command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
+        try:
+            done = subprocess.run(  # noqa: S603 - the user asked for it
+                command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
+            )
+            output = done.stdout.decode()
+        except subprocess.TimeoutExpired:
+            raise _HelmError(f"helm template took more than {TIMEOUT} s") from None
+        except OSError as error:
+            raise _HelmError(f"helm does not start: {error.strerror or error}") from error
+        except UnicodeDecodeError:
+            raise _HelmError("helm printed what is not UTF-8") from None
     if done.returncode:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise _HelmError(said[:_MOST] or f"helm template ended with {done.returncode}")
     return output.replace("\r\n", "\n")
 
 
-def _output_with(helm: str, chart: Chart, folder: str, files: list[str], values: str) -> str | None:
-    """What helm prints with some values more; None if it fails."""
-    with TemporaryDirectory(prefix="kcheck-") as top:
-        path = os.path.join(top, "values.json")
-        with open(path, "w", encoding="utf-8") as new:
-            new.write(values)
-        try:
-            return _output(helm, chart, folder, [*files, path])
-        except _HelmError:
-            return None
+def _again(render: Callable[[str], str], values: str) -> str | None:
+    """What is rendered with other values; None if that fails."""
+    try:
+        return render(values)
+    except (_HelmError, TemplateError):
+        return None
 
 
 class _Template:

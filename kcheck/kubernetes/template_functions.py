@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 MOST_TEXT = 2_000_000
 """Characters of one value."""
 _MOST_ITEMS = 10_000
-_INTEGERS = range(-(2**63), 2**63)
 _WHOLE = regex(r"(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?")
 _VERB = regex(r"%(0?\d?)([dqstv%])|%")
 _QUOTED = regex(r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?.*|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
@@ -52,6 +51,10 @@ def kind(value: object) -> str:
     return _KINDS.get(type(value), "func")
 
 
+def _called(value: object) -> str:
+    return "nil" if value is None else f"a {kind(value)}"
+
+
 def weigh(*values: object) -> None:
     """Count the characters of values; lists may hold the same one many times.
 
@@ -63,7 +66,9 @@ def weigh(*values: object) -> None:
         left -= sum(len(one) + 1 if isinstance(one, str | list | dict) else 1 for one in level)
         if left < 0 or below > MAX_DEPTH:
             raise unsupported("too much text")
-        lists = (one if isinstance(one, list) else [*one, *one.values()] for one in level if isinstance(one, list | dict))
+        lists = (
+            one if isinstance(one, list) else [*one, *one.values()] for one in level if isinstance(one, list | dict)
+        )
         level, below = [item for one in lists for item in one], below + 1
 
 
@@ -191,7 +196,7 @@ def _events(value: object) -> Iterator[Any]:
         yield pyyaml.ScalarEvent(None, None, (True, True), text, style=style)
 
 
-def from_yaml(text: str) -> object:
+def from_yaml(text: str) -> dict[str, object]:
     """The map in a text, with numbers as float64.
 
     Raises:
@@ -207,7 +212,9 @@ def from_yaml(text: str) -> object:
 def values_of(root: yaml.Node | None) -> dict[str, object]:
     """A map of YAML as data."""
     try:
-        found: dict[str, object] = json.loads(json.dumps(as_data(root), allow_nan=False), parse_int=float) if root is not None else {}
+        found: dict[str, object] = (
+            json.loads(json.dumps(as_data(root), allow_nan=False), parse_int=float) if root is not None else {}
+        )
     except (OverflowError, ValueError):
         raise unsupported("too many values") from None
     return found
@@ -245,7 +252,7 @@ def integer(value: object) -> int:
 
 
 def _whole(value: int) -> Int64:
-    if value not in _INTEGERS:
+    if not -(2**63) <= value < 2**63:
         raise unsupported("a number beyond 64 bits")
     return Int64(value)
 
@@ -293,7 +300,7 @@ def equal(one: object, *others: object) -> bool:
     for other in others:
         kinds = {kind(value).removesuffix("64") if kind(value) == "int64" else kind(value) for value in (one, other)}
         if "invalid" not in kinds and (len(kinds) > 1 or not kinds <= {"bool", "int", "float64", "string"}):
-            raise TemplateError(f"it compares {' with '.join(sorted(kinds)) if len(kinds) > 1 else f'a {kind(one)}'}")
+            raise TemplateError(f"it compares {_called(one)} with {_called(other)}")
         if one == other:
             return True
     return False
@@ -302,7 +309,7 @@ def equal(one: object, *others: object) -> bool:
 def _less(one: Any, other: Any) -> bool:
     equal(one, other)
     if kind(one) not in ("int", "int64", "float64", "string") or other is None:
-        raise TemplateError(f"it compares a {kind(one)}")
+        raise TemplateError(f"it compares {_called(one)}")
     return bool(one < other)
 
 
@@ -375,7 +382,7 @@ def field(value: object, key: str) -> object:
         TemplateError: it is no map.
     """
     if not isinstance(value, dict):
-        raise TemplateError(f"it takes .{key} of a {'nil' if value is None else kind(value)}")
+        raise TemplateError(f"it takes .{key} of {_called(value)}")
     if key in _METHODS or (isinstance(value, Fields) and key not in value):
         raise unsupported(f".{key}")
     return value.get(key)
@@ -388,13 +395,13 @@ def _index(value: object, *keys: object) -> object:
         elif isinstance(key, str):
             value = field(value, key)
         else:
-            raise TemplateError(f"it takes {shown(key)} of a {kind(value)}")
+            raise TemplateError(f"it takes {shown(key)} of {_called(value)}")
     return value
 
 
 def _length(value: object) -> int:
     if not isinstance(value, str | list | dict):
-        raise TemplateError(f"it takes the length of a {kind(value)}")
+        raise TemplateError(f"it takes the length of {_called(value)}")
     return len(value.encode()) if isinstance(value, str) else len(value)
 
 
@@ -526,5 +533,5 @@ def call(name: str, arguments: list[object]) -> object:
         raise TemplateError(f"{name} has {len(arguments)} arguments")
     for letter, argument in zip(types, arguments, strict=True):
         if letter != "a" and type(argument) not in _TYPES[letter]:
-            raise TemplateError(f"{name} gets a {kind(argument)}")
+            raise TemplateError(f"{name} gets {_called(argument)}")
     return function(*arguments)

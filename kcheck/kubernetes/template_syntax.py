@@ -29,6 +29,7 @@ _ESCAPE = regex(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"'}
 _CONSTANTS = {"true": True, "false": False, "nil": None}
 _BLOCKS = ("if", "with", "range")
+_KEYWORDS = frozenset({*_BLOCKS, "end", "else", "define", "template", "block", "break", "continue"})
 
 
 class TemplateError(Exception):
@@ -135,7 +136,7 @@ def _items(text: str, path: str) -> Iterator[str | _Action]:
             if end is None:
                 raise TemplateError("a comment has no end", place)
         else:
-            tokens = []
+            tokens: list[_Token] = []
             while (end := _END.match(text, at)) is None:
                 token = _TOKEN.match(text, at)
                 if token is None or (tokens and {tokens[-1][0], token.lastgroup} <= _APART and not token["space"]):
@@ -176,7 +177,16 @@ class _Parser:
                 continue
             self._tokens, self._place = item.tokens[::-1], item.place
             kind, word = self._peek()
-            if kind != "word" or word not in (*_BLOCKS, "end", "else", "define", "template", "block", "break", "continue"):
+            if kind != "word" or word not in (
+                *_BLOCKS,
+                "end",
+                "else",
+                "define",
+                "template",
+                "block",
+                "break",
+                "continue",
+            ):
                 body.append(self._whole())
                 continue
             self._tokens.pop()

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.kubernetes.template_functions import CAPABILITIES, Fields, call, decimal, field, from_yaml, shown, values_of
 from kcheck.kubernetes.template_syntax import (
-    MAX_DEPTH, Body, Call, Field, Function, Literal, Pipeline, TemplateError, is_empty, parse, unsupported,
-)  # fmt: skip
+    MAX_DEPTH,
+    Body,
+    Call,
+    Field,
+    Function,
+    Literal,
+    Pipeline,
+    TemplateError,
+    is_empty,
+    parse,
+    unsupported,
+)
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.regex import regex
 from kcheck.text.values import known
@@ -29,6 +39,7 @@ _MOST_TEXT = 20_000_000
 _NOTHING = "<no value>"
 """Go's text for nil, which helm removes in the end."""
 _ABSENT = object()
+_INSTALL = {"IsInstall": True, "IsUpgrade": False}
 _SEPARATOR = regex(r"(?:^|\s*\n)---\s*", re.ASCII)
 
 Values = dict[str, object]
@@ -263,14 +274,14 @@ def output(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
     )
 
 
-def _files(
-    top: Chart, tree: Tree, chart: Chart, name: str, path: str, values: Values, release: str
-) -> Iterator[_File]:
+def _files(top: Chart, tree: Tree, chart: Chart, name: str, path: str, values: Values, release: str) -> Iterator[_File]:
     """The templates of a chart and of those that it brings along, which `path` has by their names."""
-    dot = {"Values": values, "Chart": _metadata(chart, name, is_root=top is chart), "Capabilities": CAPABILITIES}
-    dot["Release"] = {
-        "Name": release, "Namespace": "default", "Service": "Helm", "Revision": 1, "IsInstall": True, "IsUpgrade": False,
-    }  # fmt: skip
+    dot: Values = {
+        "Values": values,
+        "Chart": _metadata(chart, name, is_root=top is chart),
+        "Release": {"Name": release, "Namespace": "default", "Service": "Helm", "Revision": 1, **_INSTALL},
+        "Capabilities": CAPABILITIES,
+    }
     ignored = _ignored(chart, tree)
     for file in sorted(tree.disk.walk(os.path.join(chart.folder, "templates"))):
         inside, base = os.path.relpath(file, chart.folder).replace(os.sep, "/"), os.path.basename(file)
