@@ -140,7 +140,7 @@ def _items(text: str, path: str) -> Iterator[str | _Action]:
             while (end := _END.match(text, at)) is None:
                 token = _TOKEN.match(text, at)
                 if token is None or (tokens and {tokens[-1][0], token.lastgroup} <= _APART and not token["space"]):
-                    raise TemplateError(f"it has {text[at : at + 10]!r} in an action", place)
+                    raise TemplateError(f"it has {text[at : at + 10].strip()!r} in an action", place)
                 tokens.append((str(token.lastgroup), token[str(token.lastgroup)]))
                 at = token.end()
             yield _Action(tokens, place)

@@ -1,0 +1,315 @@
+"""Charts that kcheck renders itself: as helm does, or not at all."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from kcheck.kubernetes import templates
+from kcheck.kubernetes.charts import Charts
+from kcheck.kubernetes.template_functions import FUNCTIONS, call
+from kcheck.kubernetes.template_syntax import TemplateError, parse
+from kcheck.text.files.tree import Tree
+from tests.conftest import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.linter import Result
+
+    Check = Callable[..., Result]
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+
+HELM = os.environ.get("KCHECK_HELM") or shutil.which("helm")
+
+VALUES = """
+nodes: 250
+large: 1234567
+million: 1000000
+half: 0.5
+tiny: 0.00001
+octal: 0777
+good: yes
+bad: false
+on: a key that is true
+zero: 0
+nothing: null
+empty: ""
+name: train
+quoted: "8"
+text: |
+  one
+  two "three"
+list: [b, a, 3]
+map: {b: 1, a: {c: x}}
+odd: {"on": "yes", number: "12", date: "2025-01-01", time: "1:30", colon: "a: b", hash: "a #b", space: " x", lines: "a\\nb", empty: "", list: [], map: {}, html: "<a & b>"}
+pods: [{name: a, gpus: 8}, {name: b}]
+template: "{{ .Values.name }}-{{ .Release.Name }}"
+"""
+CASES = {
+    "{{ .Values.nodes }} {{ .Values.large }} {{ .Values.million }} {{ .Values.half }}": "250 1.234567e+06 1e+06 0.5",
+    "{{ .Values.tiny }} {{ .Values.octal }} {{ .Values.good }} {{ .Values.zero }}": "1e-05 511 true 0",
+    "{{ int .Values.large }} {{ int64 .Values.million }} {{ .Values.large | toString }}": "1234567 1000000 1.234567e+06",
+    "{{ .Values.nothing }}|{{ .Values.missing }}|{{ quote .Values.missing }}|{{ .Values.empty | quote }}": '<no value>|<no value>||""',
+    "{{ .Values.list }} {{ .Values.map }}": "[b a 3] map[a:map[c:x] b:1]",
+    '{{ printf "%s-%d-%v-%q" .Values.name 3 .Values.nodes .Values.name }}': 'train-3-250-"train"',
+    '{{ printf "%03d|%5d|%%" 7 42 }} {{ printf "%v" .Values.missing }}': "007|   42|% <nil>",
+    "{{ .Values.text | quote }}": '"one\\ntwo \\"three\\"\\n"',
+    "{{ .Values.text | trim | indent 2 }}": '  one\n  two "three"',
+    "a {{- .Values.name -}} b": "atrainb",
+    "a {{- /* a comment */ -}}\n b": "ab",
+    "{{ $x := 1 }}{{ if .Values.good }}{{ $x = 2 }}{{ $x := 3 }}{{ end }}{{ $x }}": "2",
+    "{{ if .Values.zero }}a{{ else if .Values.list }}b{{ else }}c{{ end }}": "b",
+    "{{ if or .Values.bad .Values.empty }}a{{ else }}{{ and .Values.good .Values.nodes }}{{ end }}": "250",
+    "{{ with .Values.map.a }}{{ .c }}{{ $.Release.Name }}{{ end }}{{ with .Values.bad }}x{{ else }}y{{ end }}": "xtrainy",
+    "{{ range $i, $e := .Values.list }}{{ $i }}={{ $e }},{{ end }}": "0=b,1=a,2=3,",
+    "{{ range $k, $v := .Values.map }}{{ $k }}:{{ $v }} {{ end }}": "a:map[c:x] b:1 ",
+    "{{ range .Values.missing }}x{{ else }}none{{ end }}{{ range until 3 }}{{ . }}{{ end }}": "none012",
+    "{{ range .Values.pods }}{{ .name }}{{ .gpus | default 4 }} {{ end }}": "a8 b4 ",
+    "{{ (index .Values.pods 0).gpus }} {{ index .Values.map \"a\" \"c\" }} {{ ((.Values.missing).a).b }}": "8 x ",
+    "{{ div 7 2 }} {{ div -7 2 }} {{ mod -7 3 }} {{ add 1 2.9 }} {{ mul 2 .Values.nodes }} {{ max 1 5 3 }}": "3 -3 -1 3 500 5",
+    "{{ sub 1 2 }} {{ min .Values.nodes 4 }} {{ add 1 .Values.quoted }} {{ floor 2.7 }} {{ ceil 2.1 }}": "-1 4 9 2 3",
+    "{{ eq .Values.name \"a\" \"train\" }} {{ ne 1 2 }} {{ gt (int .Values.nodes) 9 }} {{ eq .Values.missing .Values.nothing }}": "true true true true",
+    "{{ eq .Values.missing \"a\" }} {{ le 1 1 }} {{ lt \"a\" \"b\" }} {{ not .Values.zero }} {{ ge 2 (add 1 1) }}": "false true true true true",
+    "{{ ternary \"a\" \"b\" .Values.good }} {{ coalesce .Values.empty .Values.zero .Values.name }} {{ empty .Values.map }}": "a train false",
+    "{{ trunc 3 .Values.name }} {{ trunc -3 .Values.name }} {{ replace \"t\" \"T\" .Values.name }} {{ upper \"a\" }}": "tra ain Train A",
+    "{{ trimSuffix \"n\" .Values.name }} {{ trimPrefix \"t\" .Values.name }} {{ trimAll \"tn\" .Values.name }}": "trai rain rai",
+    "{{ contains \"ra\" .Values.name }} {{ hasPrefix \"x\" .Values.name }} {{ join \"-\" .Values.list }} {{ len .Values.text }}": "true false b-a-3 16",
+    "{{ list 1 \"a\" nil | toJson }} {{ dict \"b\" 1 \"a\" .Values.nodes | toJson }} {{ .Values.odd.html | toJson }}": '[1,"a",null] {"a":250,"b":1} "\\u003ca \\u0026 b\\u003e"',
+    "{{ get .Values.map \"x\" | quote }} {{ hasKey .Values.map \"a\" }} {{ has \"a\" .Values.list }} {{ first .Values.list }}": '"" true true b',
+    "{{ kindIs \"float64\" .Values.nodes }} {{ kindIs \"int64\" (add 1 1) }} {{ kindIs \"map\" .Values }} {{ kindIs \"slice\" (list) }}": "true true true true",
+    "{{ toYaml .Values.map }}|{{ toYaml .Values.pods }}": "a:\n  c: x\nb: 1|- gpus: 8\n  name: a\n- name: b",
+    "{{ toYaml .Values.odd }}": (
+        "colon: 'a: b'\ndate: \"2025-01-01\"\nempty: \"\"\nhash: 'a #b'\nhtml: <a & b>\nlines: |-\n  a\n  b\nlist: []\nmap: {}\n"
+        "number: \"12\"\n\"on\": \"yes\"\nspace: ' x'\ntime: \"1:30\""
+    ),
+    "{{ toYaml .Values.large }} {{ toYaml .Values.half }} {{ toYaml .Values.tiny }} {{ toYaml .Values.missing }}": "1234567 0.5 1e-05 null",
+    "{{ (fromYaml \"a: {b: 3}\").a.b }} {{ fromYaml \"\" }}": "3 map[]",
+    "{{ tpl .Values.template . }} {{ include \"two\" (dict \"a\" 5) }}{{ template \"two\" dict }}": "train-train (5)(<no value>)",
+    "{{ include \"nothing\" . | quote }}": '"<no value>"',
+    "{{ .Release.Service }} {{ .Release.Namespace }} {{ .Release.IsInstall }} {{ .Chart.Name }} {{ .Chart.AppVersion }} {{ .Chart.Version }}": "Helm default true train 1.1 1.0.0",
+    "{{ .Template.Name }} {{ .Template.BasePath }} {{ lookup \"v1\" \"Node\" \"\" \"a\" }}": "train/templates/cases.yaml train/templates map[]",
+    "{{ .Capabilities.APIVersions.Has \"monitoring.coreos.com/v1\" }} {{ if .Capabilities.APIVersions.Has \"policy/v1\" }}a{{ end }}": "false a",
+    "{{ print 1 2 \"a\" 3 }} {{ print .Values.name \"-\" 1 }} {{ squote 1 .Values.missing \"x\" }} {{ \"a\\tb\" | b64enc }}": "1 2a3 train-1 '1' 'x' YQli",
+    "{{ append .Values.list \"c\" | join \",\" }} {{ concat (list 1) (list 2) }} {{ splitList \",\" \"a,b\" | last }}": "b,a,3,c [1 2] b",
+    "{{ $d := dict }}{{ $_ := set $d \"a\" 1 }}{{ $d.a }}{{ keys $d }} {{ sha256sum \"\" | trunc 6 }} {{ `a\"b` }}": '1[a] e3b0c4 a"b',
+    "{{ required \"needed\" .Values.name }} {{ lower \"AB\" }} {{ -3 }} {{ 1.50 }} {{ true }} {{ \"x\" | printf \"%s%s\" \"y\" }}": "train ab -3 1.5 true yx",
+    "{{ .Values.on }}|{{ .Values.true }}": "<no value>|a key that is true",
+    "{{ nindent 2 \"a\\nb\" }}": "\n  a\n  b",
+}  # fmt: skip
+"""What templates make, as helm 3.16.4 says; it removes `<no value>` in the end."""
+REFUSED = {
+    "{{ now }}": ("it uses now", "now"),
+    "{{ randAlphaNum 5 }}": ("it uses randAlphaNum", "randAlphaNum"),
+    "\n\n{{ genCA 1 }}": ("it uses genCA", "genCA"),
+    "{{ .Files.Get \"a\" }}": ("it uses .Files", ".Files"),
+    "{{ .Capabilities.KubeVersion.Version }}": ("it uses .KubeVersion", ".KubeVersion"),
+    "{{ break }}": ("it uses break", "break"),
+    "{{ keys .Values }}": ("it uses keys in no order", "keys in no order"),
+    "{{ .Values.YAML }}": ("it uses .YAML", ".YAML"),
+    "{{ printf \"%d\" .Values.nodes }}": ('it uses printf "%d"', 'printf "%d"'),
+    "{{ lower \"\u00c4\" }}": ("it uses letters beyond ASCII", "letters beyond ASCII"),
+    "{{ $x := list 1 }}{{ range until 200 }}{{ $x = list $x $x }}{{ end }}{{ $x }}": ("it uses too much text", "too much text"),
+    "{{ $x := list 1 }}{{ range until 200 }}{{ $x = list $x }}{{ end }}{{ toYaml $x }}": ("it uses too much text", "too much text"),
+    "{{ $x := \"aa\" }}{{ range until 60 }}{{ $x = print $x $x }}{{ end }}": ("it uses too much text", "too much text"),
+    "{{ until 1000000000 }}": ("it uses more than 10,000 items", "more than 10,000 items"),
+    "{{ indent 1000000000 \"a\" }}": ("it uses indent 1000000000", "indent 1000000000"),
+    "{{ mul 9999999999 9999999999 }}": ("it uses a number beyond 64 bits", "a number beyond 64 bits"),
+    "{{ define \"a\" }}{{ include \"a\" . }}{{ end }}{{ include \"a\" . }}": ("it uses more than 100 levels of templates", "more than 100 levels of templates"),
+    "{{ tpl .Values.self . }}": ("it uses more than 100 levels of templates", "more than 100 levels of templates"),
+    "{{ range until 9999 }}{{ range until 9999 }}{{ end }}{{ end }}": ("it uses too many steps", "too many steps"),
+    "{{ " + "(" * 200 + "1" + ")" * 200 + " }}": ("it uses more than 100 levels", "more than 100 levels"),
+    "{{ if 1 }}" * 200 + "{{ end }}" * 200: ("it uses more than 100 levels", "more than 100 levels"),
+    "{{ .Values.missing.a }}": ("it takes .a of nil", ""),
+    "{{ .Values.name.a }}": ("it takes .a of a string", ""),
+    "{{ gt .Values.nodes 1 }}": ("it compares a float64 with a int", ""),
+    "{{ until .Values.nodes }}": ("until gets a float64", ""),
+    "{{ trunc (add 1 2) \"abcde\" }}": ("trunc gets a int64", ""),
+    "{{ lower .Values.missing }}": ("lower gets nil", ""),
+    "{{ len .Values.missing }}": ("it takes the length of nil", ""),
+    "{{ div 1 0 }}": ("it divides by zero", ""),
+    "{{ required \"set it\" .Values.missing }}": ("set it", ""),
+    "{{ fail \"never\" }}": ("never", ""),
+    "{{ include \"other\" . }}": ("no template is called other", ""),
+    "{{ if true }}": ("an `end` is missing", ""),
+    "{{ end }}": ("a `end` belongs to nothing", ""),
+    "{{ $x }}": ("$x is not declared", ""),
+    "{{ \"a\" }": ("it has '}' in an action", ""),
+    "{{ .a\"b\" }}": ("it has '\"b\" }}' in an action", ""),
+}  # fmt: skip
+"""What is not rendered: why, and what only helm knows; it fails with the others, too."""
+
+CHART = "apiVersion: v2\nname: train\nversion: 1.0.0\nappVersion: 1.10\n"
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n"
+HELPERS = '{{ define "two" }}({{ .a }}){{ end }}{{ define "nothing" }}{{ .Values.missing }}{{ end }}'
+
+
+def rendered(folder: str = ".") -> str:
+    charts = Charts(Tree([folder]))
+    (chart,) = charts.all
+    return templates.output(chart, charts.tree, "train")
+
+
+def by_helm(folder: str = ".") -> subprocess.CompletedProcess[str]:
+    if HELM is None:
+        pytest.skip("helm is not installed, and KCHECK_HELM names none")
+    return subprocess.run([HELM, "template", "train", folder], capture_output=True, text=True, check=False)
+
+
+def write_cases(write: Write) -> None:
+    defined = "".join(f'{{{{ define "{i}" }}}}{case}{{{{ end }}}}' for i, case in enumerate(CASES))
+    encoded = "".join(f'  c{i}: {{{{ include "{i}" . | b64enc | quote }}}}\n' for i in range(len(CASES)))
+    cases = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: cases}}\ndata:\n{encoded}"
+    write({"Chart.yaml": CHART, "values.yaml": VALUES, "templates/_a.tpl": HELPERS + defined, "templates/cases.yaml": cases})
+
+
+def decoded(output: str) -> dict[str, str]:
+    data = yaml.safe_load(output)["data"]
+    return {case: base64.b64decode(data[f"c{i}"]).decode() for i, case in enumerate(CASES)}
+
+
+def test_cases(write: Write) -> None:
+    write_cases(write)
+    assert decoded(rendered()) == CASES
+
+
+@pytest.mark.medium
+def test_helm_makes_the_same_of_the_cases(write: Write) -> None:
+    write_cases(write)
+    done = by_helm()
+    assert done.stderr == ""
+    assert decoded(done.stdout) == CASES
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("template", REFUSED)
+def test_the_rest_is_refused(template: str, write: Write) -> None:
+    files = {"Chart.yaml": CHART, "values.yaml": f"{VALUES}self: '{{{{ tpl .Values.self . }}}}'\n"}
+    write({**files, "templates/a.yaml": f"{JOB}data: |\n{template}\n"})
+    start = time.monotonic()
+    with pytest.raises(TemplateError) as found:
+        rendered()
+    assert (str(found.value), found.value.unsupported) == REFUSED[template]
+    assert time.monotonic() - start < 10
+    assert found.value.place.startswith("templates/a.yaml:") or "`" in str(found.value)
+    if HELM and not found.value.unsupported:
+        assert by_helm().returncode
+
+
+UMBRELLA = {
+    "Chart.yaml": CHART + "dependencies:\n  - {name: sub, alias: other, version: 1.x.x, condition: other.enabled}\n  - {name: unused, version: 1.x.x, condition: unused.enabled}\n",
+    "values.yaml": "global: {team: ml}\nother: {nodes: 3, gone: null}\nunused: {enabled: false}\n",
+    "templates/a.yaml": JOB + 'spec: {{ .Values.other | toJson }}\nteam: {{ include "name" . }}\n',
+    "charts/sub/Chart.yaml": CHART.replace("train", "sub"),
+    "charts/sub/values.yaml": "nodes: 1\ngone: 1\nstays: null\nenabled: true\nglobal: {team: x, size: 2}\n",
+    "charts/sub/templates/b.yaml": JOB + "spec: {{ .Values | toJson }}\nname: {{ .Chart.Name }}\npath: {{ .Template.Name }}\n---\nkind: A\n",
+    "charts/sub/templates/_b.tpl": '{{ define "name" }}of the sub{{ end }}',
+    "charts/free/Chart.yaml": CHART.replace("train", "free") + "type: library\n",
+    "charts/free/templates/_c.tpl": '{{ define "name" }}{{ .Values.global.team }}{{ end }}',
+    "charts/free/templates/c.yaml": JOB + "is: not rendered\n",
+    "charts/unused/Chart.yaml": CHART.replace("train", "unused"),
+    "charts/unused/templates/d.yaml": JOB + "is: {{ now }}\n",
+    "templates/NOTES.txt": "{{ now }}",
+    "templates/.hidden.yaml": "{{ now }}",
+}  # fmt: skip
+
+
+def test_charts_that_a_chart_brings_along(write: Write) -> None:
+    write(UMBRELLA)
+    own = list(yaml.safe_load_all(rendered()))
+    assert [item.get("path") for item in own] == ["train/charts/other/templates/b.yaml", None, None]
+    assert own[0]["spec"] == {"global": {"size": 2, "team": "ml"}, "nodes": 3, "enabled": True, "stays": None}
+    assert own[2]["team"] == "ml"
+    if HELM:
+        helm = list(yaml.safe_load_all(by_helm().stdout))
+        assert sorted(map(json.dumps, own)) == sorted(map(json.dumps, helm))
+
+
+def test_archives_and_ignored_files_are_left_to_helm(write: Write) -> None:
+    write({"Chart.yaml": CHART + "dependencies: [{name: redis}]\n", "templates/a.yaml": JOB})
+    with pytest.raises(TemplateError, match="an archive for the dependency redis"):
+        rendered()
+    write({"Chart.yaml": CHART, ".helmignore": "# a\n*.yaml\n"})
+    with pytest.raises(TemplateError, match=r"\.helmignore"):
+        rendered()
+
+
+TRAIN = {
+    "train/Chart.yaml": CHART,
+    "train/values.yaml": "image: pytorch/pytorch:2.5\nnodes: 250\n",
+    "train/templates/job.yaml": JOB
+    + "spec:\n  parallelism: {{ .Values.nodes }}\n  template:\n    spec:\n      containers:\n        - name: a\n          image: {{ .Values.image }}\n",
+}
+
+
+def test_a_chart_is_checked_by_default(check: Check) -> None:
+    (found,) = [one for one in check(TRAIN).findings if one.rule == "docker-hub-image"]
+    assert (found.span.source.path, found.span.text) == ("train/values.yaml", "pytorch/pytorch:2.5")
+    assert found.message.startswith("Job train needs 250 ")
+
+
+def test_a_refused_chart_is_named(check: Check) -> None:
+    refused = TRAIN["train/templates/job.yaml"].replace("name: train", "name: {{ randAlpha 5 }}")
+    result = check({**TRAIN, "train/templates/job.yaml": refused})
+    (one,) = result.judged.skipped
+    assert (one.path, one.line, one.remedy) == ("train/templates/job.yaml", 3, "--render helm knows randAlpha")
+    assert one.reason == "the chart train was not rendered: it uses randAlpha"
+    assert "unrendered-chart" in names(result)
+
+
+def test_a_chart_that_something_deploys_is_not_judged_by_its_defaults(check: Check) -> None:
+    release = 'resource "helm_release" "a" {\n  name  = "a"\n  chart = "./train"\n}\n'
+    application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {path: train}}\n"
+    for files in ({"main.tf": release}, {"main.tf": "", "a.yaml": application}):
+        (one,) = check({**TRAIN, **files}).judged.skipped
+        assert one.reason.endswith("was not rendered: something in the tree may deploy it with other values")
+
+
+PARTS = st.sampled_from([
+    "{{", "}}", "{{-", "-}}", " ", "\n", "a: b", "if", "else", "end", "range", "with", "define", "template", "include", "tpl",
+    "$x", ":=", "=", "$", ".", ".Values.list", ".Values.map", ".Values", "(", ")", "|", ",", '"two"', "nil", "1", "2.5", "-3",
+    "`{{ . }}`", "true", *FUNCTIONS,
+])  # fmt: skip
+
+
+@pytest.mark.medium
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(PARTS, max_size=30).map(" ".join) | st.text())
+@example('{{ define "a" }}{{ else }}{{ end }}')
+@example("{{ range $a, $b, $c := . }}{{ end }}")
+def test_any_template_is_rendered_or_refused(text: str) -> None:
+    values = {"list": [1.0, "a", None], "map": {"a": {"b": "c"}}}
+    for template in (text, f"{{{{ {text} }}}}"):
+        try:
+            bodies = parse(template, "a")
+            templates.Interpreter(bodies).run(bodies["a"], {"Values": values})
+        except TemplateError:
+            pass
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@pytest.mark.medium
+@settings(max_examples=500)
+@given(st.sampled_from(sorted(FUNCTIONS)), st.lists(ANY, max_size=4))
+def test_any_call_has_a_result_or_is_refused(name: str, arguments: list[object]) -> None:
+    try:
+        call(name, arguments)
+    except TemplateError:
+        pass
