@@ -253,7 +253,7 @@ def output(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
     Raises:
         TemplateError: it fails, or uses what kcheck does not know.
     """
-    given = _coalesced(chart, from_yaml(values), all_parts=False)
+    given = _coalesced(chart, from_yaml(values))
     files = list(_files(chart, tree, chart, chart.label, chart.label, given, release))
     if not any(holds_objects(file.text.encode()) for file in files):
         return ""
@@ -323,17 +323,35 @@ def _coerced(value: object) -> str:
     return "" if value is None else shown(value)
 
 
-def _coalesced(chart: Chart, given: Values, *, all_parts: bool) -> Values:
-    """The values of a chart under given ones, with those of the charts that it brings along."""
-    values = _laid(values_of(chart.values), given)
-    enabled = None if all_parts else _coalesced(chart, given, all_parts=True)
-    for part, key in _parts(chart, enabled):
+def _coalesced(chart: Chart, given: Values, *, all_parts: bool = False, merged: bool = False) -> Values:
+    """The values of a chart under given ones, with those of the charts that it brings along.
+
+    Helm has `merged` them before, and meets nulls again, if one of those is listed as a dependency.
+    """
+    own = values_of(chart.values)
+    values = _laid(own, given)
+    if merged:
+        _drop_nulls(values, own)
+    parts = list(_parts(chart, None if all_parts else _coalesced(chart, given, all_parts=True)))
+    listed = {dependency.key for dependency in chart.dependencies}
+    merged = merged or any(key in listed for _, key in parts)
+    for part, key in parts:
         below, shared = values.get(key, {}), values.get("global", {})
-        own = below.get("global", {}) if isinstance(below, dict) else None
-        if not isinstance(below, dict) or not isinstance(shared, dict) or not isinstance(own, dict):
+        inner = below.get("global", {}) if isinstance(below, dict) else None
+        if not isinstance(below, dict) or not isinstance(shared, dict) or not isinstance(inner, dict):
             raise unsupported(f"values of {key} or global that are no map")
-        values[key] = _coalesced(part, {**below, "global": _laid(own, shared)}, all_parts=all_parts)
+        values[key] = _coalesced(part, {**below, "global": _laid(inner, shared)}, all_parts=all_parts, merged=merged)
     return values
+
+
+def _drop_nulls(values: Values, own: Values) -> None:
+    """Remove nulls where a chart's own values have something."""
+    for key, below in own.items():
+        found = values.get(key)
+        if found is None:
+            values.pop(key, None)
+        elif isinstance(found, dict) and isinstance(below, dict):
+            _drop_nulls(found, below)
 
 
 def _laid(under: Values, over: Values) -> Values:

@@ -77,7 +77,7 @@ CASES = {
     "{{ range $k, $v := .Values.map }}{{ $k }}:{{ $v }} {{ end }}": "a:map[c:x] b:1 ",
     "{{ range .Values.missing }}x{{ else }}none{{ end }}{{ range until 3 }}{{ . }}{{ end }}": "none012",
     "{{ range .Values.pods }}{{ .name }}{{ .gpus | default 4 }} {{ end }}": "a8 b4 ",
-    "{{ (index .Values.pods 0).gpus }} {{ index .Values.map \"a\" \"c\" }} {{ ((.Values.missing).a).b }}": "8 x ",
+    "{{ (index .Values.pods 0).gpus }} {{ index .Values.map \"a\" \"c\" }} {{ ((.Values.missing).a).b }}": "8 x <no value>",
     "{{ div 7 2 }} {{ div -7 2 }} {{ mod -7 3 }} {{ add 1 2.9 }} {{ mul 2 .Values.nodes }} {{ max 1 5 3 }}": "3 -3 -1 3 500 5",
     "{{ sub 1 2 }} {{ min .Values.nodes 4 }} {{ add 1 .Values.quoted }} {{ floor 2.7 }} {{ ceil 2.1 }}": "-1 4 9 2 3",
     "{{ eq .Values.name \"a\" \"train\" }} {{ ne 1 2 }} {{ gt (int .Values.nodes) 9 }} {{ eq .Values.missing .Values.nothing }}": "true true true true",
@@ -171,7 +171,14 @@ def write_cases(write: Write) -> None:
     defined = "".join(f'{{{{ define "{i}" }}}}{case}{{{{ end }}}}' for i, case in enumerate(CASES))
     encoded = "".join(f'  c{i}: {{{{ include "{i}" . | b64enc | quote }}}}\n' for i in range(len(CASES)))
     cases = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: cases}}\ndata:\n{encoded}"
-    write({"Chart.yaml": CHART, "values.yaml": VALUES, "templates/_a.tpl": HELPERS + defined, "templates/cases.yaml": cases})
+    write(
+        {
+            "Chart.yaml": CHART,
+            "values.yaml": VALUES,
+            "templates/_a.tpl": HELPERS + defined,
+            "templates/cases.yaml": cases,
+        }
+    )
 
 
 def decoded(output: str) -> dict[str, str]:
@@ -210,7 +217,7 @@ def test_the_rest_is_refused(template: str, write: Write) -> None:
 UMBRELLA = {
     "Chart.yaml": CHART + "dependencies:\n  - {name: sub, alias: other, version: 1.x.x, condition: other.enabled}\n  - {name: unused, version: 1.x.x, condition: unused.enabled}\n",
     "values.yaml": "global: {team: ml}\nother: {nodes: 3, gone: null}\nunused: {enabled: false}\n",
-    "templates/a.yaml": JOB + 'spec: {{ .Values.other | toJson }}\nteam: {{ include "name" . }}\n',
+    "templates/a.yaml": JOB + 'spec: {{ .Values | toJson }}\nteam: {{ include "name" . }}\n',
     "charts/sub/Chart.yaml": CHART.replace("train", "sub"),
     "charts/sub/values.yaml": "nodes: 1\ngone: 1\nstays: null\nenabled: true\nglobal: {team: x, size: 2}\n",
     "charts/sub/templates/b.yaml": JOB + "spec: {{ .Values | toJson }}\nname: {{ .Chart.Name }}\npath: {{ .Template.Name }}\n---\nkind: A\n",
@@ -229,8 +236,9 @@ def test_charts_that_a_chart_brings_along(write: Write) -> None:
     write(UMBRELLA)
     own = list(yaml.safe_load_all(rendered()))
     assert [item.get("path") for item in own] == ["train/charts/other/templates/b.yaml", None, None]
-    assert own[0]["spec"] == {"global": {"size": 2, "team": "ml"}, "nodes": 3, "enabled": True, "stays": None}
+    assert own[0]["spec"] == {"global": {"size": 2, "team": "ml"}, "nodes": 3, "enabled": True}
     assert own[2]["team"] == "ml"
+    assert own[2]["spec"]["free"] == {"global": {"team": "ml"}}
     if HELM:
         helm = list(yaml.safe_load_all(by_helm().stdout))
         assert sorted(map(json.dumps, own)) == sorted(map(json.dumps, helm))
@@ -270,7 +278,9 @@ def test_a_refused_chart_is_named(check: Check) -> None:
 
 def test_a_chart_that_something_deploys_is_not_judged_by_its_defaults(check: Check) -> None:
     release = 'resource "helm_release" "a" {\n  name  = "a"\n  chart = "./train"\n}\n'
-    application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {path: train}}\n"
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {path: train}}\n"
+    )
     for files in ({"main.tf": release}, {"main.tf": "", "a.yaml": application}):
         (one,) = check({**TRAIN, **files}).judged.skipped
         assert one.reason.endswith("was not rendered: something in the tree may deploy it with other values")
