@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.kubernetes.template_functions import CAPABILITIES, Fields, call, decimal, field, from_yaml, shown, values_of
+from kcheck.kubernetes.template_functions import CAPABILITIES, call, field
 from kcheck.kubernetes.template_syntax import (
     MAX_DEPTH,
     Body,
@@ -22,6 +22,7 @@ from kcheck.kubernetes.template_syntax import (
     parse,
     unsupported,
 )
+from kcheck.kubernetes.template_values import Fields, decimal, from_yaml, shown
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.regex import regex
 from kcheck.text.values import known
@@ -253,8 +254,7 @@ def output(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
     Raises:
         TemplateError: it fails, or uses what kcheck does not know.
     """
-    given = _coalesced(chart, from_yaml(values))
-    files = list(_files(chart, tree, chart, chart.label, chart.label, given, release))
+    files = list(_Loader(chart, tree, release).files(from_yaml(values)))
     if not any(holds_objects(file.text.encode()) for file in files):
         return ""
     files.sort(key=lambda file: (file.name.count("/"), file.name), reverse=True)  # as helm does
@@ -274,39 +274,78 @@ def output(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
     )
 
 
-def _files(top: Chart, tree: Tree, chart: Chart, name: str, path: str, values: Values, release: str) -> Iterator[_File]:
-    """The templates of a chart and of those that it brings along, which `path` has by their names."""
-    dot: Values = {
-        "Values": values,
-        "Chart": _metadata(chart, name, is_root=top is chart),
-        "Release": {"Name": release, "Namespace": "default", "Service": "Helm", "Revision": 1, **_INSTALL},
-        "Capabilities": CAPABILITIES,
-    }
-    ignored = _ignored(chart, tree)
-    for file in sorted(tree.disk.walk(os.path.join(chart.folder, "templates"))):
-        inside, base = os.path.relpath(file, chart.folder).replace(os.sep, "/"), os.path.basename(file)
-        if base.startswith(".") or base == "NOTES.txt" or (chart.library and base[0] != "_"):
-            continue
-        if any(fnmatch(inside, one) or fnmatch(base, one) or inside.startswith(f"{one}/") for one in ignored):
-            raise unsupported(".helmignore", inside)
-        source = tree.source(file)
-        if source is None:
-            raise unsupported("a file that cannot be read", inside)
-        template = Fields(Name=f"{path}/{inside}", BasePath=f"{path}/templates")
-        text = source.data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-        place = os.path.relpath(file, top.folder).replace(os.sep, "/")
-        yield _File(place, f"{path}/{inside}", text, Fields({**dot, "Template": template}))
-    for part, key in _parts(chart, values):
-        below = values[key]
-        if isinstance(below, dict):
-            yield from _files(top, tree, part, key, f"{path}/charts/{key}", below, release)
+class _Loader:
+    """Reads the templates and values of a chart, and of those that it brings along."""
+
+    def __init__(self, top: Chart, tree: Tree, release: str) -> None:
+        self._top = top
+        self._tree = tree
+        self._release = {"Name": release, "Namespace": "default", "Service": "Helm", "Revision": 1, **_INSTALL}
+
+    def files(self, given: Values) -> Iterator[_File]:
+        """All templates."""
+        return self._files(self._top, self._top.label, self._top.label, self._coalesced(self._top, given))
+
+    def _files(self, chart: Chart, name: str, path: str, values: Values) -> Iterator[_File]:
+        """The templates of a chart, which has a path by the names of charts for helm."""
+        metadata = _metadata(chart, name, is_root=chart is self._top)
+        dot: Values = {"Values": values, "Chart": metadata, "Release": self._release, "Capabilities": CAPABILITIES}
+        ignored = self._text(os.path.join(chart.folder, ".helmignore")).splitlines()
+        patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]
+        for file in sorted(self._tree.disk.walk(os.path.join(chart.folder, "templates"))):
+            inside, base = _relative(file, chart.folder), os.path.basename(file)
+            if base.startswith(".") or base == "NOTES.txt" or (chart.library and base[0] != "_"):
+                continue
+            if any(fnmatch(inside, one) or fnmatch(base, one) or inside.startswith(f"{one}/") for one in patterns):
+                raise unsupported(".helmignore", f"{_relative(file, self._top.folder)}:1")
+            own = Fields(Name=f"{path}/{inside}", BasePath=f"{path}/templates")
+            text = self._text(file, needed=True).replace("\r\n", "\n")
+            yield _File(_relative(file, self._top.folder), f"{path}/{inside}", text, Fields({**dot, "Template": own}))
+        for part, key in _parts(chart, values):
+            below = values[key]
+            if isinstance(below, dict):
+                yield from self._files(part, key, f"{path}/charts/{key}", below)
+
+    def _text(self, path: str, *, needed: bool = False) -> str:
+        source = self._tree.source(path)
+        try:
+            if source is not None:
+                return source.data.decode()
+        except UnicodeDecodeError:
+            needed = True
+        if needed:
+            raise unsupported("a file that cannot be read", f"{_relative(path, self._top.folder)}:1")
+        return ""
+
+    def _own_values(self, chart: Chart) -> Values:
+        """The values.yaml of a chart."""
+        return from_yaml(self._text(os.path.join(chart.folder, "values.yaml")))
+
+    def _coalesced(self, chart: Chart, given: Values, *, all_parts: bool = False, merged: bool = False) -> Values:
+        """The values of a chart under given ones, with those of the charts that it brings along.
+
+        Helm has `merged` them before, and meets nulls again, if one of those is listed as a dependency.
+        """
+        own = self._own_values(chart)
+        values = _laid(own, given)
+        if merged:
+            _drop_nulls(values, own)
+        parts = list(_parts(chart, None if all_parts else self._coalesced(chart, given, all_parts=True)))
+        listed = {dependency.key for dependency in chart.dependencies}
+        merged = merged or any(key in listed for _, key in parts)
+        for part, key in parts:
+            below, shared = values.get(key, {}), values.get("global", {})
+            inner = below.get("global", {}) if isinstance(below, dict) else None
+            if not isinstance(below, dict) or not isinstance(shared, dict) or not isinstance(inner, dict):
+                raise unsupported(f"values of {key} or global that are no map")
+            values[key] = self._coalesced(
+                part, {**below, "global": _laid(inner, shared)}, all_parts=all_parts, merged=merged
+            )
+        return values
 
 
-def _ignored(chart: Chart, tree: Tree) -> list[str]:
-    """The patterns of files that helm leaves out."""
-    source = tree.source(os.path.join(chart.folder, ".helmignore"))
-    lines = source.data.decode("utf-8", "replace").splitlines() if source is not None else []
-    return [line.strip().strip("!/") for line in lines if line.strip() and not line.startswith("#")]
+def _relative(path: str, folder: str) -> str:
+    return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 def _metadata(chart: Chart, name: str, *, is_root: bool) -> Fields:
@@ -321,27 +360,6 @@ def _coerced(value: object) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else decimal(value)
     return "" if value is None else shown(value)
-
-
-def _coalesced(chart: Chart, given: Values, *, all_parts: bool = False, merged: bool = False) -> Values:
-    """The values of a chart under given ones, with those of the charts that it brings along.
-
-    Helm has `merged` them before, and meets nulls again, if one of those is listed as a dependency.
-    """
-    own = values_of(chart.values)
-    values = _laid(own, given)
-    if merged:
-        _drop_nulls(values, own)
-    parts = list(_parts(chart, None if all_parts else _coalesced(chart, given, all_parts=True)))
-    listed = {dependency.key for dependency in chart.dependencies}
-    merged = merged or any(key in listed for _, key in parts)
-    for part, key in parts:
-        below, shared = values.get(key, {}), values.get("global", {})
-        inner = below.get("global", {}) if isinstance(below, dict) else None
-        if not isinstance(below, dict) or not isinstance(shared, dict) or not isinstance(inner, dict):
-            raise unsupported(f"values of {key} or global that are no map")
-        values[key] = _coalesced(part, {**below, "global": _laid(inner, shared)}, all_parts=all_parts, merged=merged)
-    return values
 
 
 def _drop_nulls(values: Values, own: Values) -> None:

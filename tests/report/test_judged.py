@@ -253,8 +253,11 @@ TEMPLATE = JOB.replace("{name: train}", "\n  name: train\n  {{- if .Values.on }}
     ("files", "line"),
     [
         (
-            {"train/Chart.yaml": "{apiVersion: v2, name: train, version: 0.1.0}", "train/templates/a.yaml": TEMPLATE},
-            "not read: train/: 1 template of a chart; --render helm renders it",
+            {
+                "train/Chart.yaml": "{apiVersion: v2, name: train, version: 0.1.0}",
+                "train/templates/a.yaml": TEMPLATE.replace("b}", "{{ now }}}"),
+            },
+            "not read: train/templates/a.yaml:7: the chart train was not rendered: it takes",
         ),
         ({"jobs/train.yaml": TEMPLATE}, "not read: jobs/: 1 template of manifests; render and check them"),
         (

@@ -46,7 +46,6 @@ __all__ = [
     "layers",
     "literal",
     "resolve",
-    "resolved",
     "value",
     "walk",
     "without_templating",
@@ -354,8 +353,8 @@ def walk(node: Node | None) -> Iterator[Target]:
 def value(node: Scalar) -> Plain:
     """The value of a scalar for Kubernetes, whose parser (go-yaml v2) partly follows YAML 1.1.
 
-    `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; quoted scalars, numbers in
-    base 60, timestamps and scalars with a tag of their own are texts.
+    `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; numbers in base 60, timestamps,
+    quoted scalars and those with a tag of their own are texts.
     """
     if node.tag not in _TYPED if node.tag else node.style != "plain":
         return node.text
@@ -365,10 +364,8 @@ def value(node: Scalar) -> Plain:
 
 def resolved(text: str) -> Plain:
     """The value of a plain scalar."""
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if text[0] not in "0123456789+-.":
-        return text
+    if text in _CONSTANTS or text[0] not in "0123456789+-.":
+        return _CONSTANTS.get(text, text)
     digits = text if text[0] == "." else text.replace("_", "")
     if _INT.fullmatch(digits) and len(digits) < 100:
         number = int(re.sub("^([-+]?)0(?=[0-7])", r"\g<1>0o", digits), 0)
