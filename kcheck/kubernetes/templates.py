@@ -364,7 +364,7 @@ def _coerced(value: object) -> str:
 
 def _drop_nulls(values: Values, own: Values) -> None:
     """Remove nulls where a chart's own values have something."""
-    for key, below in own.items():
+    for key, below in list(own.items()):
         found = values.get(key)
         if found is None:
             values.pop(key, None)

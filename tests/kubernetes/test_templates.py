@@ -220,7 +220,7 @@ UMBRELLA = {
     "values.yaml": "global: {team: ml}\nother: {nodes: 3, gone: null}\nunused: {enabled: false}\n",
     "templates/a.yaml": JOB + 'spec: {{ .Values | toJson }}\nteam: {{ include "name" . }}\n',
     "charts/sub/Chart.yaml": CHART.replace("train", "sub"),
-    "charts/sub/values.yaml": "nodes: 1\ngone: 1\nstays: null\nenabled: true\nglobal: {team: x, size: 2}\n",
+    "charts/sub/values.yaml": "nodes: 1\ngone: 1\nstays: null\ndeep: {gone: null, a: 1}\nenabled: true\nglobal: {team: x, size: 2}\n",
     "charts/sub/templates/b.yaml": JOB + "spec: {{ .Values | toJson }}\nname: {{ .Chart.Name }}\npath: {{ .Template.Name }}\n---\nkind: A\n",
     "charts/sub/templates/_b.tpl": '{{ define "name" }}of the sub{{ end }}',
     "charts/free/Chart.yaml": CHART.replace("train", "free") + "type: library\n",
@@ -237,7 +237,7 @@ def test_charts_that_a_chart_brings_along(write: Write) -> None:
     write(UMBRELLA)
     own = list(yaml.safe_load_all(rendered()))
     assert [item.get("path") for item in own] == ["train/charts/other/templates/b.yaml", None, None]
-    assert own[0]["spec"] == {"global": {"size": 2, "team": "ml"}, "nodes": 3, "enabled": True}
+    assert own[0]["spec"] == {"global": {"size": 2, "team": "ml"}, "nodes": 3, "enabled": True, "deep": {"a": 1}}
     assert own[2]["team"] == "ml"
     assert own[2]["spec"]["free"] == {"global": {"team": "ml"}}
     if HELM:

@@ -255,9 +255,9 @@ TEMPLATE = JOB.replace("{name: train}", "\n  name: train\n  {{- if .Values.on }}
         (
             {
                 "train/Chart.yaml": "{apiVersion: v2, name: train, version: 0.1.0}",
-                "train/templates/a.yaml": TEMPLATE.replace("b}", "{{ now }}}"),
+                "train/templates/a.yaml": TEMPLATE.replace("if .Values.on", "if now"),
             },
-            "not read: train/templates/a.yaml:7: the chart train was not rendered: it takes",
+            "not read: train/templates/a.yaml:6: the chart train was not rendered: it uses now; --render helm knows now",
         ),
         ({"jobs/train.yaml": TEMPLATE}, "not read: jobs/: 1 template of manifests; render and check them"),
         (
