@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from kcheck.kubernetes.template_syntax import (
     parse,
     unsupported,
 )
-from kcheck.kubernetes.template_values import Fields, decimal, from_yaml, shown
+from kcheck.kubernetes.template_values import Fields, decimal, from_yaml, shown, values_of
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.regex import regex
 from kcheck.text.values import known
@@ -42,6 +43,9 @@ _NOTHING = "<no value>"
 _ABSENT = object()
 _INSTALL = {"IsInstall": True, "IsUpgrade": False}
 _SEPARATOR = regex(r"(?:^|\s*\n)---\s*", re.ASCII)
+
+_BLOCK = regex(r"\{\{-?\s*(?:if|with|range|define)\b")
+_CHANCE = regex(r"\{\{(?!-?\s*/\*)[^}\"`]*?(?<![.$\w])(now|rand[A-Z]\w+|uuidv4|gen[A-Z]\w+)\b")
 
 Values = dict[str, object]
 _Scope = list[tuple[str, object]]
@@ -254,7 +258,7 @@ def output(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
     Raises:
         TemplateError: it fails, or uses what kcheck does not know.
     """
-    files = list(_Loader(chart, tree, release).files(from_yaml(values)))
+    files = list(_Loader(chart, tree, release).files(json.loads(values, parse_int=float) if values else {}))
     if not any(holds_objects(file.text.encode()) for file in files):
         return ""
     files.sort(key=lambda file: (file.name.count("/"), file.name), reverse=True)  # as helm does
@@ -284,12 +288,25 @@ class _Loader:
 
     def files(self, given: Values) -> Iterator[_File]:
         """All templates."""
+        for inside, text in self._templates(self._top):
+            _refuse_chance(text, inside)
         return self._files(self._top, self._top.label, self._top.label, self._coalesced(self._top, given))
 
     def _files(self, chart: Chart, name: str, path: str, values: Values) -> Iterator[_File]:
         """The templates of a chart, which has a path by the names of charts for helm."""
         metadata = _metadata(chart, name, is_root=chart is self._top)
         dot: Values = {"Values": values, "Chart": metadata, "Release": self._release, "Capabilities": CAPABILITIES}
+        for inside, text in self._templates(chart):
+            own = Fields(Name=f"{path}/{inside}", BasePath=f"{path}/templates")
+            place = _relative(os.path.join(chart.folder, inside), self._top.folder)
+            yield _File(place, f"{path}/{inside}", text, Fields({**dot, "Template": own}))
+        for part, key in _parts(chart, values):
+            below = values[key]
+            if isinstance(below, dict):
+                yield from self._files(part, key, f"{path}/charts/{key}", below)
+
+    def _templates(self, chart: Chart) -> Iterator[tuple[str, str]]:
+        """The templates of a chart by their paths in it."""
         ignored = self._text(os.path.join(chart.folder, ".helmignore")).splitlines()
         patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]
         for file in sorted(self._tree.disk.walk(os.path.join(chart.folder, "templates"))):
@@ -298,13 +315,7 @@ class _Loader:
                 continue
             if any(fnmatch(inside, one) or fnmatch(base, one) or inside.startswith(f"{one}/") for one in patterns):
                 raise unsupported(".helmignore", f"{_relative(file, self._top.folder)}:1")
-            own = Fields(Name=f"{path}/{inside}", BasePath=f"{path}/templates")
-            text = self._text(file, needed=True).replace("\r\n", "\n")
-            yield _File(_relative(file, self._top.folder), f"{path}/{inside}", text, Fields({**dot, "Template": own}))
-        for part, key in _parts(chart, values):
-            below = values[key]
-            if isinstance(below, dict):
-                yield from self._files(part, key, f"{path}/charts/{key}", below)
+            yield inside, self._text(file, needed=True).replace("\r\n", "\n")
 
     def _text(self, path: str, *, needed: bool = False) -> str:
         source = self._tree.source(path)
@@ -319,7 +330,10 @@ class _Loader:
 
     def _own_values(self, chart: Chart) -> Values:
         """The values.yaml of a chart."""
-        return from_yaml(self._text(os.path.join(chart.folder, "values.yaml")))
+        path = os.path.join(chart.folder, "values.yaml")
+        if chart.values is not None and chart.values.source is self._tree.source(path):
+            return values_of(chart.values)
+        return from_yaml(self._text(path))
 
     def _coalesced(self, chart: Chart, given: Values, *, all_parts: bool = False, merged: bool = False) -> Values:
         """The values of a chart under given ones, with those of the charts that it brings along.
@@ -330,6 +344,8 @@ class _Loader:
         values = _laid(own, given)
         if merged:
             _drop_nulls(values, own)
+        if not chart.parts and not chart.dependencies:
+            return values
         parts = list(_parts(chart, None if all_parts else self._coalesced(chart, given, all_parts=True)))
         listed = {dependency.key for dependency in chart.dependencies}
         merged = merged or any(key in listed for _, key in parts)
@@ -342,6 +358,14 @@ class _Loader:
                 part, {**below, "global": _laid(inner, shared)}, all_parts=all_parts, merged=merged
             )
         return values
+
+
+def _refuse_chance(text: str, path: str) -> None:
+    """Refuse what is random or the time before any block, without parsing: most charts that are refused have it."""
+    block = _BLOCK.search(text)
+    found = _CHANCE.search(text, 0, block.start() if block else len(text))
+    if found:
+        raise unsupported(found[1], f"{path}:{text.count(chr(10), 0, found.start()) + 1}")
 
 
 def _relative(path: str, folder: str) -> str:
