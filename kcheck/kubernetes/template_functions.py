@@ -1,41 +1,173 @@
-"""The functions of helm's templates that kcheck knows."""
+"""Functions of helm's templates, and their values with Go's types: a number of YAML is a float64."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from kcheck.kubernetes.template_syntax import TemplateError, unsupported
-from kcheck.kubernetes.template_values import (
-    MOST_TEXT,
-    Fields,
-    Int64,
-    called,
-    from_yaml,
-    kind,
-    quoted,
-    shown,
-    to_json,
-    to_yaml,
-    weigh,
-)
+import yaml as pyyaml
+
+from kcheck.kubernetes.marked_values import as_data
+from kcheck.kubernetes.template_syntax import MAX_DEPTH, TemplateError, unsupported
 from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+MOST_TEXT = 2_000_000
+"""Characters of one value."""
 _MOST_ITEMS = 10_000
+_QUOTED = regex(r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?.*|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
+"""Dates, and numbers to the base 60: plain texts for go-yaml, which puts them in quotes all the same."""
+_ESCAPES = {ord(char): f"\\{name}" for char, name in zip('\n\r\t\\"', 'nrt\\"', strict=True)}
 _WHOLE = regex(r"(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?")
-_VERB = regex(r"%(0?\d?)([dqstv%])|%")
-_SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_VERB = regex(r"%([dstv%])?")
+_METHODS = frozenset({"AsMap", "Encode", "PathValue", "Table", "YAML"})
+"""Methods of helm's values, which win over keys."""
 
-# --- texts
+
+class Int64(int):
+    """An int64: no int, for Go."""
 
 
-def _quote(*values: object) -> str:
-    return " ".join(quoted(shown(value)) for value in values if value is not None)
+class Fields(dict[str, object]):
+    """A struct, or a map of which kcheck does not know all keys."""
+
+
+class Chance(str):
+    """A text in place of one that helm makes anew each time; it may be printed, but not looked into."""
+
+    __slots__ = ()
+
+
+_KINDS = {
+    type(None): "invalid", bool: "bool", Int64: "int64", int: "int", float: "float64", str: "string", list: "slice",
+    dict: "map", Fields: "struct", Chance: "random text",
+}  # fmt: skip
+
+
+def kind(value: object) -> str:
+    """The kind of a value, as Go names it."""
+    return _KINDS.get(type(value), "func")
+
+
+def called(value: object) -> str:
+    """A value by its kind, in a message."""
+    return "nil" if value is None else f"a {kind(value)}"
+
+
+# --- texts of values
+
+
+def weigh(value: object, left: int = MOST_TEXT, depth: int = MAX_DEPTH) -> int:
+    """What a value leaves of some characters; lists may hold the same one many times.
+
+    Raises:
+        TemplateError: they are too few, or it holds what kcheck cannot write.
+    """
+    left -= 1 + (len(value) if isinstance(value, str | list | dict) else 0)
+    if left < 0 or depth < 0:
+        raise unsupported("too much text")
+    if kind(value) in ("struct", "func") or (isinstance(value, Chance) and depth < MAX_DEPTH):
+        raise unsupported(f"the text of a {kind(value)}")
+    for item in value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else ():
+        left = weigh(item, left, depth - 1)
+    return left
+
+
+def shown(value: object, nothing: str = "<nil>") -> str:
+    """A value as %v prints it."""
+    if isinstance(value, str):
+        return value
+    weigh(value)
+    return _shown(value, nothing)
+
+
+def _shown(value: object, nothing: str = "<nil>") -> str:
+    if isinstance(value, bool) or value is None:
+        return nothing if value is None else str(value).lower()
+    if isinstance(value, float):
+        return decimal(value)
+    if isinstance(value, list):
+        return f"[{' '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
+    return str(value)
+
+
+def decimal(value: float) -> str:
+    """A float64 in its shortest form."""
+    if not math.isfinite(value):
+        raise unsupported("an infinite number")
+    if not value or 1e-4 <= abs(value) < 1e6:
+        return repr(value).removesuffix(".0")
+    return next(text for digits in range(17) if float(text := f"{value:.{digits}e}") == value)
+
+
+def _quoted(text: str) -> str:
+    """A text as %q prints it."""
+    if any(not char.isprintable() for char in text if char not in "\n\r\t"):
+        raise unsupported("quote of a character that is not printable")
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def to_yaml(value: object) -> str:
+    """A value as go-yaml writes it."""
+    weigh(value)
+    dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
+    begin = (pyyaml.StreamStartEvent(), pyyaml.DocumentStartEvent(explicit=False))
+    end = (pyyaml.DocumentEndEvent(explicit=False), pyyaml.StreamEndEvent())
+    text: str = pyyaml.emit((*begin, *_events(value), *end), Dumper=dumper, allow_unicode=True, width=2**30)
+    return text.removesuffix("...\n").removesuffix("\n")
+
+
+def _events(value: object) -> Iterator[Any]:
+    if isinstance(value, list):
+        yield pyyaml.SequenceStartEvent(None, None, implicit=True, flow_style=not value)
+        for item in value:
+            yield from _events(item)
+        yield pyyaml.SequenceEndEvent()
+    elif isinstance(value, dict):
+        yield pyyaml.MappingStartEvent(None, None, implicit=True, flow_style=not value)
+        for key in sorted(value):
+            yield from _events(key)
+            yield from _events(value[key])
+        yield pyyaml.MappingEndEvent()
+    else:
+        style, text = None, _shown(value, "null") if not isinstance(value, str) else value
+        if isinstance(value, float) and value.is_integer() and -(2**63) <= value < 2**64:
+            text = str(int(value))
+        if isinstance(value, str):
+            typed = not isinstance(yaml.resolved(text), str) or _QUOTED.fullmatch(text)
+            style = "|" if "\n" in text else '"' if typed else None
+        yield pyyaml.ScalarEvent(None, None, (True, True), text, style=style)
+
+
+def from_yaml(text: str) -> dict[str, object]:
+    """The map in a text, with numbers as float64.
+
+    Raises:
+        TemplateError: it is none.
+    """
+    document = next(iter(yaml.documents(Source("", text.encode()))), None)
+    if document is not None and (document.problem is not None or not isinstance(document.root, yaml.Mapping)):
+        raise unsupported("YAML that is no map")
+    return values_of(document.root) if document is not None else {}
+
+
+def values_of(root: yaml.Node | None) -> dict[str, object]:
+    """A map of YAML as data."""
+    try:
+        return dict(json.loads(json.dumps(as_data(root), allow_nan=False), parse_int=float)) if root is not None else {}
+    except (OverflowError, ValueError):
+        raise unsupported("too many values") from None
+
+
+# --- functions
 
 
 def _print(*values: object) -> str:
@@ -52,53 +184,38 @@ def _printf(form: str, *values: object) -> str:
     left = list(values)
 
     def filled(match: Any) -> str:
-        width, verb = match[1], match[2]
-        if verb == "%" and not width:
+        if match[1] == "%":
             return "%"
-        takes = {"d": ("int", "int64"), "q": ("string",), "s": ("string",), "t": ("bool",)}
-        if not verb or not left or (verb in takes and kind(left[0]) not in takes[verb]) or (width and verb != "d"):
-            raise unsupported(f"printf {quoted(form)}")
-        value = left.pop(0)
-        return quoted(value) if verb == "q" and isinstance(value, str) else shown(value).rjust(*_padding(width, value))
+        kinds = {"d": ("int", "int64"), "s": ("string", "random text"), "t": ("bool",)}.get(match[1])
+        if not match[1] or not left or (kinds and kind(left[0]) not in kinds):
+            raise unsupported(f"printf {form!r}")
+        return shown(left.pop(0))
 
     text = _VERB.sub(filled, form)
     if left:
-        raise unsupported(f"printf {quoted(form)}")
+        raise unsupported(f"printf {form!r}")
     return text
 
 
-def _padding(width: str, value: object) -> tuple[int, str]:
-    if width[:1] == "0" and isinstance(value, int) and value < 0:
-        raise unsupported("printf of a negative number")
-    return int(width or 0), "0" if width[:1] == "0" else " "
-
-
-# --- numbers
-
-
-def integer(value: object) -> int:
+def _integer(value: object) -> Int64:
     """A value as int64: texts that are no numbers are refused, though helm takes 0."""
     if isinstance(value, str):
-        match = _WHOLE.fullmatch(value)
-        if match is None and value:
-            raise unsupported(f"{quoted(value)} as a number")
-        value = int(match[1]) if match else 0
-    if isinstance(value, list | dict) or (isinstance(value, float) and not math.isfinite(value)):
+        match = _WHOLE.fullmatch(value or "0")
+        if match is None:
+            raise unsupported(f"{value!r} as a number")
+        value = int(match[1])
+    if not isinstance(value, int | float | None) or (isinstance(value, float) and not math.isfinite(value)):
         raise unsupported(f"a {kind(value)} as a number")
-    return _whole(int(value) if isinstance(value, bool | int | float) else 0)
-
-
-def _whole(value: int) -> Int64:
-    if not -(2**63) <= value < 2**63:
+    if not -(2**63) <= int(value or 0) < 2**63:
         raise unsupported("a number beyond 64 bits")
-    return Int64(value)
+    return Int64(value or 0)
 
 
 def _arithmetic(function: Callable[[int, int], int]) -> Callable[..., Int64]:
     def folded(first: object, *others: object) -> Int64:
-        result = _whole(integer(first))
+        result = _integer(first)
         for other in others:
-            result = _whole(function(result, integer(other)))
+            result = _integer(function(result, _integer(other)))
         return result
 
     return folded
@@ -115,27 +232,20 @@ def _divided(one: int, other: int) -> int:
     return abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
 
 
-def _float(value: object) -> float:
-    return value if isinstance(value, float) else float(integer(value))
-
-
 def _until(count: int) -> list[int]:
-    if abs(count) > _MOST_ITEMS:
-        raise unsupported(f"more than {_MOST_ITEMS:,} items")
-    return list(range(0, count, -1 if count < 0 else 1))
+    if not 0 <= count <= _MOST_ITEMS:
+        raise unsupported(f"until {count}")
+    return list(range(count))
 
 
-# --- comparisons
-
-
-def equal(one: object, *others: object) -> bool:
+def _equal(one: object, *others: object) -> bool:
     """Whether a value is one of some others.
 
     Raises:
         TemplateError: their types differ.
     """
     for other in others:
-        kinds = {kind(value).removesuffix("64") if kind(value) == "int64" else kind(value) for value in (one, other)}
+        kinds = {"int" if kind(value) == "int64" else kind(value) for value in (one, other)}
         if "invalid" not in kinds and (len(kinds) > 1 or not kinds <= {"bool", "int", "float64", "string"}):
             raise TemplateError(f"it compares {called(one)} with {called(other)}")
         if one == other:
@@ -144,19 +254,15 @@ def equal(one: object, *others: object) -> bool:
 
 
 def _less(one: Any, other: Any) -> bool:
-    equal(one, other)
+    _equal(one, other)
     if kind(one) not in ("int", "int64", "float64", "string") or other is None:
         raise TemplateError(f"it compares {called(one)}")
     return bool(one < other)
 
 
-def _has(needle: object, items: object) -> bool:
-    if not isinstance(items, list) or isinstance(needle, list | dict):
-        raise unsupported(f"has with a {kind(items)}")
-    return any(kind(item) == kind(needle) and item == needle for item in items)
-
-
-# --- parts of texts, and lists
+def _has(text: str, items: list[object]) -> bool:
+    weigh(items)
+    return text in items
 
 
 def _ascii(text: str) -> str:
@@ -166,12 +272,13 @@ def _ascii(text: str) -> str:
 
 
 def _trunc(length: int, text: str) -> str:
-    text = _ascii(text)
-    return text[length:] if length < 0 < len(text) + length else text if length < 0 else text[:length]
+    if length < 0:
+        raise unsupported(f"trunc {length}")
+    return _ascii(text)[:length]
 
 
 def _indent(spaces: int, text: str) -> str:
-    if spaces < 0 or (text.count("\n") + 1) * spaces > MOST_TEXT:
+    if not 0 <= (text.count("\n") + 1) * spaces <= MOST_TEXT:
         raise unsupported(f"indent {spaces}")
     return " " * spaces + text.replace("\n", "\n" + " " * spaces)
 
@@ -182,34 +289,16 @@ def _replace(old: str, new: str, text: str) -> str:
     return text.replace(old, new)
 
 
-def _join(separator: str, items: object) -> str:
-    values = [] if items is None else items if isinstance(items, list) else [items]
-    weigh(values, [separator] * len(values))
-    return separator.join(shown(value) for value in values if value is not None)
-
-
-def _split_list(separator: str, text: str) -> list[str]:
-    if not separator:
-        raise unsupported("splitList of nothing")
-    return text.split(separator)
+def _join(separator: str, items: list[object]) -> str:
+    weigh([[separator] * len(items), items])
+    return separator.join(shown(value) for value in items if value is not None)
 
 
 def _dict(*values: object) -> dict[str, object]:
-    if len(values) % 2:
-        raise unsupported("dict with a key that has no value")
-    return {shown(key): value for key, value in zip(values[::2], values[1::2], strict=True)}
-
-
-def _keys(*maps: dict[str, object]) -> list[str]:
-    """The keys, which Go has in no order."""
-    keys = [key for one in maps for key in one]
-    if len(keys) > 1:
-        raise unsupported("keys in no order")
-    return keys
-
-
-_METHODS = frozenset({"AsMap", "Encode", "PathValue", "Table", "YAML"})
-"""Methods of helm's values, which win over keys."""
+    keys = values[::2]
+    if len(values) % 2 or any(type(key) is not str for key in keys):
+        raise unsupported("dict with a key that is no text, or has no value")
+    return dict(zip(map(str, keys), values[1::2], strict=True))
 
 
 def field(value: object, key: str) -> object:
@@ -225,133 +314,92 @@ def field(value: object, key: str) -> object:
     return value.get(key)
 
 
-def _index(value: object, *keys: object) -> object:
-    for key in keys:
-        if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
-            value = value[key]
-        elif isinstance(key, str):
-            value = field(value, key)
-        else:
-            raise TemplateError(f"it takes {shown(key)} of {called(value)}")
-    return value
-
-
-def _length(value: object) -> int:
-    if not isinstance(value, str | list | dict):
-        raise TemplateError(f"it takes the length of {called(value)}")
-    return len(value.encode()) if isinstance(value, str) else len(value)
-
-
-def _required(message: str, value: object) -> object:
-    if value is None or value == "":
-        raise TemplateError(message)
-    return value
-
-
-def _fail(message: str) -> object:
-    raise TemplateError(message)
-
-
-def _concat(*lists: list[object]) -> list[object]:
-    weigh(*([0] * len(one) for one in lists))
-    return [item for one in lists for item in one]
-
-
-def _kind_is(name: str, value: object) -> bool:
-    if isinstance(value, Fields):
-        raise unsupported("kindIs of it")
-    return name == kind(value)
-
-
 def _set(values: dict[str, object], key: str, value: object) -> dict[str, object]:
     values[key] = value
     return values
 
 
-def _known_api(name: str) -> bool:
-    """Whether helm takes an API for known: those of other projects are not."""
-    group = name.partition("/")[0]
-    if name in _APIS:
-        return True
-    if "." not in group or group.endswith(".k8s.io"):
-        raise unsupported(f".Capabilities.APIVersions.Has {quoted(name)}")
-    return False
+def _sha256sum(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-_APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
-CAPABILITIES = Fields(APIVersions=Fields(Has=_known_api))
+def _random(name: str, length: int = 1) -> Chance:
+    if length < 1:
+        raise unsupported(f"{name} {length}")
+    return Chance(name.lower())
+
 
 FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "add": ("aa*", _arithmetic(lambda one, other: one + other)),
     "append": ("la", lambda items, item: [*items, item]),
     "b64enc": ("s", lambda text: base64.b64encode(text.encode()).decode()),
-    "ceil": ("a", lambda value: float(math.ceil(_float(value)))),
-    "coalesce": ("a*", lambda *values: next(filter(None, values), None)),
-    "concat": ("l*", _concat),
+    "concat": ("l*", lambda *lists: [item for one in lists for item in one]),
     "contains": ("ss", lambda part, text: part in text),
+    "date": ("st", lambda *_: Chance("date")),
     "default": ("aa*", lambda usual, *given: (given and given[0]) or usual),
     "dict": ("a*", _dict),
     "div": ("aa", _arithmetic(_divided)),
     "empty": ("a", lambda value: not value),
-    "eq": ("aaa*", equal),
-    "fail": ("s", _fail),
-    "first": ("l", lambda items: items[0] if items else None),
-    "float64": ("a", _float),
-    "floor": ("a", lambda value: float(math.floor(_float(value)))),
+    "eq": ("aaa*", _equal),
     "fromYaml": ("s", from_yaml),
     "ge": ("aa", lambda one, other: not _less(one, other)),
-    "get": ("ms", lambda values, key: field(values, key) if key in values else ""),
     "gt": ("aa", lambda one, other: not _less(one, other) and one != other),
-    "has": ("aa", _has),
+    "has": ("sl", _has),
     "hasKey": ("ms", lambda values, key: key in values),
-    "hasPrefix": ("ss", lambda part, text: text.startswith(part)),
-    "hasSuffix": ("ss", lambda part, text: text.endswith(part)),
     "indent": ("is", _indent),
-    "index": ("aa*", _index),
-    "int": ("a", lambda value: int(integer(value))),
-    "int64": ("a", integer),
-    "join": ("sa", _join),
-    "keys": ("m*", _keys),
-    "kindIs": ("sa", _kind_is),
-    "last": ("l", lambda items: items[-1] if items else None),
+    "int": ("a", lambda value: int(_integer(value))),
+    "join": ("sl", _join),
     "le": ("aa", lambda one, other: _less(one, other) or one == other),
-    "len": ("a", _length),
     "list": ("a*", lambda *items: list(items)),
-    "lookup": ("ssss", lambda *_: {}),
     "lower": ("s", lambda text: _ascii(text).lower()),
     "lt": ("aa", _less),
     "max": ("aa*", _arithmetic(max)),
     "min": ("aa*", _arithmetic(min)),
-    "mod": ("aa", _arithmetic(lambda one, other: one - other * _divided(one, other))),
-    "mul": ("aa*", _arithmetic(lambda one, other: one * other)),
-    "ne": ("aa", lambda one, other: not equal(one, other)),
+    "ne": ("aa", lambda one, other: not _equal(one, other)),
     "nindent": ("is", lambda spaces, text: "\n" + _indent(spaces, text)),
     "not": ("a", lambda value: not value),
+    "now": ("", lambda: Fields(now="")),
     "print": ("a*", _print),
     "printf": ("sa*", _printf),
-    "quote": ("a*", _quote),
+    "quote": ("a*", lambda *values: " ".join(_quoted(shown(value)) for value in values if value is not None)),
+    "randAlphaNum": ("i", lambda length: _random("randAlphaNum", length)),
     "replace": ("sss", _replace),
-    "required": ("sa", _required),
     "set": ("msa", _set),
-    "sha256sum": ("s", lambda text: hashlib.sha256(text.encode()).hexdigest()),
-    "splitList": ("ss", _split_list),
+    "sha256sum": ("s", _sha256sum),
     "squote": ("a*", lambda *values: " ".join(f"'{shown(value)}'" for value in values if value is not None)),
-    "sub": ("aa", _arithmetic(lambda one, other: one - other)),
     "ternary": ("aab", lambda yes, no, value: yes if value else no),
-    "toJson": ("a", to_json),
     "toString": ("a", shown),
     "toYaml": ("a", to_yaml),
-    "trim": ("s", lambda text: text.strip(_SPACES)),
-    "trimAll": ("ss", lambda characters, text: text.strip(characters) if characters else text),
-    "trimPrefix": ("ss", lambda part, text: text.removeprefix(part)),
     "trimSuffix": ("ss", lambda part, text: text.removesuffix(part)),
     "trunc": ("is", _trunc),
+    "unixEpoch": ("t", lambda _: Chance("unixepoch")),
     "until": ("i", _until),
-    "upper": ("s", lambda text: _ascii(text).upper()),
+    "uuidv4": ("", lambda: _random("uuidv4")),
 }
-"""By name: the kinds of their arguments (any, bool, int, list, map, string; * is any more of them) and what they do."""
+"""By name: the kinds of their arguments (`a` is any, `t` a time; * is any more of them) and what they do."""
+RANDOM = frozenset({"randAlphaNum", "uuidv4"})
+"""Those with another result at each call."""
+_PRINTING = frozenset(
+    {
+        "b64enc",
+        "default",
+        "dict",
+        "indent",
+        "list",
+        "lower",
+        "nindent",
+        "print",
+        "printf",
+        "quote",
+        "squote",
+        "toString",
+    }
+)
+"""Those that do not look into texts."""
 _TYPES: dict[str, tuple[type, ...]] = {
-    "a": (object,), "b": (bool,), "i": (int,), "l": (list,), "m": (dict,), "s": (str,),
+    "a": (object,), "b": (bool,), "i": (int,), "l": (list,), "m": (dict,), "s": (str, Chance), "t": (Fields,),
 }  # fmt: skip
 
 
@@ -371,4 +419,8 @@ def call(name: str, arguments: list[object]) -> object:
     for letter, argument in zip(types, arguments, strict=True):
         if letter != "a" and type(argument) not in _TYPES[letter]:
             raise TemplateError(f"{name} gets {called(argument)}")
-    return function(*arguments)
+    chance = any(isinstance(argument, Chance) for argument in arguments)
+    if chance and name not in _PRINTING:
+        raise unsupported(f"{name} of a random text")
+    result = function(*arguments)
+    return Chance(result) if chance and isinstance(result, str) else result

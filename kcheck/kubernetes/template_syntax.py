@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.text.regex import regex
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 100
 _SPACE = " \t\r\n"
-_END = regex(r"[ \t\r\n]*\}\}|[ \t\r\n]+-\}\}")
-_COMMENT = regex(r"/\*.*?\*/(?:[ \t\r\n]-)?\}\}", re.DOTALL)
+_ACTION = regex(
+    r"""\{\{(?P<left>-[ \t\r\n])?(?:/\*(?:[^*]|\*(?!/))*+\*/(?P<right>[ \t\r\n]-)?"""
+    r"""|(?P<body>(?:[^"`}]++|"(?:[^"\\\n]|\\.)*+"|`[^`]*+`|\}(?!\}))*+))\}\}"""
+)
 _TOKEN = regex(
     r"""(?P<space>[ \t\r\n]*)(?:(?P<string>"(?:[^"\\\n]|\\.)*"|`[^`]*`)"""
-    r"|(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))"
+    r"|(?P<number>[-+]?\d+(?:\.\d+)?(?![\w.]))"
     r"|(?P<variable>\$\w*(?:\.[^\W\d]\w*)*)"
     r"|(?P<field>(?:\.[^\W\d]\w*)+|\.)"
     r"|(?P<close>\)(?:\.[^\W\d]\w*)*)"
@@ -28,8 +30,9 @@ _APART = {"string", "number", "variable", "field", "word"}
 _ESCAPE = regex(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"'}
 _CONSTANTS = {"true": True, "false": False, "nil": None}
-_BLOCKS = ("if", "with", "range")
-_KEYWORDS = frozenset({*_BLOCKS, "end", "else", "define", "template", "block", "break", "continue"})
+_BLOCKS = frozenset({"if", "with", "range"})
+_UNSUPPORTED = frozenset({"block", "break", "continue"})
+_KEYWORDS = _BLOCKS | _UNSUPPORTED | {"define", "template", "else", "end"}
 
 
 class TemplateError(Exception):
@@ -59,55 +62,38 @@ class Field(NamedTuple):
     keys: tuple[str, ...]
 
 
-class Function(NamedTuple):
-    """A function by its name: with arguments if it begins a command."""
-
-    name: str
-
-
-Operand = Literal | Field | Function
+Operand = Literal | Field | str
+"""A text is the name of a function."""
 Command = tuple[Operand, ...]
+Pipeline = tuple[Command, ...]
+"""Commands, each of which has the result of the one before as its last argument."""
 
 
-class Pipeline(NamedTuple):
-    """Commands, of which each has the value of the one before as its last argument, and what gets the result."""
+class Action(NamedTuple):
+    """What is in braces: a keyword, the name of a template, variables that are set, and a value."""
 
-    commands: tuple[Command, ...]
-    place: str
-    variables: tuple[str, ...] = ()
-    declares: bool = False
-
-
-class Block(NamedTuple):
-    """An `if`, `with` or `range`, and its `else`."""
-
-    kind: str
+    keyword: str
+    name: str
+    variables: tuple[str, ...]
+    declares: bool
     pipeline: Pipeline
+
+
+class Node(NamedTuple):
+    """An action at a place; blocks have a body, and another one after `else`."""
+
+    action: Action
+    place: str
     body: Body
     other: Body
 
 
-class Call(NamedTuple):
-    """A `template` action."""
-
-    name: str
-    pipeline: Pipeline | None
-    place: str
-
-
-Node = str | Pipeline | Block | Call
-Body = list[Node]
-_Token = tuple[str, str]
+Body = list[str | Node]
 
 
 def is_empty(body: Body) -> bool:
     """Whether a template has nothing: such a one does not replace another."""
     return all(isinstance(node, str) and not node.strip() for node in body)
-
-
-class _Action(NamedTuple):
-    tokens: list[_Token]
-    place: str
 
 
 def parse(text: str, path: str) -> dict[str, Body]:
@@ -116,199 +102,183 @@ def parse(text: str, path: str) -> dict[str, Body]:
     Raises:
         TemplateError: it has something that helm does not read, or kcheck.
     """
-    return _Parser(text, path).templates
+    templates: dict[str, Body] = {path: []}
+    blocks: list[Node] = []
+    bodies = [templates[path]]
+    for node in _nodes(text, path):
+        if isinstance(node, str):
+            bodies[-1].append(node)
+            continue
+        keyword = node.action.keyword
+        if keyword == "end" and blocks:
+            ended = blocks.pop()
+            body, name = bodies.pop(), ended.action.name
+            if ended.action.keyword == "define" and (name not in templates or not is_empty(body)):
+                templates[name] = body
+        elif keyword == "else" and blocks and bodies[-1] is blocks[-1].body and blocks[-1].action.keyword != "define":
+            bodies[-1] = blocks[-1].other
+            if node.action.pipeline:
+                if blocks[-1].action.keyword != "if":
+                    raise unsupported("else if", node.place)
+                blocks[-1] = node._replace(action=node.action._replace(keyword="if"))
+                bodies[-1].append(blocks[-1])
+                bodies[-1] = node.body
+        elif keyword in ("end", "else") or (keyword == "define" and blocks):
+            raise TemplateError(f"a `{keyword}` is where it does not belong", node.place)
+        else:
+            if keyword != "define":
+                bodies[-1].append(node)
+            if keyword in _BLOCKS or keyword == "define":
+                blocks.append(node)
+                bodies.append(node.body)
+    if blocks:
+        raise TemplateError("an `end` is missing", blocks[-1].place)
+    return templates
 
 
-def _items(text: str, path: str) -> Iterator[str | _Action]:
+def _nodes(text: str, path: str) -> Iterator[str | Node]:
     """The texts and actions of a template; spaces are trimmed, comments left out."""
     at, line, counted, trims = 0, 1, 0, False
-    while (start := text.find("{{", at)) >= 0:
-        before = text[at:start].lstrip(_SPACE) if trims else text[at:start]
-        at = start + 2
-        if text[at : at + 1] == "-" and text[at + 1 : at + 2] in tuple(_SPACE):
-            before, at = before.rstrip(_SPACE), at + 2
-        if before:
-            yield before
-        line, counted = line + text.count("\n", counted, start), start
-        place = f"{path}:{line}" if path else ""
-        if text.startswith("/*", at):
-            end = _COMMENT.match(text, at)
-            if end is None:
-                raise TemplateError("a comment has no end", place)
-        else:
-            tokens: list[_Token] = []
-            while (end := _END.match(text, at)) is None:
-                token = _TOKEN.match(text, at)
-                if token is None or (tokens and {tokens[-1][0], token.lastgroup} <= _APART and not token["space"]):
-                    raise TemplateError(f"it has {text[at : at + 10].strip()!r} in an action", place)
-                tokens.append((str(token.lastgroup), token[str(token.lastgroup)]))
-                at = token.end()
-            yield _Action(tokens, place)
-        at, trims = end.end(), end[0].endswith("-}}")
-    rest = text[at:].lstrip(_SPACE) if trims else text[at:]
-    if rest:
-        yield rest
+    for match in _ACTION.finditer(text):
+        body = match["body"]
+        yield from _text(text[at : match.start()], path, line, left=trims, right=match["left"] is not None)
+        at, trims = match.end(), match["right"] is not None
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        if body is None:
+            continue
+        if body.endswith("-") and body[-2:-1] in tuple(_SPACE):
+            body, trims = body[:-2], True
+        try:
+            yield Node(_action(body), f"{path}:{line}", [], [])
+        except TemplateError as error:
+            error.place = f"{path}:{line}"
+            raise
+    yield from _text(text[at:], path, line, left=trims)
 
 
-class _Parser:
-    """Reads one file."""
+def _text(text: str, path: str, line: int, *, left: bool, right: bool = False) -> Iterator[str]:
+    """A text without the spaces that its neighbors trim."""
+    if "{{" in text:
+        raise TemplateError("an action has no end", f"{path}:{line + text[: text.index('{{')].count(chr(10))}")
+    text = text.lstrip(_SPACE) if left else text
+    text = text.rstrip(_SPACE) if right else text
+    if text:
+        yield text
 
-    def __init__(self, text: str, path: str) -> None:
-        self.templates: dict[str, Body] = {}
-        self._items = _items(text, path)
-        self._tokens: list[_Token] = []
-        self._place = ""
+
+@lru_cache(maxsize=10_000)
+def _action(text: str) -> Action:
+    """An action without its place: charts repeat them."""
+    return _Reader(text).action()
+
+
+class _Reader:
+    """Reads one action."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens: list[tuple[str, str]] = []
+        """Kinds and texts, in reverse."""
         self._depth = 0
-        body, end = self._body(top=True)
-        if end:
-            raise self._error(f"a `{end}` belongs to nothing")
-        self.templates[path] = body
+        text, at = text.rstrip(_SPACE), 0
+        while at < len(text):
+            token = _TOKEN.match(text, at)
+            kind = str(token.lastgroup) if token else ""
+            joined = self._tokens and {self._tokens[-1][0], kind} <= _APART and not (token and token["space"])
+            if token is None or joined:
+                raise TemplateError(f"it has {text[at : at + 10].strip()!r} in an action")
+            self._tokens.append((kind, token[kind]))
+            at = token.end()
+        self._tokens.reverse()
 
-    def _error(self, message: str) -> TemplateError:
-        return TemplateError(message, self._place)
+    def action(self) -> Action:
+        """The whole action.
 
-    def _body(self, *, top: bool = False) -> tuple[Body, str]:
-        """The nodes up to an `end` or `else`, and that word."""
-        self._deeper()
-        body: Body = []
-        for item in self._items:
-            if isinstance(item, str):
-                body.append(item)
-                continue
-            self._tokens, self._place = item.tokens[::-1], item.place
-            kind, word = self._peek()
-            if kind != "word" or word not in (
-                *_BLOCKS,
-                "end",
-                "else",
-                "define",
-                "template",
-                "block",
-                "break",
-                "continue",
-            ):
-                body.append(self._whole())
-                continue
-            self._tokens.pop()
-            if word in ("end", "else"):
-                self._depth -= 1
-                return body, word
-            if word == "define" and top:
-                name = self._name()
-                found = self._closed()
-                if name not in self.templates or not is_empty(found):
-                    self.templates[name] = found
-            elif word == "template":
-                name = self._name()
-                body.append(Call(name, self._whole() if self._tokens else None, self._place))
-            elif word in _BLOCKS:
-                body.append(self._block(word))
-            else:
-                raise unsupported(word, self._place)
-        if not top:
-            raise self._error("an `end` is missing")
-        return body, ""
+        Raises:
+            TemplateError: it has something that helm does not read, or kcheck.
+        """
+        keyword, name = "", ""
+        pipeline: Pipeline = ()
+        if self._next("word") in _KEYWORDS:
+            keyword = self._tokens.pop()[1]
+        if keyword in _UNSUPPORTED:
+            raise unsupported(keyword)
+        if keyword == "else" and self._tokens and (self._tokens.pop() != ("word", "if") or not self._tokens):
+            raise unsupported("else with")
+        if keyword in ("define", "template"):
+            if not self._next("string"):
+                raise TemplateError("the name of a template is missing")
+            name = _string(self._tokens.pop()[1])
+        variables, sign = self._variables()
+        most = {"range": 2, "define": 0, "template": 0}.get(keyword, 1)
+        if len(variables) > most or sign == "," or any("." in one for one in variables):
+            raise TemplateError(f"it sets {', '.join(variables)}")
+        if self._tokens or keyword not in ("define", "template", "else", "end"):
+            pipeline = self._pipeline()
+        if self._tokens or (keyword in ("define", "end") and pipeline):
+            raise TemplateError("it has more where an action should end")
+        return Action(keyword, name, variables, sign == ":=", pipeline)
 
-    def _closed(self) -> Body:
-        """The body of a `define`."""
-        body, end = self._body()
-        if end != "end":
-            raise self._error("an `else` belongs to nothing")
-        return body
+    def _next(self, kind: str) -> str:
+        """The text of the next token, if it is of a kind."""
+        return self._tokens[-1][1] if self._tokens and self._tokens[-1][0] == kind else ""
 
-    def _block(self, kind: str) -> Block:
-        pipeline = self._whole(ranges=kind == "range")
-        body, end = self._body()
-        other: Body = []
-        if end == "else" and self._tokens:
-            _, word = self._tokens.pop()
-            if word != "if" or kind != "if":
-                raise unsupported(f"else {word}", self._place)
-            self._deeper()
-            other = [self._block("if")]
-            self._depth -= 1
-        elif end == "else":
-            other = self._closed()
-        return Block(kind, pipeline, body, other)
+    def _variables(self) -> tuple[tuple[str, ...], str]:
+        """The variables that are set, and the sign after the last."""
+        names, sign = [], ""
+        while self._next("variable") and len(self._tokens) > 1 and self._tokens[-2][1] in (",", "=", ":="):
+            names.append(self._tokens.pop()[1])
+            sign = self._tokens.pop()[1]
+            if sign != ",":
+                break
+        return tuple(names), sign
 
-    def _name(self) -> str:
-        kind, text = self._peek()
-        if kind != "string":
-            raise self._error("the name of a template is missing")
-        self._tokens.pop()
-        return self._string(text)
-
-    # --- one action; its tokens are reversed
-
-    def _peek(self) -> _Token:
-        return self._tokens[-1] if self._tokens else ("", "")
-
-    def _whole(self, *, ranges: bool = False) -> Pipeline:
-        """The pipeline that the rest of an action is."""
-        pipeline = self._pipeline(ranges=ranges)
-        if self._tokens:
-            raise self._error(f"it has {self._peek()[1]!r} where an action should end")
-        return pipeline
-
-    def _pipeline(self, *, ranges: bool = False) -> Pipeline:
-        self._deeper()
-        variables: list[str] = []
-        declares = False
-        signs = {1: (":=", "="), 3: (",",)}
-        for count in (3, 1):
-            if len(self._tokens) > count and self._tokens[-1][0] == "variable" and self._tokens[-2][1] in signs[count]:
-                variables.append(self._tokens.pop()[1])
-                declares = self._tokens.pop()[1] == ":="
-        if len(variables) > 1 and not ranges:
-            raise self._error("it sets two variables at once")
-        if any("." in name for name in variables):
-            raise self._error("it sets a field of a variable")
+    def _pipeline(self) -> Pipeline:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise unsupported(f"more than {MAX_DEPTH} levels")
         commands = [self._command()]
-        while self._peek()[1] == "|" and self._peek()[0] == "sign":
+        while self._next("sign") == "|":
             self._tokens.pop()
             commands.append(self._command())
         self._depth -= 1
-        return Pipeline(tuple(commands), self._place, tuple(variables), declares)
+        return tuple(commands)
 
     def _command(self) -> Command:
         operands: list[Operand] = []
-        while self._tokens and self._peek()[0] != "close" and self._peek() != ("sign", "|"):
+        while self._tokens and not self._next("close") and self._next("sign") != "|":
             operands.append(self._operand(*self._tokens.pop()))
         if not operands:
-            raise self._error("a value is missing")
+            raise TemplateError("a value is missing")
         return tuple(operands)
 
     def _operand(self, kind: str, text: str) -> Operand:
         if kind == "string":
-            return Literal(self._string(text))
+            return Literal(_string(text))
         if kind == "number":
-            return Literal(self._number(text))
+            return Literal(_number(text))
         if kind == "word":
-            return Literal(_CONSTANTS[text]) if text in _CONSTANTS else Function(text)
+            return Literal(_CONSTANTS[text]) if text in _CONSTANTS else text
         if kind in ("field", "variable"):
             root, *keys = text.split(".")
             return Field(root, tuple(filter(None, keys)))
         if text != "(":
-            raise self._error(f"it has {text!r} where a value should be")
+            raise TemplateError(f"it has {text!r} where a value should be")
         pipeline = self._pipeline()
-        if self._peek()[0] != "close":
-            raise self._error("a parenthesis is not closed")
+        if not self._next("close"):
+            raise TemplateError("a parenthesis is not closed")
         return Field(pipeline, tuple(self._tokens.pop()[1].split(".")[1:]))
 
-    def _string(self, text: str) -> str:
-        if text[0] == "`":
-            return text[1:-1]
-        if any(match[1] not in _ESCAPES for match in _ESCAPE.finditer(text)):
-            raise unsupported(f"the text {text}", self._place)
-        return _ESCAPE.sub(lambda match: _ESCAPES[match[1]], text[1:-1])
 
-    def _number(self, text: str) -> int | float:
-        digits = text.lstrip("+-")
-        if len(digits) > 15 or (digits.isdecimal() and len(digits) > 1 and digits[0] == "0"):
-            raise unsupported(f"the number {text}", self._place)
-        return int(text) if digits.isdecimal() else float(text)
+def _string(text: str) -> str:
+    if text[0] == "`":
+        return text[1:-1]
+    if any(match[1] not in _ESCAPES for match in _ESCAPE.finditer(text)):
+        raise unsupported(f"the text {text}")
+    return _ESCAPE.sub(lambda match: _ESCAPES[match[1]], text[1:-1])
 
-    def _deeper(self) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise unsupported(f"more than {MAX_DEPTH} levels", self._place)
+
+def _number(text: str) -> int | float:
+    digits = text.lstrip("+-")
+    if len(digits) > 15 or (digits.isdecimal() and len(digits) > 1 and digits[0] == "0"):
+        raise unsupported(f"the number {text}")
+    return int(text) if digits.isdecimal() else float(text)
