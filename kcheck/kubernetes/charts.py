@@ -27,17 +27,13 @@ VALUES = ("values.yaml", "values.yml")
 
 
 class Dependency(Struct, frozen=True, eq=False):
-    """A chart that another one brings along; its values are below `key`.
-
-    It is `unusual` for `tags` or `import-values`, which kcheck does not read.
-    """
+    """A chart that another one brings along; its values are below `key`."""
 
     name: Value[str]
     key: str
     version: Value[str]
     condition: str = ""
     repository: str = ""
-    unusual: str = ""
 
 
 class Chart(Struct, frozen=True, eq=False):
@@ -233,8 +229,7 @@ def _dependency(item: yaml.Node, source: Source) -> Dependency:
     name, alias = _text(item, "name", source), _text(item, "alias", source)
     condition, repository = known(_text(item, "condition", source)), known(_text(item, "repository", source))
     key = known(alias) or known(name) or ""
-    unusual = next((one for one in ("tags", "import-values") if yaml.get(item, one) is not None), "")
-    return Dependency(name, key, _text(item, "version", source), condition or "", repository or "", unusual)
+    return Dependency(name, key, _text(item, "version", source), condition or "", repository or "")
 
 
 def _text(node: yaml.Node, name: str, source: Source) -> Value[str]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from contextlib import contextmanager, suppress
 from functools import partial
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -132,6 +130,8 @@ def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
     if not any(contains_path(path, changed) for path in paths for changed in tree.disk.overlay):
         yield list(paths)
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="kcheck-") as top:
         copies = [os.path.join(top, str(i), os.path.basename(os.path.abspath(path))) for i, path in enumerate(paths)]
         for path, copy in zip(paths, copies, strict=True):
@@ -164,6 +164,9 @@ def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], v
     Raises:
         _HelmError: it fails, or would.
     """
+    import subprocess
+    from tempfile import TemporaryDirectory
+
     missing = ", ".join(_missing(chart))
     if missing:
         which = "run `helm dependency build`; kcheck downloads nothing"
@@ -208,7 +211,7 @@ class _Template:
             source.derived = True  # what helm prints is not what stands there: no fix can go into it
         self.values = values
         self.plain: dict[str, list[Span]] = {}
-        self.made: dict[str, list[tuple[re.Pattern[str], Span, str]]] = {}
+        self.made: dict[str, list[tuple[str, Span, str]]] = {}
         data = source.data
         for start, end in zip(source.line_starts, [*source.line_starts[1:], len(data)], strict=True):
             line = data[start:end]
@@ -221,7 +224,7 @@ class _Template:
                 head, path = _head(text), _VALUE.findall(text) if len(_ACTION.findall(text)) == 1 else []
                 pattern = _pattern(_ACTION.split(text))
                 if head:
-                    made = (re.compile(pattern), span, path[0] if path else "")
+                    made = (pattern, span, path[0] if path else "")
                     self.made.setdefault(head, []).append(made)
             else:
                 self.plain.setdefault(text, []).append(span)
@@ -233,7 +236,9 @@ class _Template:
             same = self.plain.get(text, [])
             made = self.made.get(_head(text), []) if text and not same else []
             found = [
-                self._filled(match, span, path) for pattern, span, path in made if (match := pattern.fullmatch(text))
+                self._filled(match, span, path)
+                for pattern, span, path in made
+                if (match := re.fullmatch(pattern, text))
             ]
             certain = [one for one in found if one.value is not None] or found
             if len(same) == 1 or not certain or len(certain) > 1:

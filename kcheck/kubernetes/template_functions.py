@@ -25,7 +25,7 @@ _QUOTED = regex(r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?.*|[-+]?[0-9][0-9_]*(?::[0-5]?
 """Dates, and numbers to the base 60: plain texts for go-yaml, which puts them in quotes all the same."""
 _ESCAPES = {ord(char): f"\\{name}" for char, name in zip('\n\r\t\\"', 'nrt\\"', strict=True)}
 _WHOLE = regex(r"(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?")
-_VERB = regex(r"%([dstv%])?")
+_VERB = regex(r"%(.?)")
 _METHODS = frozenset({"AsMap", "Encode", "PathValue", "Table", "YAML"})
 """Methods of helm's values, which win over keys."""
 
@@ -39,15 +39,25 @@ class Fields(dict[str, object]):
 
 
 class Chance(str):
-    """A text in place of one that helm makes anew each time; it may be printed, but not looked into."""
+    """A text in place of one that helm makes anew each time: it may be printed, but not compared."""
 
     __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __bool__(self) -> bool:
+        """Refuse conditions."""
+        raise unsupported("a random text as a condition")
+
+    def __eq__(self, other: object) -> bool:
+        """Refuse comparisons."""
+        raise unsupported("a comparison with a random text")
 
 
 _KINDS = {
-    type(None): "invalid", bool: "bool", Int64: "int64", int: "int", float: "float64", str: "string", list: "slice",
+    type(None): "nil", bool: "bool", Int64: "int64", int: "int", float: "float64", str: "string", list: "slice",
     dict: "map", Fields: "struct", Chance: "random text",
 }  # fmt: skip
+_VERBS = {"d": ("int", "int64"), "s": ("string", "random text"), "t": ("bool",)}
 
 
 def kind(value: object) -> str:
@@ -55,48 +65,18 @@ def kind(value: object) -> str:
     return _KINDS.get(type(value), "func")
 
 
-def called(value: object) -> str:
-    """A value by its kind, in a message."""
-    return "nil" if value is None else f"a {kind(value)}"
-
-
 # --- texts of values
-
-
-def weigh(value: object, left: int = MOST_TEXT, depth: int = MAX_DEPTH) -> int:
-    """What a value leaves of some characters; lists may hold the same one many times.
-
-    Raises:
-        TemplateError: they are too few, or it holds what kcheck cannot write.
-    """
-    left -= 1 + (len(value) if isinstance(value, str | list | dict) else 0)
-    if left < 0 or depth < 0:
-        raise unsupported("too much text")
-    if kind(value) in ("struct", "func") or (isinstance(value, Chance) and depth < MAX_DEPTH):
-        raise unsupported(f"the text of a {kind(value)}")
-    for item in value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else ():
-        left = weigh(item, left, depth - 1)
-    return left
 
 
 def shown(value: object, nothing: str = "<nil>") -> str:
     """A value as %v prints it."""
-    if isinstance(value, str):
-        return value
-    weigh(value)
-    return _shown(value, nothing)
-
-
-def _shown(value: object, nothing: str = "<nil>") -> str:
     if isinstance(value, bool) or value is None:
         return nothing if value is None else str(value).lower()
     if isinstance(value, float):
         return decimal(value)
-    if isinstance(value, list):
-        return f"[{' '.join(map(_shown, value))}]"
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
-    return str(value)
+    if not isinstance(value, str | int):
+        raise unsupported(f"a {kind(value)} as a text")
+    return value if isinstance(value, str) else str(value)
 
 
 def decimal(value: float) -> str:
@@ -115,9 +95,25 @@ def _quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
+def _weigh(value: object, left: int = MOST_TEXT, depth: int = MAX_DEPTH) -> int:
+    """What a value leaves of some characters; lists may hold the same one many times.
+
+    Raises:
+        TemplateError: they are too few, or it holds what kcheck cannot write.
+    """
+    left -= 1 + (len(value) if isinstance(value, str | list | dict) else 0)
+    if left < 0 or depth < 0:
+        raise unsupported("too much text")
+    if kind(value) in ("struct", "func", "random text"):
+        raise unsupported(f"toYaml of a {kind(value)}")
+    for item in value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else ():
+        left = _weigh(item, left, depth - 1)
+    return left
+
+
 def to_yaml(value: object) -> str:
     """A value as go-yaml writes it."""
-    weigh(value)
+    _weigh(value)
     dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
     begin = (pyyaml.StreamStartEvent(), pyyaml.DocumentStartEvent(explicit=False))
     end = (pyyaml.DocumentEndEvent(explicit=False), pyyaml.StreamEndEvent())
@@ -138,7 +134,7 @@ def _events(value: object) -> Iterator[Any]:
             yield from _events(value[key])
         yield pyyaml.MappingEndEvent()
     else:
-        style, text = None, _shown(value, "null") if not isinstance(value, str) else value
+        style, text = None, shown(value, "null")
         if isinstance(value, float) and value.is_integer() and -(2**63) <= value < 2**64:
             text = str(int(value))
         if isinstance(value, str):
@@ -181,20 +177,11 @@ def _print(*values: object) -> str:
 
 def _printf(form: str, *values: object) -> str:
     """Fill in verbs; Go writes its complaints about wrong ones into the text."""
-    left = list(values)
-
-    def filled(match: Any) -> str:
-        if match[1] == "%":
-            return "%"
-        kinds = {"d": ("int", "int64"), "s": ("string", "random text"), "t": ("bool",)}.get(match[1])
-        if not match[1] or not left or (kinds and kind(left[0]) not in kinds):
-            raise unsupported(f"printf {form!r}")
-        return shown(left.pop(0))
-
-    text = _VERB.sub(filled, form)
-    if left:
+    verbs = _VERB.findall(form)
+    fits = (verb == "v" or kind(value) in _VERBS.get(verb, ()) for verb, value in zip(verbs, values, strict=False))
+    if len(verbs) != len(values) or not all(fits):
         raise unsupported(f"printf {form!r}")
-    return text
+    return _VERB.sub("%s", form) % tuple(map(shown, values))
 
 
 def _integer(value: object) -> Int64:
@@ -245,10 +232,11 @@ def _equal(one: object, *others: object) -> bool:
         TemplateError: their types differ.
     """
     for other in others:
+        same = one == other
         kinds = {"int" if kind(value) == "int64" else kind(value) for value in (one, other)}
-        if "invalid" not in kinds and (len(kinds) > 1 or not kinds <= {"bool", "int", "float64", "string"}):
-            raise TemplateError(f"it compares {called(one)} with {called(other)}")
-        if one == other:
+        if "nil" not in kinds and (len(kinds) > 1 or not kinds <= {"bool", "int", "float64", "string"}):
+            raise TemplateError(f"it compares {kind(one)} with {kind(other)}")
+        if same:
             return True
     return False
 
@@ -256,13 +244,8 @@ def _equal(one: object, *others: object) -> bool:
 def _less(one: Any, other: Any) -> bool:
     _equal(one, other)
     if kind(one) not in ("int", "int64", "float64", "string") or other is None:
-        raise TemplateError(f"it compares {called(one)}")
+        raise TemplateError(f"it compares {kind(one)}")
     return bool(one < other)
-
-
-def _has(text: str, items: list[object]) -> bool:
-    weigh(items)
-    return text in items
 
 
 def _ascii(text: str) -> str:
@@ -289,11 +272,6 @@ def _replace(old: str, new: str, text: str) -> str:
     return text.replace(old, new)
 
 
-def _join(separator: str, items: list[object]) -> str:
-    weigh([[separator] * len(items), items])
-    return separator.join(shown(value) for value in items if value is not None)
-
-
 def _dict(*values: object) -> dict[str, object]:
     keys = values[::2]
     if len(values) % 2 or any(type(key) is not str for key in keys):
@@ -308,10 +286,16 @@ def field(value: object, key: str) -> object:
         TemplateError: it is no map.
     """
     if not isinstance(value, dict):
-        raise TemplateError(f"it takes .{key} of {called(value)}")
+        raise TemplateError(f"it takes .{key} of {kind(value)}")
     if key in _METHODS or (isinstance(value, Fields) and key not in value):
         raise unsupported(f".{key}")
     return value.get(key)
+
+
+def _length(value: object) -> int:
+    if type(value) not in (str, list, dict):
+        raise TemplateError(f"it takes the length of {kind(value)}")
+    return len(value.encode()) if isinstance(value, str) else len(value)  # type: ignore[arg-type]
 
 
 def _set(values: dict[str, object], key: str, value: object) -> dict[str, object]:
@@ -334,7 +318,7 @@ def _random(name: str, length: int = 1) -> Chance:
 FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "add": ("aa*", _arithmetic(lambda one, other: one + other)),
     "append": ("la", lambda items, item: [*items, item]),
-    "b64enc": ("s", lambda text: base64.b64encode(text.encode()).decode()),
+    "b64enc": ("p", lambda text: base64.b64encode(text.encode()).decode()),
     "concat": ("l*", lambda *lists: [item for one in lists for item in one]),
     "contains": ("ss", lambda part, text: part in text),
     "date": ("st", lambda *_: Chance("date")),
@@ -344,21 +328,18 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "empty": ("a", lambda value: not value),
     "eq": ("aaa*", _equal),
     "fromYaml": ("s", from_yaml),
-    "ge": ("aa", lambda one, other: not _less(one, other)),
     "gt": ("aa", lambda one, other: not _less(one, other) and one != other),
-    "has": ("sl", _has),
+    "has": ("sl", lambda text, items: text in items),
     "hasKey": ("ms", lambda values, key: key in values),
-    "indent": ("is", _indent),
+    "indent": ("ip", _indent),
     "int": ("a", lambda value: int(_integer(value))),
-    "join": ("sl", _join),
-    "le": ("aa", lambda one, other: _less(one, other) or one == other),
+    "len": ("a", _length),
     "list": ("a*", lambda *items: list(items)),
-    "lower": ("s", lambda text: _ascii(text).lower()),
-    "lt": ("aa", _less),
+    "lower": ("p", lambda text: _ascii(text).lower()),
     "max": ("aa*", _arithmetic(max)),
     "min": ("aa*", _arithmetic(min)),
     "ne": ("aa", lambda one, other: not _equal(one, other)),
-    "nindent": ("is", lambda spaces, text: "\n" + _indent(spaces, text)),
+    "nindent": ("ip", lambda spaces, text: "\n" + _indent(spaces, text)),
     "not": ("a", lambda value: not value),
     "now": ("", lambda: Fields(now="")),
     "print": ("a*", _print),
@@ -368,9 +349,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "replace": ("sss", _replace),
     "set": ("msa", _set),
     "sha256sum": ("s", _sha256sum),
-    "squote": ("a*", lambda *values: " ".join(f"'{shown(value)}'" for value in values if value is not None)),
     "ternary": ("aab", lambda yes, no, value: yes if value else no),
-    "toString": ("a", shown),
     "toYaml": ("a", to_yaml),
     "trimSuffix": ("ss", lambda part, text: text.removesuffix(part)),
     "trunc": ("is", _trunc),
@@ -378,28 +357,13 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "until": ("i", _until),
     "uuidv4": ("", lambda: _random("uuidv4")),
 }
-"""By name: the kinds of their arguments (`a` is any, `t` a time; * is any more of them) and what they do."""
+"""By name: the kinds of their arguments (`a` is any, `p` a text that may be random, `t` a
+time; * is any more of them) and what they do."""
 RANDOM = frozenset({"randAlphaNum", "uuidv4"})
 """Those with another result at each call."""
-_PRINTING = frozenset(
-    {
-        "b64enc",
-        "default",
-        "dict",
-        "indent",
-        "list",
-        "lower",
-        "nindent",
-        "print",
-        "printf",
-        "quote",
-        "squote",
-        "toString",
-    }
-)
-"""Those that do not look into texts."""
 _TYPES: dict[str, tuple[type, ...]] = {
-    "a": (object,), "b": (bool,), "i": (int,), "l": (list,), "m": (dict,), "s": (str, Chance), "t": (Fields,),
+    "a": (object,), "b": (bool,), "i": (int,), "l": (list,), "m": (dict,), "p": (str, Chance), "s": (str,),
+    "t": (Fields,),
 }  # fmt: skip
 
 
@@ -418,9 +382,9 @@ def call(name: str, arguments: list[object]) -> object:
         raise TemplateError(f"{name} has {len(arguments)} arguments")
     for letter, argument in zip(types, arguments, strict=True):
         if letter != "a" and type(argument) not in _TYPES[letter]:
-            raise TemplateError(f"{name} gets {called(argument)}")
-    chance = any(isinstance(argument, Chance) for argument in arguments)
-    if chance and name not in _PRINTING:
-        raise unsupported(f"{name} of a random text")
+            if isinstance(argument, Chance):
+                raise unsupported(f"{name} of a random text")
+            raise TemplateError(f"{name} gets {kind(argument)}")
     result = function(*arguments)
-    return Chance(result) if chance and isinstance(result, str) else result
+    chance = isinstance(result, str) and any(isinstance(argument, Chance) for argument in arguments)
+    return Chance(result) if chance else result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import ChainMap
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,17 @@ from kcheck.kubernetes.template_functions import (
     Chance,
     Fields,
     call,
-    decimal,
     field,
     from_yaml,
     shown,
     values_of,
 )
-from kcheck.kubernetes.template_syntax import MAX_DEPTH, Body, Literal, TemplateError, is_empty, parse, unsupported
+from kcheck.kubernetes.template_syntax import MAX_DEPTH, Body, Literal, TemplateError, parse, unsupported
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, MutableMapping
 
     from kcheck.kubernetes.charts import Chart
     from kcheck.kubernetes.template_syntax import Action, Command, Field, Node, Operand, Pipeline
@@ -38,14 +38,16 @@ _ABSENT = object()
 _APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
 _SEPARATOR = regex(r"(?:^|\s*\n)---\s*", re.ASCII)
 
-_Scope = list[tuple[str, object]]
+_Scope = ChainMap[str, object]
 
 
 class Interpreter:
     """Runs templates, with an end to their steps and texts."""
 
-    def __init__(self, templates: dict[str, Body]) -> None:
+    def __init__(self, templates: dict[str, Body], files: dict[str, str]) -> None:
         self.templates = templates
+        self._files = files
+        """Texts that are parsed when they are run: most charts that are refused fail at the first."""
         self._left = _MOST
         self._depth = 0
         self._random = 0
@@ -57,11 +59,13 @@ class Interpreter:
             TemplateError: it fails, or is not supported.
         """
         out: list[str] = []
-        self._walk(self._template(name), dot, [("$", dot)], out)
+        self._walk(self._template(name), dot, ChainMap({"$": dot}), out)
         text = "".join(out)
         return Chance(text) if any(isinstance(one, Chance) for one in out) else text
 
     def _template(self, name: str) -> Body:
+        if name in self._files:
+            parse(self._files.pop(name), name.partition("/")[2], name, self.templates)
         if name not in self.templates:
             raise TemplateError(f"no template is called {name}")
         return self.templates[name]
@@ -91,20 +95,20 @@ class Interpreter:
         self._depth -= 1
 
     def _node(self, node: Node, dot: object, scope: _Scope, out: list[str]) -> None:
-        action, mark = node.action, len(scope)
+        action = node.action
+        inner = scope.new_child() if action.keyword else scope
         value = self._pipeline(action.pipeline, dot, scope) if action.pipeline else None
         if action.keyword == "range":
-            self._range(node, value, dot, scope, out)
+            self._range(node, value, dot, inner, out)
             return
         for name in action.variables:
-            _assign(action, name, value, scope)
+            _assign(action, name, value, inner)
         if action.keyword == "template":
-            self._walk(self._template(action.name), value, [("$", value)], out)
+            self._walk(self._template(action.name), value, ChainMap({"$": value}), out)
+        elif action.keyword and value:
+            self._walk(node.body, value if action.keyword == "with" else dot, inner, out)
         elif action.keyword:
-            holds = _is_true(value)
-            inner = value if holds and action.keyword == "with" else dot
-            self._walk(node.body if holds else node.other, inner, scope, out)
-            del scope[mark:]
+            self._walk(node.other, dot, inner, out)
         elif not action.variables:
             out.append(shown(value, _NOTHING))
             self._spend(out[-1])
@@ -115,13 +119,12 @@ class Interpreter:
         pairs = sorted(value.items()) if isinstance(value, dict) else list(enumerate(value or ()))
         if any(item is None for _, item in pairs):
             raise unsupported("range over null")
-        mark = len(scope)
         for key, item in pairs:
+            inner = scope.new_child()
             for name, own in zip(node.action.variables[::-1], (item, key), strict=False):
-                _assign(node.action, name, own, scope)
+                _assign(node.action, name, own, inner)
             self._spend(None)
-            self._walk(node.body, item, scope, out)
-            del scope[mark:]
+            self._walk(node.body, item, inner, out)
         if not pairs:
             self._walk(node.other, dot, scope, out)
 
@@ -137,29 +140,25 @@ class Interpreter:
         return value
 
     def _command(self, command: Command, dot: object, scope: _Scope, last: object) -> object:
-        first, *others = command
-        final = [] if last is _ABSENT else [last]
-        if first in ("and", "or"):
-            return self._logic(str(first), others, dot, scope, final)
-        arguments = [*(self._value(one, dot, scope) for one in others), *final]
+        first, *others = command if last is _ABSENT else (*command, Literal(last))
+        if first in ("and", "or") and others:
+            return self._logic(str(first), others, dot, scope)
         if isinstance(first, str):
-            return self._call(first, arguments)
-        value = first.value if isinstance(first, Literal) else self._field(first, dot, scope)
-        if value is _has_api and len(arguments) == 1:
-            return _has_api(arguments[0])
-        if value is _has_api or arguments:
+            return self._call(first, [self._value(one, dot, scope) for one in others])
+        value = self._value(first, dot, scope)
+        if value is _has_api and len(others) == 1:
+            return _has_api(self._value(others[0], dot, scope))
+        if value is _has_api or others:
             raise TemplateError("it gives arguments to what is no function")
         return value
 
-    def _logic(self, name: str, operands: list[Operand], dot: object, scope: _Scope, final: list[object]) -> object:
+    def _logic(self, name: str, operands: list[Operand], dot: object, scope: _Scope) -> object:
         value: object = None
-        if not operands and not final:
-            raise TemplateError(f"{name} has no arguments")
         for operand in operands:
             value = self._value(operand, dot, scope)
-            if _is_true(value) == (name == "or"):
-                return value
-        return final[0] if final else value
+            if bool(value) == (name == "or"):
+                break
+        return value
 
     def _value(self, operand: Operand, dot: object, scope: _Scope) -> object:
         if isinstance(operand, str):
@@ -171,7 +170,7 @@ class Interpreter:
         if isinstance(operand.root, tuple):
             value = self._pipeline(operand.root, dot, scope)
         elif operand.root:
-            value = scope[_position(operand.root, scope)][1]
+            value = _holder(operand.root, scope)[operand.root]
         if value is None:
             return None  # a nil that was a value of its own has all keys
         for key in operand.keys:
@@ -190,25 +189,17 @@ class Interpreter:
         return result
 
 
-def _position(name: str, scope: _Scope) -> int:
-    """The place of the innermost variable of a name."""
-    for i in range(len(scope) - 1, -1, -1):
-        if scope[i][0] == name:
-            return i
-    raise TemplateError(f"{name} is not declared")
+def _holder(name: str, scope: _Scope) -> MutableMapping[str, object]:
+    """The innermost variables that have a name."""
+    found = next((variables for variables in scope.maps if name in variables), None)
+    if found is None:
+        raise TemplateError(f"{name} is not declared")
+    return found
 
 
 def _assign(action: Action, name: str, value: object, scope: _Scope) -> None:
-    if action.declares:
-        scope.append((name, value))
-    else:
-        scope[_position(name, scope)] = (name, value)
-
-
-def _is_true(value: object) -> bool:
-    if isinstance(value, Chance):
-        raise unsupported("a random text as a condition")
-    return bool(value)
+    variables = scope if action.declares else _holder(name, scope)
+    variables[name] = value
 
 
 def _has_api(name: object) -> bool:
@@ -233,49 +224,36 @@ def output(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
         return ""
     if chart.parts or chart.dependencies:
         raise unsupported("other charts", "Chart.yaml:1")
+    files = {f"{chart.label}/{path}": text for path, text in texts.items() if "define" not in text}
     templates: dict[str, Body] = {}
     for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):  # as helm does
-        for name, body in parse(texts[path], path).items():
-            own = f"{chart.label}/{name}" if name == path else name
-            if own not in templates or not is_empty(body):
-                templates[own] = body
-    dot = _dot(chart, tree, release, values)
-    interpreter = Interpreter(templates)
-    made = []
+        if "define" in texts[path]:
+            parse(texts[path], path, f"{chart.label}/{path}", templates)
+    interpreter, dot, made = Interpreter(templates, files), _dot(chart, tree, release, values), ""
     for path in sorted(path for path in texts if not os.path.basename(path).startswith("_")):
         name = f"{chart.label}/{path}"
         own_dot = Fields(dot, Template=Fields(Name=name, BasePath=f"{chart.label}/templates"))
         documents = _SEPARATOR.split(interpreter.run(name, own_dot).replace(_NOTHING, "").strip())
-        made += [f"---\n# Source: {name}\n{one.strip()}\n" for one in documents if one.strip()]
-    return "".join(made)
+        made += "".join(f"---\n# Source: {name}\n{one.strip()}\n" for one in documents if one.strip())
+    return made
 
 
 def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
     """What templates find in the dot."""
     metadata = from_yaml(chart.source.data.decode("utf-8", "replace"))
-    version, app_version = (_coerced(metadata.get(key)) for key in ("version", "appVersion"))
+    texts = {"Version": metadata.get("version"), "AppVersion": metadata.get("appVersion", ""), "Name": chart.label}
+    about = {"Name": release, "Namespace": "default", "Service": "Helm", "IsInstall": True, "IsUpgrade": False}
+    own = (
+        values_of(chart.values)
+        if chart.values is not None
+        else from_yaml(_text(tree, os.path.join(chart.folder, "values.yaml")))
+    )
     return Fields(
-        Values=json.loads(values, parse_int=float) if values else _own_values(chart, tree),
-        Chart=Fields(Name=chart.label, Version=version, AppVersion=app_version),
-        Release={
-            "Name": release, "Namespace": "default", "Service": "Helm", "Revision": 1, "IsInstall": True, "IsUpgrade": False
-        },
+        Values=json.loads(values, parse_int=float) if values else own,
+        Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
+        Release=Fields(about),
         Capabilities=Fields(APIVersions=Fields(Has=_has_api)),
-    )  # fmt: skip
-
-
-def _own_values(chart: Chart, tree: Tree) -> dict[str, object]:
-    """The values.yaml of a chart."""
-    path = os.path.join(chart.folder, "values.yaml")
-    if chart.values is not None and chart.values.source is tree.source(path):
-        return values_of(chart.values)
-    return from_yaml(_text(tree, path))
-
-
-def _coerced(value: object) -> str:
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else decimal(value)
-    return "" if value is None else shown(value)
+    )
 
 
 def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:

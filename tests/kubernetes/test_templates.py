@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 from kcheck.kubernetes import templates
 from kcheck.kubernetes.charts import Charts
 from kcheck.kubernetes.template_functions import FUNCTIONS, call
-from kcheck.kubernetes.template_syntax import TemplateError, parse
+from kcheck.kubernetes.template_syntax import TemplateError
 from kcheck.text.files.tree import Tree
 from tests.conftest import names
 
@@ -61,99 +60,93 @@ template: "{{ .Values.name }}-{{ .Release.Name }}"
 CASES = {
     "{{ .Values.nodes }} {{ .Values.large }} {{ .Values.million }} {{ .Values.half }}": "250 1.234567e+06 1e+06 0.5",
     "{{ .Values.tiny }} {{ .Values.octal }} {{ .Values.good }} {{ .Values.zero }}": "1e-05 511 true 0",
-    "{{ int .Values.large }} {{ int64 .Values.million }} {{ .Values.large | toString }}": "1234567 1000000 1.234567e+06",
     "{{ .Values.nothing }}|{{ .Values.missing }}|{{ quote .Values.missing }}|{{ .Values.empty | quote }}": '<no value>|<no value>||""',
-    "{{ .Values.list }} {{ .Values.map }}": "[b a 3] map[a:map[c:x] b:1]",
-    '{{ printf "%s-%d-%v-%q" .Values.name 3 .Values.nodes .Values.name }}': 'train-3-250-"train"',
-    '{{ printf "%03d|%5d|%%" 7 42 }} {{ printf "%v" .Values.missing }}': "007|   42|% <nil>",
     "{{ .Values.text | quote }}": '"one\\ntwo \\"three\\"\\n"',
-    "{{ .Values.text | trim | indent 2 }}": '  one\n  two "three"',
     "a {{- .Values.name -}} b": "atrainb",
     "a {{- /* a comment */ -}}\n b": "ab",
     "{{ $x := 1 }}{{ if .Values.good }}{{ $x = 2 }}{{ $x := 3 }}{{ end }}{{ $x }}": "2",
     "{{ if .Values.zero }}a{{ else if .Values.list }}b{{ else }}c{{ end }}": "b",
     "{{ if or .Values.bad .Values.empty }}a{{ else }}{{ and .Values.good .Values.nodes }}{{ end }}": "250",
-    "{{ with .Values.map.a }}{{ .c }}{{ $.Release.Name }}{{ end }}{{ with .Values.bad }}x{{ else }}y{{ end }}": "xtrainy",
     "{{ range $i, $e := .Values.list }}{{ $i }}={{ $e }},{{ end }}": "0=b,1=a,2=3,",
-    "{{ range $k, $v := .Values.map }}{{ $k }}:{{ $v }} {{ end }}": "a:map[c:x] b:1 ",
     "{{ range .Values.missing }}x{{ else }}none{{ end }}{{ range until 3 }}{{ . }}{{ end }}": "none012",
     "{{ range .Values.pods }}{{ .name }}{{ .gpus | default 4 }} {{ end }}": "a8 b4 ",
-    "{{ (index .Values.pods 0).gpus }} {{ index .Values.map \"a\" \"c\" }} {{ ((.Values.missing).a).b }}": "8 x <no value>",
-    "{{ div 7 2 }} {{ div -7 2 }} {{ mod -7 3 }} {{ add 1 2.9 }} {{ mul 2 .Values.nodes }} {{ max 1 5 3 }}": "3 -3 -1 3 500 5",
-    "{{ sub 1 2 }} {{ min .Values.nodes 4 }} {{ add 1 .Values.quoted }} {{ floor 2.7 }} {{ ceil 2.1 }}": "-1 4 9 2 3",
     "{{ eq .Values.name \"a\" \"train\" }} {{ ne 1 2 }} {{ gt (int .Values.nodes) 9 }} {{ eq .Values.missing .Values.nothing }}": "true true true true",
-    "{{ eq .Values.missing \"a\" }} {{ le 1 1 }} {{ lt \"a\" \"b\" }} {{ not .Values.zero }} {{ ge 2 (add 1 1) }}": "false true true true true",
-    "{{ ternary \"a\" \"b\" .Values.good }} {{ coalesce .Values.empty .Values.zero .Values.name }} {{ empty .Values.map }}": "a train false",
-    "{{ trunc 3 .Values.name }} {{ trunc -3 .Values.name }} {{ replace \"t\" \"T\" .Values.name }} {{ upper \"a\" }}": "tra ain Train A",
-    "{{ trimSuffix \"n\" .Values.name }} {{ trimPrefix \"t\" .Values.name }} {{ trimAll \"tn\" .Values.name }}": "trai rain rai",
-    "{{ contains \"ra\" .Values.name }} {{ hasPrefix \"x\" .Values.name }} {{ join \"-\" .Values.list }} {{ len .Values.text }}": "true false b-a-3 16",
-    "{{ list 1 \"a\" nil | toJson }} {{ dict \"b\" 1 \"a\" .Values.nodes | toJson }} {{ .Values.odd.html | toJson }}": '[1,"a",null] {"a":250,"b":1} "\\u003ca \\u0026 b\\u003e"',
-    "{{ get .Values.map \"x\" | quote }} {{ hasKey .Values.map \"a\" }} {{ has \"a\" .Values.list }} {{ first .Values.list }}": '"" true true b',
-    "{{ kindIs \"float64\" .Values.nodes }} {{ kindIs \"int64\" (add 1 1) }} {{ kindIs \"map\" .Values }} {{ kindIs \"slice\" (list) }}": "true true true true",
     "{{ toYaml .Values.map }}|{{ toYaml .Values.pods }}": "a:\n  c: x\nb: 1|- gpus: 8\n  name: a\n- name: b",
     "{{ toYaml .Values.odd }}": (
         "colon: 'a: b'\ndate: \"2025-01-01\"\nempty: \"\"\nhash: 'a #b'\nhtml: <a & b>\nlines: |-\n  a\n  b\nlist: []\nmap: {}\n"
         "number: \"12\"\n\"on\": \"yes\"\nspace: ' x'\ntime: \"1:30\""
     ),
     "{{ toYaml .Values.large }} {{ toYaml .Values.half }} {{ toYaml .Values.tiny }} {{ toYaml .Values.missing }}": "1234567 0.5 1e-05 null",
-    "{{ (fromYaml \"a: {b: 3}\").a.b }} {{ fromYaml \"\" }}": "3 map[]",
-    "{{ tpl .Values.template . }} {{ include \"two\" (dict \"a\" 5) }}{{ template \"two\" dict }}": "train-train (5)(<no value>)",
-    "{{ include \"nothing\" . | quote }}": '"<no value>"',
-    "{{ .Release.Service }} {{ .Release.Namespace }} {{ .Release.IsInstall }} {{ .Chart.Name }} {{ .Chart.AppVersion }} {{ .Chart.Version }}": "Helm default true train 1.1 1.0.0",
-    "{{ .Template.Name }} {{ .Template.BasePath }} {{ lookup \"v1\" \"Node\" \"\" \"a\" }}": "train/templates/cases.yaml train/templates map[]",
-    "{{ .Capabilities.APIVersions.Has \"monitoring.coreos.com/v1\" }} {{ if .Capabilities.APIVersions.Has \"policy/v1\" }}a{{ end }}": "false a",
-    "{{ print 1 2 \"a\" 3 }} {{ print .Values.name \"-\" 1 }} {{ squote 1 .Values.missing \"x\" }} {{ \"a\\tb\" | b64enc }}": "1 2a3 train-1 '1' 'x' YQli",
-    "{{ append .Values.list \"c\" | join \",\" }} {{ concat (list 1) (list 2) }} {{ splitList \",\" \"a,b\" | last }}": "b,a,3,c [1 2] b",
-    "{{ $d := dict }}{{ $_ := set $d \"a\" 1 }}{{ $d.a }}{{ keys $d }} {{ sha256sum \"\" | trunc 6 }} {{ `a\"b` }}": '1[a] e3b0c4 a"b',
-    "{{ required \"needed\" .Values.name }} {{ lower \"AB\" }} {{ -3 }} {{ 1.50 }} {{ true }} {{ \"x\" | printf \"%s%s\" \"y\" }}": "train ab -3 1.5 true yx",
     "{{ .Values.on }}|{{ .Values.true }}": "<no value>|a key that is true",
+    '{{ printf "%s-%v-%d-%t" .Values.name .Values.nodes 3 .Values.good }} {{ printf "%v" .Values.missing }}': "train-250-3-true <nil>",
+    "{{ range $k, $v := .Values.map }}{{ $k }}{{ end }}{{ range $i, $e := .Values.list }}{{ $i = 5 }}{{ $i }}{{ end }}": "ab555",
+    "{{ with .Values.map.a }}{{ .c }}{{ $.Release.Name }}{{ end }}{{ with .Values.bad }}x{{ else }}y{{ end }}": "xtrainy",
+    "{{ div 7 2 }} {{ div -7 2 }} {{ add 1 2.9 }} {{ max 1 5 3 }} {{ min .Values.nodes 4 }} {{ add 1 .Values.quoted }}": "3 -3 3 5 4 9",
+    "{{ ternary \"a\" \"b\" .Values.good }} {{ empty .Values.map }} {{ eq .Values.missing \"a\" }} {{ not .Values.zero }}": "a false false true",
+    "{{ trunc 3 .Values.name }} {{ trimSuffix \"n\" .Values.name }} {{ replace \"t\" \"T\" .Values.name }} {{ lower \"AB\" }}": "tra trai Train ab",
+    "{{ contains \"ra\" .Values.name }} {{ len .Values.text }} {{ hasKey .Values.map \"a\" }} {{ has \"a\" .Values.list }}": "true 16 true true",
+    "{{ (fromYaml \"a: {b: 3}\").a.b }} {{ toYaml (fromYaml \"\") }} {{ ((.Values.missing).a).b }}": "3 {} <no value>",
+    "{{ include \"two\" (dict \"a\" 5) }}{{ template \"two\" dict }}{{ include \"nothing\" . | quote }}": '(5)(<no value>)"<no value>"',
+    "{{ .Release.Service }} {{ .Release.Namespace }} {{ .Release.IsInstall }} {{ .Chart.Name }} {{ .Chart.AppVersion }} {{ .Chart.Version }}": "Helm default true train 1.10 1.0.0",
+    "{{ .Template.Name }} {{ .Template.BasePath }}": "train/templates/cases.yaml train/templates",
+    "{{ .Capabilities.APIVersions.Has \"monitoring.coreos.com/v1\" }} {{ if .Capabilities.APIVersions.Has \"policy/v1\" }}a{{ end }}": "false a",
+    "{{ print 1 2 \"a\" 3 }} {{ print .Values.name \"-\" 1 }} {{ \"a\\tb\" | b64enc }} {{ `a\"b` }}": "1 2a3 train-1 YQli a\"b",
+    "{{ append .Values.list \"c\" | len }} {{ concat (list 1) (list 2) | toYaml }} {{ sha256sum \"\" | trunc 6 }}": "4 - 1\n- 2 e3b0c4",
+    "{{ $d := dict }}{{ $_ := set $d \"a\" 1 }}{{ $d.a }} {{ -3 }} {{ 1.50 }} {{ true }} {{ \"x\" | printf \"%s%s\" \"y\" }}": "1 -3 1.5 true yx",
+    "{{ gt (int .Values.nodes) 9 }} {{ ne 1 2 }} {{ eq .Values.name \"a\" \"train\" }}{{ if or .Values.bad .Values.nodes | and 1 }}!{{ end }}": "true true true!",
     "{{ nindent 2 \"a\\nb\" }}": "\n  a\n  b",
 }  # fmt: skip
 """What templates make, as helm 3.16.4 says; it removes `<no value>` in the end."""
 REFUSED = {
-    "{{ now }}": ("it uses now", "now"),
-    "{{ randAlphaNum 5 }}": ("it uses randAlphaNum", "randAlphaNum"),
+    "{{ randAlpha 5 }}": ("it uses randAlpha", "randAlpha"),
     "\n\n{{ genCA 1 }}": ("it uses genCA", "genCA"),
+    "{{ now }}": ("it uses a struct as a text", "a struct as a text"),
+    "{{ if uuidv4 }}{{ end }}": ("it uses a random text as a condition", "a random text as a condition"),
+    "{{ eq uuidv4 \"a\" }}": ("it uses a comparison with a random text", "a comparison with a random text"),
+    "{{ has \"a\" (list uuidv4) }}": ("it uses a comparison with a random text", "a comparison with a random text"),
+    "{{ include \"random\" . | contains \"a\" }}": ("it uses contains of a random text", "contains of a random text"),
+    "{{ now | unixEpoch | int }}": ("it uses a random text as a condition", "a random text as a condition"),
+    "{{ toYaml (dict \"a\" uuidv4) }}": ("it uses toYaml of a random text", "toYaml of a random text"),
+    "{{ range (now | date \"2006\") }}{{ end }}": ("it uses range over what is neither list nor map", "range over what is neither list nor map"),
+    "{{ randAlphaNum 0 }}": ("it uses randAlphaNum 0", "randAlphaNum 0"),
     "{{ .Files.Get \"a\" }}": ("it uses .Files", ".Files"),
     "{{ .Capabilities.KubeVersion.Version }}": ("it uses .KubeVersion", ".KubeVersion"),
     "{{ break }}": ("it uses break", "break"),
-    "{{ keys .Values }}": ("it uses keys in no order", "keys in no order"),
+    "{{ keys .Values }}": ("it uses keys", "keys"),
     "{{ .Values.YAML }}": ("it uses .YAML", ".YAML"),
-    "{{ printf \"%d\" .Values.nodes }}": ('it uses printf "%d"', 'printf "%d"'),
+    "{{ .Values.list }}": ("it uses a slice as a text", "a slice as a text"),
+    "{{ printf \"%d\" .Values.nodes }}": ("it uses printf '%d'", "printf '%d'"),
     "{{ lower \"\u00c4\" }}": ("it uses letters beyond ASCII", "letters beyond ASCII"),
-    "{{ $x := list 1 }}{{ range until 200 }}{{ $x = list $x $x }}{{ end }}{{ $x }}": ("it uses too much text", "too much text"),
+    "{{ $x := list 1 }}{{ range until 200 }}{{ $x = list $x $x }}{{ end }}{{ toYaml $x }}": ("it uses too much text", "too much text"),
     "{{ $x := list 1 }}{{ range until 200 }}{{ $x = list $x }}{{ end }}{{ toYaml $x }}": ("it uses too much text", "too much text"),
-    "{{ $x := \"aa\" }}{{ range until 60 }}{{ $x = print $x $x }}{{ end }}": ("it uses too much text", "too much text"),
-    "{{ until 1000000000 }}": ("it uses more than 10,000 items", "more than 10,000 items"),
+    "{{ $x := \"aa\" }}{{ range until 60 }}{{ $x = print $x $x }}{{ end }}": ("it uses too many steps", "too many steps"),
+    "{{ until 1000000000 }}": ("it uses until 1000000000", "until 1000000000"),
     "{{ indent 1000000000 \"a\" }}": ("it uses indent 1000000000", "indent 1000000000"),
-    "{{ mul 9999999999 9999999999 }}": ("it uses a number beyond 64 bits", "a number beyond 64 bits"),
+    "{{ add 999999999999999 \"900000000000000000\" | add .Values.large | max 1e9 }}": ("it has '1e9' in an action", ""),
     "{{ define \"a\" }}{{ include \"a\" . }}{{ end }}{{ include \"a\" . }}": ("it uses more than 100 levels of templates", "more than 100 levels of templates"),
-    "{{ tpl .Values.self . }}": ("it uses more than 100 levels of templates", "more than 100 levels of templates"),
     "{{ range until 9999 }}{{ range until 9999 }}{{ end }}{{ end }}": ("it uses too many steps", "too many steps"),
     "{{ " + "(" * 200 + "1" + ")" * 200 + " }}": ("it uses more than 100 levels", "more than 100 levels"),
-    "{{ if 1 }}" * 200 + "{{ end }}" * 200: ("it uses more than 100 levels", "more than 100 levels"),
+    "{{ if 1 }}" * 200 + "{{ end }}" * 200: ("it uses more than 100 levels of templates", "more than 100 levels of templates"),
     "{{ .Values.missing.a }}": ("it takes .a of nil", ""),
-    "{{ .Values.name.a }}": ("it takes .a of a string", ""),
-    "{{ gt .Values.nodes 1 }}": ("it compares a float64 with a int", ""),
-    "{{ until .Values.nodes }}": ("until gets a float64", ""),
-    "{{ trunc (add 1 2) \"abcde\" }}": ("trunc gets a int64", ""),
+    "{{ .Values.name.a }}": ("it takes .a of string", ""),
+    "{{ gt .Values.nodes 1 }}": ("it compares float64 with int", ""),
+    "{{ until .Values.nodes }}": ("until gets float64", ""),
+    "{{ trunc (add 1 2) \"abcde\" }}": ("trunc gets int64", ""),
     "{{ lower .Values.missing }}": ("lower gets nil", ""),
     "{{ len .Values.missing }}": ("it takes the length of nil", ""),
     "{{ div 1 0 }}": ("it divides by zero", ""),
-    "{{ required \"set it\" .Values.missing }}": ("set it", ""),
-    "{{ fail \"never\" }}": ("never", ""),
     "{{ include \"other\" . }}": ("no template is called other", ""),
     "{{ if true }}": ("an `end` is missing", ""),
-    "{{ end }}": ("a `end` belongs to nothing", ""),
+    "{{ end }}": ("a `end` is where it does not belong", ""),
     "{{ $x }}": ("$x is not declared", ""),
-    "{{ \"a\" }": ("it has '}' in an action", ""),
-    "{{ .a\"b\" }}": ("it has '\"b\" }}' in an action", ""),
+    "{{ \"a\" }": ("it has '}\\n{{' in an action", ""),
+    "{{ .a\"b\" }}": ("it has '.a\"b\"' in an action", ""),
 }  # fmt: skip
 """What is not rendered: why, and what only helm knows; it fails with the others, too."""
 
-CHART = "apiVersion: v2\nname: train\nversion: 1.0.0\nappVersion: 1.10\n"
+CHART = 'apiVersion: v2\nname: train\nversion: 1.0.0\nappVersion: "1.10"\n'
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n"
-HELPERS = '{{ define "two" }}({{ .a }}){{ end }}{{ define "nothing" }}{{ .Values.missing }}{{ end }}'
+HELPERS = '{{ define "random" }}a-{{ uuidv4 }}{{ end }}{{ define "two" }}({{ .a }}){{ end }}{{ define "nothing" }}{{ .Values.missing }}{{ end }}'
 
 
 def rendered(folder: str = ".") -> str:
@@ -204,7 +197,7 @@ def test_helm_makes_the_same_of_the_cases(write: Write) -> None:
 @pytest.mark.parametrize("template", REFUSED)
 def test_the_rest_is_refused(template: str, write: Write) -> None:
     files = {"Chart.yaml": CHART, "values.yaml": f"{VALUES}self: '{{{{ tpl .Values.self . }}}}'\n"}
-    write({**files, "templates/a.yaml": f"{JOB}data: |\n{template}\n"})
+    write({**files, "templates/_a.tpl": HELPERS, "templates/a.yaml": f"{JOB}data: |\n{template}\n"})
     start = time.monotonic()
     with pytest.raises(TemplateError) as found:
         rendered()
@@ -215,39 +208,16 @@ def test_the_rest_is_refused(template: str, write: Write) -> None:
         assert by_helm().returncode
 
 
-UMBRELLA = {
-    "Chart.yaml": CHART + "dependencies:\n  - {name: sub, alias: other, version: 1.x.x, condition: other.enabled}\n  - {name: unused, version: 1.x.x, condition: unused.enabled}\n",
-    "values.yaml": "global: {team: ml}\nother: {nodes: 3, gone: null}\nunused: {enabled: false}\n",
-    "templates/a.yaml": JOB + 'spec: {{ .Values | toJson }}\nteam: {{ include "name" . }}\n',
-    "charts/sub/Chart.yaml": CHART.replace("train", "sub"),
-    "charts/sub/values.yaml": "nodes: 1\ngone: 1\nstays: null\ndeep: {gone: null, a: 1}\nenabled: true\nglobal: {team: x, size: 2}\n",
-    "charts/sub/templates/b.yaml": JOB + "spec: {{ .Values | toJson }}\nname: {{ .Chart.Name }}\npath: {{ .Template.Name }}\n---\nkind: A\n",
-    "charts/sub/templates/_b.tpl": '{{ define "name" }}of the sub{{ end }}',
-    "charts/free/Chart.yaml": CHART.replace("train", "free") + "type: library\n",
-    "charts/free/templates/_c.tpl": '{{ define "name" }}{{ .Values.global.team }}{{ end }}',
-    "charts/free/templates/c.yaml": JOB + "is: not rendered\n",
-    "charts/unused/Chart.yaml": CHART.replace("train", "unused"),
-    "charts/unused/templates/d.yaml": JOB + "is: {{ now }}\n",
-    "templates/NOTES.txt": "{{ now }}",
-    "templates/.hidden.yaml": "{{ now }}",
-}  # fmt: skip
+def test_random_texts_have_one_in_their_place(write: Write) -> None:
+    names = 'a: {{ include "random" . | quote }}\nb: {{ randAlphaNum 5 | lower }}\nc: {{ now | date "2006" }}-{{ now | unixEpoch }}\n'
+    write({"Chart.yaml": CHART, "templates/_a.tpl": HELPERS, "templates/a.yaml": f"{JOB}{names}d: {{{{ uuidv4 }}}}\n"})
+    own = yaml.safe_load(rendered())
+    assert [own[key] for key in "abcd"] == ["a-uuidv4-1", "randalphanum-2", "date-unixepoch", "uuidv4-3"]
 
 
-def test_charts_that_a_chart_brings_along(write: Write) -> None:
-    write(UMBRELLA)
-    own = list(yaml.safe_load_all(rendered()))
-    assert [item.get("path") for item in own] == ["train/charts/other/templates/b.yaml", None, None]
-    assert own[0]["spec"] == {"global": {"size": 2, "team": "ml"}, "nodes": 3, "enabled": True, "deep": {"a": 1}}
-    assert own[2]["team"] == "ml"
-    assert own[2]["spec"]["free"] == {"global": {"team": "ml"}}
-    if HELM:
-        helm = list(yaml.safe_load_all(by_helm().stdout))
-        assert sorted(map(json.dumps, own)) == sorted(map(json.dumps, helm))
-
-
-def test_archives_and_ignored_files_are_left_to_helm(write: Write) -> None:
+def test_other_charts_and_ignored_files_are_left_to_helm(write: Write) -> None:
     write({"Chart.yaml": CHART + "dependencies: [{name: redis}]\n", "templates/a.yaml": JOB})
-    with pytest.raises(TemplateError, match="an archive for the dependency redis"):
+    with pytest.raises(TemplateError, match="other charts"):
         rendered()
     write({"Chart.yaml": CHART, ".helmignore": "# a\n*.yaml\n"})
     with pytest.raises(TemplateError, match=r"\.helmignore"):
@@ -288,7 +258,7 @@ def test_a_chart_that_something_deploys_is_not_judged_by_its_defaults(check: Che
 
 
 PARTS = st.sampled_from([
-    "{{", "}}", "{{-", "-}}", " ", "\n", "a: b", "if", "else", "end", "range", "with", "define", "template", "include", "tpl",
+    "{{", "}}", "{{-", "-}}", " ", "\n", "a: b", "if", "else", "end", "range", "with", "define", "template", "include",
     "$x", ":=", "=", "$", ".", ".Values.list", ".Values.map", ".Values", "(", ")", "|", ",", '"two"', "nil", "1", "2.5", "-3",
     "`{{ . }}`", "true", *FUNCTIONS,
 ])  # fmt: skip
@@ -303,8 +273,7 @@ def test_any_template_is_rendered_or_refused(text: str) -> None:
     values = {"list": [1.0, "a", None], "map": {"a": {"b": "c"}}}
     for template in (text, f"{{{{ {text} }}}}"):
         with suppress(TemplateError):
-            bodies = parse(template, "a")
-            templates.Interpreter(bodies).run(bodies["a"], {"Values": values})
+            templates.Interpreter({}, {"a/b": template}).run("a/b", {"Values": values})
 
 
 ANY = st.recursive(
