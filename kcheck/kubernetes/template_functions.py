@@ -144,21 +144,21 @@ def _events(value: object) -> Iterator[Any]:
 
 
 def from_yaml(text: str) -> dict[str, object]:
-    """The map in a text, with numbers as float64.
-
-    Raises:
-        TemplateError: it is none.
-    """
+    """The map in a text."""
     document = next(iter(yaml.documents(Source("", text.encode()))), None)
-    if document is not None and (document.problem is not None or not isinstance(document.root, yaml.Mapping)):
-        raise unsupported("YAML that is no map")
     return values_of(document.root) if document is not None else {}
 
 
 def values_of(root: yaml.Node | None) -> dict[str, object]:
-    """A map of YAML as data."""
+    """A map of YAML as data, with numbers as float64.
+
+    Raises:
+        TemplateError: it is none.
+    """
+    if not isinstance(root, yaml.Mapping):
+        raise unsupported("YAML that is no map")
     try:
-        return dict(json.loads(json.dumps(as_data(root), allow_nan=False), parse_int=float)) if root is not None else {}
+        return dict(json.loads(json.dumps(as_data(root), allow_nan=False), parse_int=float))
     except (OverflowError, ValueError):
         raise unsupported("too many values") from None
 
@@ -209,14 +209,9 @@ def _arithmetic(function: Callable[[int, int], int]) -> Callable[..., Int64]:
 
 
 def _divided(one: int, other: int) -> int:
-    """A quotient, rounded towards zero.
-
-    Raises:
-        TemplateError: by zero.
-    """
     if not other:
         raise TemplateError("it divides by zero")
-    return abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
+    return one // other if (one < 0) == (other < 0) else -(-one // other)
 
 
 def _until(count: int) -> list[int]:
@@ -292,12 +287,6 @@ def field(value: object, key: str) -> object:
     return value.get(key)
 
 
-def _length(value: object) -> int:
-    if type(value) not in (str, list, dict):
-        raise TemplateError(f"it takes the length of {kind(value)}")
-    return len(value.encode()) if isinstance(value, str) else len(value)  # type: ignore[arg-type]
-
-
 def _set(values: dict[str, object], key: str, value: object) -> dict[str, object]:
     values[key] = value
     return values
@@ -309,10 +298,10 @@ def _sha256sum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _random(name: str, length: int = 1) -> Chance:
+def _random_text(length: int) -> Chance:
     if length < 1:
-        raise unsupported(f"{name} {length}")
-    return Chance(name.lower())
+        raise unsupported(f"randAlphaNum {length}")
+    return Chance("randalphanum")
 
 
 FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
@@ -333,7 +322,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "hasKey": ("ms", lambda values, key: key in values),
     "indent": ("ip", _indent),
     "int": ("a", lambda value: int(_integer(value))),
-    "len": ("a", _length),
+    "len": ("c", lambda value: len(value.encode()) if isinstance(value, str) else len(value)),
     "list": ("a*", lambda *items: list(items)),
     "lower": ("p", lambda text: _ascii(text).lower()),
     "max": ("aa*", _arithmetic(max)),
@@ -345,7 +334,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "print": ("a*", _print),
     "printf": ("sa*", _printf),
     "quote": ("a*", lambda *values: " ".join(_quoted(shown(value)) for value in values if value is not None)),
-    "randAlphaNum": ("i", lambda length: _random("randAlphaNum", length)),
+    "randAlphaNum": ("i", _random_text),
     "replace": ("sss", _replace),
     "set": ("msa", _set),
     "sha256sum": ("s", _sha256sum),
@@ -355,15 +344,13 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "trunc": ("is", _trunc),
     "unixEpoch": ("t", lambda _: Chance("unixepoch")),
     "until": ("i", _until),
-    "uuidv4": ("", lambda: _random("uuidv4")),
+    "uuidv4": ("", lambda: Chance("uuidv4")),
 }
 """By name: the kinds of their arguments (`a` is any, `p` a text that may be random, `t` a
 time; * is any more of them) and what they do."""
-RANDOM = frozenset({"randAlphaNum", "uuidv4"})
-"""Those with another result at each call."""
 _TYPES: dict[str, tuple[type, ...]] = {
-    "a": (object,), "b": (bool,), "i": (int,), "l": (list,), "m": (dict,), "p": (str, Chance), "s": (str,),
-    "t": (Fields,),
+    "a": (object,), "b": (bool,), "c": (str, list, dict), "i": (int,), "l": (list,), "m": (dict,), "p": (str, Chance),
+    "s": (str,), "t": (Fields,),
 }  # fmt: skip
 
 

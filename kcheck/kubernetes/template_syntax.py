@@ -143,17 +143,17 @@ def _add(templates: dict[str, Body], name: str, body: Body) -> None:
 def _nodes(text: str, path: str) -> Iterator[str | Node]:
     """The texts and actions of a template; spaces are trimmed, comments left out."""
     at, line, counted, trims = 0, 1, 0, False
-    for match in _ACTION.finditer(text + "{{}}"):
-        start, body = match.start(), match["body"]
+    while (start := text.find("{{", at)) >= 0:
+        line, counted = line + text.count("\n", counted, start), start
+        match = _ACTION.match(text, start)
+        if match is None:
+            raise TemplateError("an action has no end", f"{path}:{line}")
         before = text[at:start].lstrip(_SPACE) if trims else text[at:start]
         before = before.rstrip(_SPACE) if match["left"] else before
-        if "{{" in before:
-            raise TemplateError("an action has no end", f"{path}:{line}")
         if before:
             yield before
-        at, trims = match.end(), match["right"] is not None
-        line, counted = line + text.count("\n", counted, start), start
-        if body is None or start == len(text):
+        at, trims, body = match.end(), match["right"] is not None, match["body"]
+        if body is None:
             continue
         if body.endswith("-") and body[-2:-1] in tuple(_SPACE):
             body, trims = body[:-2], True
@@ -162,6 +162,7 @@ def _nodes(text: str, path: str) -> Iterator[str | Node]:
         except TemplateError as error:
             error.place = f"{path}:{line}"
             raise
+    yield text[at:].lstrip(_SPACE) if trims else text[at:]
 
 
 @lru_cache(maxsize=10_000)

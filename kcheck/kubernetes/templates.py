@@ -9,22 +9,13 @@ from collections import ChainMap
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.template_functions import (
-    RANDOM,
-    Chance,
-    Fields,
-    call,
-    field,
-    from_yaml,
-    shown,
-    values_of,
-)
+from kcheck.kubernetes.template_functions import Chance, Fields, call, field, from_yaml, shown, values_of
 from kcheck.kubernetes.template_syntax import MAX_DEPTH, Body, Literal, TemplateError, parse, unsupported
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Iterator
 
     from kcheck.kubernetes.charts import Chart
     from kcheck.kubernetes.template_syntax import Action, Command, Field, Node, Operand, Pipeline
@@ -169,8 +160,10 @@ class Interpreter:
         value = dot
         if isinstance(operand.root, tuple):
             value = self._pipeline(operand.root, dot, scope)
+        elif operand.root in scope:
+            value = scope[operand.root]
         elif operand.root:
-            value = _holder(operand.root, scope)[operand.root]
+            raise TemplateError(f"{operand.root} is not declared")
         if value is None:
             return None  # a nil that was a value of its own has all keys
         for key in operand.keys:
@@ -178,28 +171,25 @@ class Interpreter:
         return value
 
     def _call(self, name: str, arguments: list[object]) -> object:
+        for argument in arguments:
+            self._spend(argument)
         if name == "include":
             if len(arguments) != 2 or type(arguments[0]) is not str:
                 raise TemplateError("include needs a text and a value")
             return self.run(arguments[0], arguments[1])
         result = call(name, arguments)
-        if name in RANDOM:
+        if name in ("randAlphaNum", "uuidv4"):
             self._random += 1
             return Chance(f"{result}-{self._random}")
         return result
 
 
-def _holder(name: str, scope: _Scope) -> MutableMapping[str, object]:
-    """The innermost variables that have a name."""
-    found = next((variables for variables in scope.maps if name in variables), None)
-    if found is None:
-        raise TemplateError(f"{name} is not declared")
-    return found
-
-
 def _assign(action: Action, name: str, value: object, scope: _Scope) -> None:
-    variables = scope if action.declares else _holder(name, scope)
-    variables[name] = value
+    """Declare a variable, or set the innermost of its name."""
+    found = [scope.maps[0]] if action.declares else [one for one in scope.maps if name in one]
+    if not found:
+        raise TemplateError(f"{name} is not declared")
+    found[0][name] = value
 
 
 def _has_api(name: object) -> bool:
@@ -243,11 +233,9 @@ def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
     metadata = from_yaml(chart.source.data.decode("utf-8", "replace"))
     texts = {"Version": metadata.get("version"), "AppVersion": metadata.get("appVersion", ""), "Name": chart.label}
     about = {"Name": release, "Namespace": "default", "Service": "Helm", "IsInstall": True, "IsUpgrade": False}
-    own = (
-        values_of(chart.values)
-        if chart.values is not None
-        else from_yaml(_text(tree, os.path.join(chart.folder, "values.yaml")))
-    )
+    path = os.path.join(chart.folder, "values.yaml")
+    is_read = chart.values is not None and chart.values.source is tree.source(path)
+    own = values_of(chart.values) if is_read else from_yaml(_text(tree, path))
     return Fields(
         Values=json.loads(values, parse_int=float) if values else own,
         Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
