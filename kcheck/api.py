@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
+    from kcheck.text.text import Skipped
 
 
 def load(
@@ -113,6 +114,11 @@ class Project:
     def inventory(self) -> Inventory:
         """Clusters, pools, networks and workloads; each value has the origin it was read from."""
         return self.world.inventory
+
+    @property
+    def unjudged(self) -> list[Skipped]:
+        """The clusters that were found and not judged, each with its reason."""
+        return [one for one in self._linter.reading.skipped if one.what.startswith("cluster")]
 
     def capacity(self, cluster: Cluster) -> list[Wall]:
         """List the limits of a cluster of the inventory by number of nodes, lowest first, unknown ones last."""

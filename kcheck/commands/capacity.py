@@ -10,6 +10,7 @@ from kcheck.api import Project
 from kcheck.commands import options, printing
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page
+from kcheck.report.text import skipped_text
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -32,7 +33,8 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
 
     Exits with 0, or with 2 on wrong usage. Only `kcheck check` fails if the target is not reached.
     """
-    world = options.with_usage_errors(lambda: Project(paths, config).world)
+    project = Project(paths, config)
+    world = options.with_usage_errors(lambda: project.world)
     if format_ == "html":
         printing.page(capacity_page.as_html(world))
     elif format_ == "svg":
@@ -40,7 +42,9 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     else:
         render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
         printing.page(render(world))
-    if not world.inventory.clusters:
+    for one in project.unjudged:
+        printing.note(f"{one.what}: {skipped_text(one)}")
+    if not world.inventory.clusters and not project.unjudged:
         printing.note("kcheck: no cluster found here.")
 
 

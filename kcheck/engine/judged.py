@@ -119,9 +119,8 @@ class _Inputs:
         self.places: dict[str, Span | None] = {}
         self.rules: dict[str, Counter[str]] = {}
         for check in undecided:
-            for reason in check.missing:
+            for cause, reason in {_cause(reason): reason for reason in reversed(check.missing)}.items():
                 place = reason.place if isinstance(reason, UnknownInput) else None
-                cause = _cause(reason)
                 self.places[cause] = self.places.get(cause) or place or check.span
                 self.rules.setdefault(cause, Counter())[check.rule] += 1
         names = {match[1] for match in map(_VARIABLE.fullmatch, (*self.rules, *map(_cause, clusters))) if match}
@@ -145,9 +144,14 @@ class _Inputs:
             remedy = next((remedy for pattern, remedy in _REMEDIES if pattern.search(reason)), "")
             return MissingInput(reason, rules.total(), place, remedy, rules)
         name = match[1]
-        roots = [root.configuration for root in self.reading.roots if name in root.configuration.variables]
+        every = [root.configuration for root in self.reading.roots if name in root.configuration.variables]
+        folder = place.source.path.rpartition("/")[0] or "." if place is not None else ""
+        roots = [root for root in every if root.folder == folder] or every
         files = [path for path, own in self.files if name in own and any(_is_near(path, root.folder) for root in roots)]
-        values = f"--var-file {' or '.join(files[:_MOST_FILES])}" if files else f"--var {name}=VALUE"
+        plain = not roots or "type" in roots[0].variables[name].body.attributes  # else Terraform takes it for a text
+        values = f"--var {name}=VALUE" if plain else "--var-file FILE"
+        if files:
+            values = f"--var-file {' or '.join(files[:_MOST_FILES])}"
         remedy = f"set it with {values}"
         declared = roots[0].variables[name].header if roots else place
         return MissingInput(reason, rules.total(), declared, remedy, rules, f"var.{name}")

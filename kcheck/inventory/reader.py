@@ -11,7 +11,7 @@ from kcheck.inventory import assignment
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Reading
 from kcheck.model import Inventory, Raw
-from kcheck.text.files.configurations import BLUEPRINT, CLOUDFORMATION, EKS, SCRIPT
+from kcheck.text.files.configurations import BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
 from kcheck.text.text import Skipped
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from kcheck.inventory.reading import Kept
     from kcheck.text.files.tree import Tree
 
+_NAMED = (
+    (CLOUDFORMATION, EKS, "CloudFormation is not read"),
+    (COMMANDS, COMMAND, "the flags of commands are not read; kcheck judges Terraform and manifests"),
+)
+"""Files of which the first cluster is named, the pattern that finds it, and why it is not judged."""
 _HELM_ASKED = "settings of a repository do not run helm"
 _NOTHING_RAW = Raw()
 
@@ -79,8 +84,9 @@ def _configurations(tree: Tree, reading: Reading) -> None:
         if not tree.configurations.keys().isdisjoint(cloud.files):
             reading.skipped += cloud.read_files(tree.configurations, reading.inventory)
             cloud.read_kernel(tree.kernel, reading.inventory)
-    for source in tree.configurations.get(CLOUDFORMATION, ()):
-        for match in islice(EKS.finditer(source.data), 1):
-            place = source.span(*match.span(1))
-            reading.skipped.append(registry.unjudged(place, place.text, "CloudFormation is not read"))
+    for kind, pattern, why in _NAMED:
+        for source in tree.configurations.get(kind, ()):
+            for match in islice(pattern.finditer(source.data), 1):
+                place = source.span(*match.span(1))
+                reading.skipped.append(registry.unjudged(place, place.text, why))
     reading.sources += [source for sources in tree.configurations.values() for source in sources]

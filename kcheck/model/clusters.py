@@ -210,7 +210,10 @@ class Reserved(Thing, frozen=True, eq=False):
 
 
 class Subnet(Thing, frozen=True):
-    """A subnet of a virtual network. `gap` says why pools in it may be missing."""
+    """A subnet of a virtual network. `gap` says why pools in it may be missing.
+
+    A `public` one gives its machines public addresses of their own.
+    """
 
     cloud: str
     address: str
@@ -221,3 +224,4 @@ class Subnet(Thing, frozen=True):
     network: Value[Network]
     tags: Value[dict[str, str]] = NOTHING
     zone: Value[str] = NOTHING
+    public: Value[bool] = NOTHING

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kcheck.model.base import NOTHING, Thing
-from kcheck.text.values import Known, known
+from kcheck.text.units import whole_number
+from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
     from kcheck.model.clusters import Cluster, PodRange, Subnet
@@ -30,11 +31,19 @@ class Surge(Struct, frozen=True):
     beside: int = 0
 
 
+def surge_of(written: Known[str]) -> Value[Surge]:
+    """The surge that is a number of nodes or a percentage, as text."""
+    number = whole_number(written.value.removesuffix("%"))
+    if number is None:
+        return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
+    return Known(Surge(percent=number) if written.value.endswith("%") else Surge(number), written.origin)
+
+
 class Size(Struct, frozen=True, eq=False):
     """The size of a pool. `max_nodes` is the maximum of an autoscaled pool, else its size.
 
     `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
-    them the written size is multiplied.
+    them the written size is multiplied. A node takes `unit` of a size that is written in something else, as processors.
     """
 
     autoscaled: Value[bool] = NOTHING
@@ -42,6 +51,7 @@ class Size(Struct, frozen=True, eq=False):
     max_nodes: Value[int] = NOTHING
     zone_count: Value[int] = NOTHING
     times: int = 1
+    unit: int = 1
 
     @property
     def standing(self) -> Value[int]:
@@ -230,8 +240,12 @@ class NodePool(Thing, frozen=True):
 
     @property
     def display_name(self) -> str:
-        """What people call the pool."""
-        return self.name.value if isinstance(self.name, Known) else self.address.rsplit(".", 1)[-1]
+        """What people call the pool: its name, else its key in the code."""
+        if isinstance(self.name, Known):
+            return self.name.value
+        if self.address.endswith('"]'):
+            return self.address.rpartition('["')[2].removesuffix('"]')
+        return self.address.rsplit(".", 1)[-1]
 
     @property
     def full_name(self) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Thing
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
+    from kcheck.text.interval import Interval
 
 _BAR = 20
 _INDENT = " " * 12
@@ -127,7 +128,8 @@ def _reach(cluster: Cluster, world: World) -> str:
     least = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
     if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
         part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
-        return f"{name} reaches at least {part}; the first wall is the {nearest.what}, at {nearest.nodes}."
+        at = "" if nearest.nodes is None or nearest.nodes.high is None else f", at {nearest.nodes}"
+        return f"{name} reaches at least {part}; the first wall is the {nearest.what}{at}."
     unknown = has_unknown_walls(cluster, world)
     what = f"; the first {'known wall' if unknown else 'wall'} is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
@@ -203,18 +205,25 @@ def _is_relevant(wall: Wall) -> bool:
 
 
 def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
-    """The walls, those that matter first; walls of one kind at one place and number are told together."""
+    """The walls, those that matter first, of these the unknown ones; those of one kind, place and number together."""
     result: dict[object, list[Wall]] = {}
     for wall in walls.find_walls(cluster, world):
         result.setdefault((wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id), []).append(wall)
-    return sorted(result.values(), key=lambda group: not _is_relevant(group[0]))
+    return sorted(result.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))
 
 
 def _line(group: list[Wall], target: int | None) -> str:
     wall = group[0]
-    number = "?" if wall.number is None else f"{wall.number:,}"
+    number = "?" if wall.nodes is None or wall.number is None else _ends(wall.nodes)
     kind = "" if wall.kind == "hard" else f" ({wall.kind})"
     return visible(f"{number:>9}  {_bar(wall, target)}  {group_name(group)}{kind}")
+
+
+def _ends(nodes: Interval) -> str:
+    """The nodes at a wall in short: both ends where they differ, the lower first."""
+    if nodes.exact is not None:
+        return f"{nodes.exact:,}"
+    return f"{nodes.low:,}+" if nodes.high is None else f"{nodes.low:,}-{nodes.high:,}"
 
 
 def group_name(group: list[Wall]) -> str:

@@ -73,16 +73,26 @@ def _notes(finding: Finding) -> Iterator[str]:
     if source.private:  # a plan has no lines to look at
         yield finding.object.rpartition(f"{source.path}:")[2]
     yield from finding.details
-    also = [related.message for related in finding.related if related.message.startswith(ALSO)]
+    also = other_objects(finding)
     if also:
-        own = f"{finding.object.partition(':')[0]}:"
-        names = [message.removeprefix(ALSO).removeprefix(own) for message in also[:_MOST_OTHERS]]
-        yield f"also: {', '.join(names)}{_rest(len(also))}"
+        yield f"also: {', '.join(also[:_MOST_OTHERS])}{_rest(len(also))}"
     yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
     if finding.help:
         yield from (f"help: {line}" for line in finding.help.splitlines())
+
+
+def other_objects(finding: Finding) -> list[str]:
+    """Name the other objects of a merged finding: by address, and by root or environment where these differ."""
+    own = finding.object.partition(":")[0]
+    found = []
+    for message in (one.message for one in finding.related if one.message.startswith(ALSO)):
+        where, colon, address = message.removeprefix(ALSO).partition(":")
+        root, _, environment = where.partition("@")
+        told = f" ({environment})" if environment else f" in {root.partition('/')[2]}"
+        found.append((address if where == own else f"{address}{told}") if colon else where)
+    return found
 
 
 def _rest(number: int) -> str:
@@ -262,13 +272,13 @@ def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
     """One line for the clusters that need the same."""
     groups: dict[str, list[NotJudged]] = {}
     for one in clusters:
-        groups.setdefault(one.input.remedy or one.input.reason.replace(one.cluster.address, ""), []).append(one)
+        groups.setdefault(one.input.name or one.input.reason.replace(one.cluster.address, ""), []).append(one)
     for group in groups.values():
         first, places = group[0], list(dict.fromkeys(place_text(one.cluster.place) for one in group))
         more = f" and {len(places) - _MOST_OTHERS:,} more" if len(places) > _MOST_OTHERS else ""
         where = ", ".join(places[:_MOST_OTHERS]) + more
-        reason = first.input.reason.replace(first.cluster.address, "it" if len(group) == 1 else "each")
-        need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else f": {reason}"
+        reason = f": {first.input.reason}{', and likewise the others' if len(group) > 1 else ''}"
+        need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else reason
         checks = f" ({counted(first.input.checks, 'check')})" if first.input.checks else ""
         remedy = f"; {first.input.remedy}" if first.input.remedy else ""
         yield f"{counted(len(group), 'cluster')} not checked: {where}{need}{checks}{remedy}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
-from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes
+from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes, upgraded_in_turn
 from kcheck.text.interval import Interval
 from kcheck.text.ip_ranges import parse_cidr, usable_addresses
 from kcheck.text.values import (
@@ -84,10 +84,42 @@ def pods_have_interfaces(cluster: Cluster) -> bool:
 
 
 def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
-    """Address units of its VPC that a node of each pool takes, by its id; none where prefixes take their place."""
-    if cluster.cni is None or not pods_have_interfaces(cluster) or known(cluster.cni.prefix_delegation):
+    """Address units of its VPC that a node of each pool takes, by its id; none where prefixes take their place.
+
+    An address counts as one, and so does each interface beside the first, those of EFA included:
+    https://docs.aws.amazon.com/vpc/latest/userguide/network-address-usage.html
+    """
+    cni = cluster.cni
+    if cni is None or not pods_have_interfaces(cluster) or known(cni.prefix_delegation):
         return {}
-    return {pool.id: per_node(pool, world).bounds for pool in world.pools.of_cluster(cluster)}
+    found = {}
+    for pool in world.pools.of_cluster(cluster):
+        parts = [per_node(pool, world).bounds]
+        if known(cni.custom_networking):
+            parts.append(pod_addresses(pool, world).bounds)
+        held = interfaces_held(pool, cluster)
+        parts.append(Interval(0, None) if held is None else Interval(held - 1, held - 1))
+        highs = [part.high for part in parts]
+        high = None if None in highs else sum(one or 0 for one in highs)
+        found[pool.id] = Interval(sum(part.low for part in parts), high)
+    return found
+
+
+def interfaces_held(pool: NodePool, cluster: Cluster) -> int | None:
+    """Interfaces of a node with one pod, EFA included; None if that is not known."""
+    cni, types = cluster.cni, pool.machine.instance_types
+    if cni is None or not isinstance(types, Known) or not isinstance(cni.warm_interfaces, Known):
+        return None
+    found = [machines.interfaces(cluster.cloud, type_) for type_ in types.value]
+    if not found or None in found:
+        return None
+    count, addresses = min(one for one in found if one is not None)
+    single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
+    warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
+    efa = known(pool.machine.efa) or ()
+    more = len(efa) - ("efa" in efa)  # the first one with an address is the interface that every node has
+    own = 1 if known(cni.custom_networking) else 0  # which serves no pod
+    return own + cloud(cluster.cloud).interfaces_held(1, addresses, warm, count - own) + more
 
 
 def addresses_per_node(pool: NodePool, world: World) -> Value[int]:
@@ -274,7 +306,7 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
 
 
 def needed(found: Bounds) -> Interval:
-    """Addresses that the pools of a place need, surge included."""
+    """Addresses that the pools of a place need while one of them is upgraded."""
     high = None if found.most is None else addresses_needed(found.most)
     return Interval(addresses_needed(found.least), high)
 
@@ -287,7 +319,7 @@ def needed_at_most(place: Place, world: World) -> int | None:
 
 def arithmetic(demands: list[Demand]) -> str:
     """The demand as a sum by pool; small pools are joined if there are many."""
-    ordered = sorted(demands, key=lambda demand: -demand.addresses(demand.nodes))
+    ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
     parts = []
     for demand in ordered[:4]:
         surge = surge_nodes(demand.surge, demand.nodes)
@@ -298,7 +330,7 @@ def arithmetic(demands: list[Demand]) -> str:
         parts.append(f"{demand.pool} {nodes}{shared}{times}")
     rest = ordered[4:]
     if rest:
-        parts.append(f"{len(rest)} more pools {addresses_needed(rest):,}")
+        parts.append(f"{len(rest)} more pools {sum(one.addresses(one.nodes) for one in rest):,}")
     return " + ".join(parts) + f" = {addresses_needed(demands):,}"
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Thing
+from kcheck.scale.addresses import range_of
 from kcheck.scale.basics import anyone, computed
-from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of
@@ -162,7 +162,7 @@ def neighbours(pool: NodePool, world: World) -> Value[int]:
 def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
     """Addresses of the range of services, but for its first and its last one; null without a range."""
     cidr = cluster.service_cidr
-    network = parse_cidr(cidr.value) if isinstance(cidr, Known) else None
+    network = range_of(cidr.value) if isinstance(cidr, Known) else None
     if isinstance(cidr, Known) and network is None:
         return Unknown(f"`{cidr.value}` is not an IPv4 range", cidr.origin)
     return mapped(cidr, lambda _: max(0, network.num_addresses - 2) if network else 0)

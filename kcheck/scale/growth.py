@@ -73,15 +73,19 @@ class Demand(NamedTuple):
 
 
 def addresses_needed(demands: Sequence[Demand]) -> int:
-    """Addresses that all pools of a subnet need at their sizes, surge included."""
-    return sum(demand.addresses(demand.nodes) for demand in demands)
+    """Addresses that the pools of a subnet need at their sizes while the one with the largest surge is upgraded."""
+    return sum(demand.addresses(demand.nodes) for demand in upgraded_in_turn(demands))
 
 
-def needed_in_turn(demands: Sequence[Demand]) -> int:
-    """The same where one pool is upgraded at a time, so that only one has its surge."""
-    resting = [demand._replace(surge=Surge()).addresses(demand.nodes) for demand in demands]
-    extra = (demand.addresses(demand.nodes) - rest for demand, rest in zip(demands, resting, strict=True))
-    return sum(resting) + max(extra, default=0)
+def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
+    """The demands with the surge of one pool only: of the one whose upgrade takes the most addresses."""
+    resting = [demand._replace(surge=Surge()) for demand in demands]
+    extra: dict[str, tuple[int, int]] = {}
+    for demand, rest in zip(demands, resting, strict=True):
+        more = demand.addresses(demand.nodes) - rest.addresses(rest.nodes)
+        extra[demand.pool] = extra.get(demand.pool, (0, 0))[0] + more, demand.nodes
+    most = max(extra, key=lambda pool: extra[pool], default="")
+    return [demand if demand.pool == most else rest for demand, rest in zip(demands, resting, strict=True)]
 
 
 def full_at(demands: Sequence[Demand], usable: int) -> int:
@@ -90,7 +94,7 @@ def full_at(demands: Sequence[Demand], usable: int) -> int:
     growth = Growth(sizes, (True,) * len(sizes))
 
     def fits(share: list[int]) -> bool:
-        return sum(demand.addresses(nodes) for demand, nodes in zip(demands, share, strict=True)) <= usable
+        return addresses_needed([one._replace(nodes=size) for one, size in zip(demands, share, strict=True)]) <= usable
 
     return largest(fits, growth.sizes, sum(sizes))
 

@@ -63,7 +63,8 @@ def pulls(image: Image, world: World) -> Value[int]:
     """Pulls by fresh nodes from Docker Hub through one public address."""
     workload = owner(image, world)
     addresses = max(1, number(egress.egress_addresses(workload, world), 1))
-    return mapped(world.images.nodes(image), lambda nodes: nodes * len(egress.hub_images(workload)) // addresses)
+    found = egress.pulls_of(workload, world)
+    return mapped(world.images.nodes(image), lambda nodes: egress.pulled(found, lambda _: nodes) // addresses)
 
 
 def others(image: Image, world: World) -> list[Image]:

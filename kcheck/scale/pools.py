@@ -142,7 +142,7 @@ def _on_cards(workload: Workload) -> list[PodTemplate]:
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:
     """The largest size of a pool as it is written."""
-    return mapped(pool.size.max_nodes, lambda nodes: nodes // pool.size.times)
+    return mapped(pool.size.max_nodes, lambda nodes: nodes * pool.size.unit // pool.size.times)
 
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
@@ -151,7 +151,7 @@ def sufficient_count(pool: NodePool, world: World) -> Value[int]:
 
     def written(nodes: int) -> int:
         each = -(-max(need, nodes) // pool.size.times)
-        return each if need >= nodes else round_up(each)
+        return (each if need >= nodes else round_up(each)) * pool.size.unit
 
     return mapped(world.sizes.of_pool(pool), written)
 

@@ -8,7 +8,7 @@ from kcheck.model import Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
 from kcheck.scale.basics import computed, derived
-from kcheck.scale.growth import addresses_needed, full_at, needed_in_turn, surge_nodes
+from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.values import Known, Unknown, Value, all_known, mapped, total
@@ -54,7 +54,7 @@ class Share(NamedTuple):
 
 
 def needed(place: Place, world: World) -> Value[int]:
-    """Addresses that the pools need, surge included."""
+    """Addresses that the pools need while one of them is upgraded."""
     found = demands.bounds(place, world)
     if isinstance(found, Unknown):  # there may be room for all that may be in it
         most = demands.needed_at_most(place, world)
@@ -70,9 +70,9 @@ def needed_as_written(place: Place, world: World) -> Value[int]:
     return _of_demands(place, world, lambda found: addresses_needed([one for one in found if not one.by_default]))
 
 
-def needed_one_at_a_time(place: Place, world: World) -> Value[int]:
-    """The same where one pool is upgraded at a time."""
-    return _of_demands(place, world, needed_in_turn)
+def needed_all_at_once(place: Place, world: World) -> Value[int]:
+    """The same where all pools are upgraded at once."""
+    return _of_demands(place, world, lambda found: sum(one.addresses(one.nodes) for one in found))
 
 
 def _of_demands(place: Place, world: World, count: Callable[[list[Demand]], int]) -> Value[int]:
@@ -85,7 +85,7 @@ def shares(place: Place, world: World) -> list[Share] | Unknown:
     found = demands.bounds(place, world)
     if isinstance(found, Unknown):
         return found
-    ordered = sorted(found.least, key=lambda one: -one.addresses(one.nodes))
+    ordered = sorted(upgraded_in_turn(found.least), key=lambda one: -one.addresses(one.nodes))
     return [
         Share(
             one.pool, one.nodes, surge=surge_nodes(one.surge, one.nodes), subnets=one.subnets, per_node=one.per_node,

@@ -322,16 +322,22 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
 
 
 def _operation(node: nodes.Operation, scope: Scope) -> Datum:
-    right = value_of(node.right, scope)
     origin = _here(node)
-    if node.left is None:
+    left = None if node.left is None else value_of(node.left, scope)
+    if (
+        isinstance(left, Known)
+        and node.operator in ("&&", "||")
+        and scalars.to_bool(left.value) == (node.operator == "||")
+    ):
+        return Known(node.operator == "||", origin)  # since Terraform 1.12 without a look at the other side
+    right = value_of(node.right, scope)
+    if left is None:
         if isinstance(right, Unknown):
             return Unknown(right.reason, origin)
         if node.operator == "!":
             return Known(not scalars.to_bool(right.value), origin)
         literal = right.origin.literal and isinstance(node.right, nodes.Literal)
         return negated(right, Origin((node.span,), literal))
-    left = value_of(node.left, scope)
     if type(left) is type(right) is Known and isinstance(left.value, tuple | dict):
         scope.budget.compare(left, right)
     result = operate(node.operator, left, right, origin)

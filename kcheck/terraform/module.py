@@ -10,7 +10,7 @@ from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import rendered_data_source, special
-from kcheck.terraform.resource import BlockRecord, Instance, expand, instances_in, map_instances, parts_of
+from kcheck.terraform.resource import BlockRecord, Instance, echo, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text.files import system
@@ -203,7 +203,7 @@ class Module:
     def _echo(self, instance: Instance, name: str) -> Datum | None:
         if name == "rendered":
             return rendered_data_source(instance.block.labels[0], instance, self.root.host.files(self.root))
-        return instance.entry(name) if name in _ECHOED else None
+        return echo(instance, name)
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
         """Data sources of one type by address, including called modules."""
@@ -339,10 +339,6 @@ def _modules(value: Datum) -> Iterator[Module]:
     for part in parts_of(value):
         if isinstance(part, _Outputs):
             yield part.module
-
-
-_ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
-"""Attributes of data sources that give back what they were asked for."""
 
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:

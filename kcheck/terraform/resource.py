@@ -17,6 +17,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import SetData
 from kcheck.text.keys import Reference
 from kcheck.text.partly_known import distinct
+from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Either, Known, Missing, Origin, Partial, Symbol, Unknown, encoded, known
 
@@ -82,7 +83,10 @@ class BlockRecord:
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
         """The nested blocks of one type, `dynamic` ones and lists of objects included."""
         if kind not in self._blocks:
-            self._blocks[kind] = self._nested(kind)
+            found = self._nested(kind)
+            if isinstance(found, Unknown):  # what it may be are elements, and no blocks
+                found = Unknown(found.reason, found.origin, found.symbol)
+            self._blocks[kind] = found
         return self._blocks[kind]
 
     def _nested(self, kind: str) -> tuple[Record, ...] | Unknown:
@@ -204,6 +208,22 @@ class Instance(BlockRecord):
     def complete(self) -> bool:
         """Whether it is complete: a skeleton has only what matters to kcheck."""
         return not self.block.header.source.bundled
+
+
+_ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
+"""Attributes of data sources that give back what they were asked for."""
+_LATEST = frozenset({"latest_version", "latest_master_version", "latest_node_version"})
+"""Those of data sources of Kubernetes versions that begin with the prefix which is asked for."""
+_MINOR = regex(r"1\.\d\d")
+
+
+def echo(instance: Instance, name: str) -> Datum | None:
+    """What a data source says that it was asked for; None if only the cloud knows it."""
+    if name in _LATEST:
+        prefix = instance.entry("version_prefix") or Known("", Origin(()))
+        minor = _MINOR.match(str(known(prefix)))
+        return Known(minor[0], prefix.origin or Origin(())) if minor else None
+    return instance.entry(name) if name in _ECHOED else None
 
 
 class ObjectRecord:

@@ -25,6 +25,16 @@ def parse_cidr(text: str) -> IPv4Network | None:
         return None
 
 
+def is_ipv6(text: str) -> bool:
+    """Tell whether a text is an IPv6 range."""
+    from ipaddress import IPv6Network
+
+    try:
+        return bool(IPv6Network(text, strict=False))
+    except ValueError:
+        return False
+
+
 def is_private(cidr: str) -> bool:
     """Whether nobody has a range on the internet."""
     network = parse_cidr(cidr)

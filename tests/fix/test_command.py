@@ -324,7 +324,7 @@ def test_summary(write: Write) -> None:
         "Fixed 1 finding (1 costs) in 1 file.\n"
         '  costs: main.tf:3:14 free-control-plane: set sku_tier = "Standard"\n'
         "2 more with --unsafe-fixes (Terraform would replace something, or pods that run today may not):"
-        " kubenet-retiring 1, pod-range-too-small 1.\n"
+        " kubenet-beyond-400-nodes 1, pod-range-too-small 1.\n"
         "1 more with --info: job-never-cleaned 1.\n"
         "1 left for you to decide:\n"
         "  main.tf:7:18 error pool-ends-below-target: Pool system ends at 200 nodes; 390 nodes of the cluster need 390 of it\n"

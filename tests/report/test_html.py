@@ -90,16 +90,16 @@ def test_the_first_screen_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(ROOT / "examples" / "gke-training")
     text = Page(printed()).text
     head = text[: text.index("3 errors")]
-    assert head.startswith("train reaches 262 of 1,567 nodes")
+    assert head.startswith("train reaches 263 of 1,567 nodes")
     for words in (
         "gke, declared at cluster.tf:1",
         "stops before its target",
-        "First limit pod range of pools system, cpu and gpu at 262 nodes; to move it:",
+        "First limit pod range of pools system, cpu and gpu at 263 nodes; to move it:",
         "Wasted per run $",
         "run on 64 nodes (simulated)",
     ):
         assert words in head
-    assert text.index("Findings") < text.index("Pod range 10.4.0.0/16 is full at 262 of 1,567 nodes")
+    assert text.index("Findings") < text.index("Pod range 10.4.0.0/16 is full at 263 of 1,567 nodes")
 
 
 def test_several_clusters_are_counted_and_the_worst_is_first(write: Write) -> None:

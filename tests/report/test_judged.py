@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
+from kcheck.report.text import other_objects
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import unknown_input
+from kcheck.text.findings import Related, unknown_input
 from kcheck.text.reasons import following
 from kcheck.text.text import Skipped
 from kcheck.text.values import Unknown
@@ -18,6 +20,9 @@ from kcheck.text.values import Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from kcheck.text.findings import Finding
+    from kcheck.text.text import Span
 
     Write = Callable[[Mapping[str, str]], Path]
 
@@ -300,6 +305,7 @@ apiVersion: machine.openshift.io/v1beta1
 kind: MachineSet
 metadata: {name: b}
 """
+COMMANDS = "the flags of commands are not read; kcheck judges Terraform and manifests"
 JUDGED = "kcheck judges EKS, GKE, AKS, ACK and self-managed clusters"
 
 
@@ -316,8 +322,16 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK and self-managed clusters"
             {"stack.json": '{"Resources": {"A": {"Type": "AWS::EKS::Nodegroup"}}}'},
             "stack.json:1: AWS::EKS::Nodegroup; CloudFormation is not read",
         ),
+        (
+            {"up.sh": "#!/bin/sh\n# az aks create\ngcloud beta container clusters create train \\\n  --num-nodes 9\n"},
+            f"up.sh:3: gcloud beta container clusters create; {COMMANDS}",
+        ),
+        (
+            {"Makefile": "up:\n\teksctl create cluster -f a.yaml\ngpu:\n\taz aks create -n gpu\n"},
+            f"Makefile:4: az aks create; {COMMANDS}",
+        ),
     ],
-    ids=["Terraform", "OpenShift", "CloudFormation", "CloudFormation as JSON"],
+    ids=["Terraform", "OpenShift", "CloudFormation", "CloudFormation as JSON", "a command", "another command"],
 )
 def test_clusters_of_others_are_named(files: dict[str, str], line: str, write: Write) -> None:
     write(files)
@@ -361,3 +375,54 @@ def test_what_makes_no_cluster_is_not_named(call: str, write: Write) -> None:
         }
     )
     assert "not made" not in text("check", ".")
+
+
+def test_a_variable_without_a_type_is_given_by_a_file(write: Write) -> None:
+    """Terraform takes what its flag --var gives to such a variable for a text."""
+    cluster = 'resource "google_container_cluster" "c" {\n  name = "c"\n  location = "europe-west4"\n  initial_node_count = var.n\n}\n'
+    write({"main.tf": f'variable "n" {{}}\n{cluster}'})
+    assert "set it with --var-file FILE" in text("check", ".")
+    write({"main.tf": f'variable "n" {{\n  type = number\n}}\n{cluster}'})
+    assert "set it with --var n=VALUE" in text("check", ".")
+
+
+ZONES = """
+data "aws_availability_zones" "here" {}
+
+resource "aws_subnet" "nodes" {
+  count      = length(data.aws_availability_zones.here.names)
+  cidr_block = cidrsubnet("10.0.0.0/16", 8, count.index)
+}
+
+resource "aws_eks_cluster" "train" {
+  name = "train"
+  vpc_config {
+    subnet_ids = aws_subnet.nodes[*].id
+  }
+}
+
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = aws_eks_cluster.train.name
+  subnet_ids     = aws_subnet.nodes[*].id
+  instance_types = ["p4d.24xlarge"]
+  scaling_config {
+    min_size = 0
+    max_size = 90
+  }
+}
+"""
+
+
+def test_checks_count_once_for_two_values_of_one_input(write: Write) -> None:
+    write({"main.tf": ZONES})
+    found = check()
+    assert [one["checks"] for one in found["inputs"]] == [len(found["undecided"])]
+
+
+def test_other_objects_of_a_finding_are_told_apart_by_environment() -> None:
+    places = [
+        Related(cast("Span", None), f"also {name}")
+        for name in ("eks/a@dev:aws_x.y", "eks/a@prod:aws_x.z", "eks/b:aws_x.y", "Job/a")
+    ]
+    finding = cast("Finding", SimpleNamespace(object="eks/a@dev:aws_x.x", related=places))
+    assert other_objects(finding) == ["aws_x.y", "aws_x.z (prod)", "aws_x.y in b", "Job/a"]

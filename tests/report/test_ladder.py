@@ -55,13 +55,13 @@ def test_a_rung_stands_at_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     (cluster,) = world.inventory.clusters
     assert len(found) == len([wall for wall in walls.find_walls(cluster, world) if wall.number is not None])
     (first, *_) = found
-    assert first == "262 pod range of pools system, cpu and gpu"
+    assert first == "263 pod range of pools system, cpu and gpu"
     assert {label.split()[0]: kind for label, (kind, _) in found.items()} == {
-        "262": "before", "1,017": "before", "1,045": "before", "1,567": "after", "2,000": "after", "15,000": "after",
+        "263": "before", "1,019": "before", "1,045": "before", "1,567": "after", "2,000": "after", "15,000": "after",
         "2,503": "after",
     }  # fmt: skip
     share = {label.split()[0]: bars[0] for label, (_, bars) in found.items()}
-    assert share["1,017"] / share["262"] == pytest.approx(1017 / 262, rel=0.01)
+    assert share["1,019"] / share["263"] == pytest.approx(1019 / 263, rel=0.01)
     assert share["15,000"] == 97  # beyond the scale
     (target,) = [one for one in svg.iter(f"{SVG}line") if one.get("class") == "target"]
     assert float(target.get("x1", "").rstrip("%")) == pytest.approx(share["1,567"], rel=0.01)

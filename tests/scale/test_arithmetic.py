@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +20,9 @@ from kcheck.scale import growth as growing
 from kcheck.scale.growth import Demand
 from kcheck.text import ip_ranges as ranges
 from kcheck.text.ip_ranges import parse_cidr
+
+if TYPE_CHECKING:
+    from kcheck.model import Image
 
 
 @pytest.mark.parametrize(
@@ -280,8 +285,10 @@ def test_nodes_behind_a_service() -> None:
 
 
 def test_pulls_of_fresh_nodes() -> None:
-    assert egress.pulls([(2, 50), (1, None)], 30) == 90
-    assert egress.pulls([(2, 50), (1, None)], 100) == 200
+    image = cast("Image", None)
+    found = [egress.Pull([image, image], 50, None, sure=True), egress.Pull([image], None, None, sure=True)]
+    assert egress.pulled(found, lambda _: 30) == 90
+    assert egress.pulled(found, lambda _: 100) == 200
 
 
 @pytest.mark.parametrize(
@@ -357,5 +364,5 @@ def test_pods_of_ack_nodes_with_terway(name: str, shared: int, exclusive: int) -
 
 def test_upgrades_in_turn_need_one_surge() -> None:
     pools = [Demand("a", 10, Surge(2), 1), Demand("b", 10, Surge(percent=50), 31), Demand("c", 0, Surge(9), 1)]
-    assert growing.addresses_needed(pools) == 12 + 15 * 31
-    assert growing.needed_in_turn(pools) == 10 + 15 * 31
+    assert growing.addresses_needed(pools) == 10 + 15 * 31
+    assert [pool.surge == Surge() for pool in growing.upgraded_in_turn(pools)] == [True, False, True]

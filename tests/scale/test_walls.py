@@ -181,7 +181,7 @@ def gke(**values: Any) -> str:
     [
         (aks(prefix=24), "subnet", 7),  # a /24 with an address for each of 30 pods, one node for surge
         (aks(prefix=24, plugin="kubenet"), "subnet", 250),
-        (aks(plugin="kubenet"), "kubenet-routes", 400),
+        (aks(plugin="kubenet"), "kubenet-routes", 399),
         (aks(plugin="kubenet", cidr='"10.244.0.0/16"'), "pod-range", 255),  # 256 blocks, one for surge
         (aks(nodes=1000), "pool-limit", 999),  # 1,000 machines, one for surge
         (aks(), "cluster-limit", 5000),
@@ -256,7 +256,7 @@ def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[.
 
 def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=900)
-    wall = capacity(text)["walls"][0]
+    wall = next(w for w in capacity(text)["walls"] if w["mechanism"] == "subnet")
     assert (wall["nodes"], wall["at_least"], wall["at_most"], wall["before_target"]) == (None, 0, 251, True)
     wall = next(w for w in capacity(text, "--nodes", "200")["walls"] if w["mechanism"] == "subnet")
     assert wall["before_target"] is None
@@ -470,7 +470,7 @@ def test_local_ssds_count_against_the_quota_of_their_family(
 def test_interfaces_and_address_units_of_a_vpc(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(types='["m5.large"]', nodes=9000))
     assert at(cluster, "interfaces") == 2500  # two interfaces with the first pod, 5,000 in the zone
-    assert at(cluster, "address-units") == 3200  # twenty addresses of 64,000
+    assert at(cluster, "address-units") == 3047  # twenty addresses and a second interface of 64,000
 
 
 @pytest.mark.parametrize(("zones", "nodes"), [("", 7500), ("abc", 7500), ("aab", 5000), ("aaa", 2500)])
@@ -603,7 +603,12 @@ resource "google_compute_router_nat" "nat" {{
 
 @pytest.mark.parametrize(
     ("region", "ports", "nodes"),
-    [("us-central1", 128, 504), ("us-central1", 65_536, 0), ("europe-west4", 128, "no such wall")],
+    [
+        ("us-central1", 128, 63),
+        ("us-central1", 2048, 31),
+        ("us-central1", 65_536, 0),
+        ("europe-west4", 128, "no such wall"),
+    ],
 )
 def test_a_nat_gateway_serves_its_region(
     region: str, ports: int, nodes: object, capacity: Callable[..., dict[str, Any]]
@@ -613,13 +618,14 @@ def test_a_nat_gateway_serves_its_region(
 
 
 def test_clusters_share_a_nat_gateway(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
-    first = gke(nodes=600).replace("\n  ip_allocation_policy {", PRIVATE)
+    first = gke(nodes=40).replace("\n  ip_allocation_policy {", PRIVATE)
     network, rest = first.split('resource "google_container_cluster"')
     rest = f'resource "google_container_cluster"{rest}'
     other = rest.replace('"train"', '"other"').replace("cluster.train", "cluster.other").replace('"cpu"', '"more"')
     write({"main.tf": network + rest + other + NAT.format(region="us-central1", ports=64)})
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout
-    assert [at(cluster, "outbound-ports") for cluster in json.loads(output)["clusters"]] == [408, 408]
+    found = [at(cluster, "outbound-ports") for cluster in json.loads(output)["clusters"]]
+    assert found == [23, 23]  # of 63, of which the other one has 40
 
 
 def test_a_known_quota_and_pools_that_may_be_missing(capacity: Callable[..., dict[str, Any]]) -> None:
@@ -686,3 +692,18 @@ def test_mechanisms_name_the_limits_that_make_them() -> None:
     }
     known = {key for cloud in CLOUDS for key in profiles.limits(cloud)}
     assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}
+
+
+def test_subnets_in_unknown_number_are_a_wall_that_is_not_known(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = eks().replace(
+        'resource "aws_subnet" "nodes" {',
+        'variable "zones" {}\n\nresource "aws_subnet" "nodes" {\n  count = length(var.zones)',
+    )
+    cluster = capacity(
+        text.replace("aws_subnet.nodes.id", "aws_subnet.nodes[*].id").replace(
+            "[aws_subnet.nodes[*].id]", "aws_subnet.nodes[*].id"
+        )
+    )
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
+    assert (wall["nodes"], cluster["reaches"]) == (None, None)
+    assert "var.zones has no value" in wall["arithmetic"]

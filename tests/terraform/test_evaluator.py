@@ -151,6 +151,7 @@ def test_heredoc(text: str, terraform: str, tmp_path: Path) -> None:
         ("unknown.a[0].b", "var.x has no value"),
         ("try(unknown.a, 1)", "var.x has no value"),
         ("can(unknown.a)", "var.x has no value"),
+        ("slice(unknown, 0, 1000000000)", "var.x has no value"),
         ("known.list[1]", "later"),
         ("timestamp()", "timestamp(): its value is only known when Terraform runs"),
         ("missing", "`missing` is not a name that can be used here"),
@@ -170,6 +171,9 @@ def test_unknown_keeps_its_reason(text: str, reason: str) -> None:
     [
         ("unknown && false", False),
         ("true || unknown", True),
+        ("false && null.a", False),
+        ("true || null.a", True),
+        ("length(slice(unknown, 1, 3))", 2),
         ("unknown ? 5 : 5", 5),
         ("length(known.list)", 2),
         ("true ? 1 : unknown", 1),

@@ -102,20 +102,22 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
     """
     assert subnet_message("      before_compute = true\n", tmp_path) == (
         "Subnet 10.0.0.0/20 is full at 92 of 607 nodes",
-        "607 nodes need 24,020 addresses; 4,091 are usable",
+        "607 nodes need 23,760 addresses; 4,091 are usable",
         "cpu: 600 + 100 surge nodes over 3 subnets x 100 = 23,400 addresses",
-        "gpu: 3 (default) + 2 surge nodes x 100 = 500 addresses",
-        "system: 4 + 6 surge nodes over 3 subnets x 30 = 120 addresses",
+        "gpu: 3 (default) nodes x 100 = 300 addresses",
+        "system: 4 nodes over 3 subnets x 30 = 60 addresses",
+        "While all pools are upgraded at once they need 24,020",
         "With ENABLE_PREFIX_DELEGATION of the vpc-cni add-on, a node would take about 33 addresses",
         "With MINIMUM_IP_TARGET and WARM_IP_TARGET, a node would take about as many as it has pods",
     )
     prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
     assert subnet_message(prefixes, tmp_path) == (
-        "Subnet 10.0.0.0/20 is full at 266 of 607 nodes",
-        "607 nodes need 8,019 addresses; 4,091 are usable",
+        "Subnet 10.0.0.0/20 is full at 275 of 607 nodes",
+        "607 nodes need 7,887 addresses; 4,091 are usable",
         "cpu: 600 + 100 surge nodes over 3 subnets x 33 = 7,722 addresses",
-        "gpu: 3 (default) + 2 surge nodes x 33 = 165 addresses",
-        "system: 4 + 6 surge nodes over 3 subnets x 33 = 132 addresses",
+        "gpu: 3 (default) nodes x 33 = 99 addresses",
+        "system: 4 nodes over 3 subnets x 33 = 66 addresses",
+        "While all pools are upgraded at once they need 8,019",
     )
 
 

@@ -80,12 +80,13 @@ def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
 
 def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
     pulls = egress.hub_pulls(cluster, world)
-    if not pulls.sure or equals(cluster.outbound_type, NODE_ADDRESSES):
+    sure = [one for one in pulls if one.sure]
+    if not sure or equals(cluster.outbound_type, NODE_ADDRESSES):
         return  # each node with an address of its own has a limit of its own, too
     nodes, addresses = world.sizes.target_interval(cluster), known(cluster.outbound_ips)
     entry = world.numbers.limits("any")["docker_hub.pulls"]
     key, scope = _way_out(cluster, world)
-    path, line = pulls.images[0].place.line
+    path, line = sure[0].images[0].place.line
     yield UseRow(
         cluster=cluster.id,
         kind="docker-hub",
@@ -93,8 +94,8 @@ def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
         scope=scope,
         name="anonymous pulls from Docker Hub",
         unit=entry.unit,
-        needed=egress.pulls(pulls.sure, nodes.low),
-        is_exact=nodes.exact is not None and not pulls.unsure,
+        needed=egress.pulled(sure, lambda _: nodes.low),
+        is_exact=nodes.exact is not None and len(sure) == len(pulls),
         available=entry.number * addresses if addresses else None,
         limit_name="any.docker_hub.pulls",
         path=path,

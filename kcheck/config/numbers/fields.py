@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import names, profiles
 from kcheck.text import scalars
+from kcheck.text.ip_ranges import is_ipv6
 from kcheck.text.partly_known import choices, distinct
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.units import seconds
@@ -25,6 +26,7 @@ from kcheck.text.values import (
     Value,
     agreed,
     candidates,
+    known,
     mapped,
     plain,
     with_origin,
@@ -239,6 +241,8 @@ class Fields:
         if not path.first or isinstance(value, Unknown):
             return value
         items = value.value if isinstance(value.value, tuple) else ()
+        if items[1:]:  # of a network with two stacks
+            items = tuple(item for item in items if not is_ipv6(str(known(item))))
         if len(items) != 1:
             return Unknown(f"`{name}` has {len(items)} elements, kcheck reads one", value.origin)
         item: Datum = items[0]

@@ -110,7 +110,7 @@ def things(subject: str, world: World) -> Sequence[Thing]:
         case "flag":
             return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
         case "subnet":
-            return [*inventory.subnets, *(subnet for subnet, _ in world.pools.outside.values())]
+            return [*inventory.subnets, *(one.subnet for one in world.pools.outside.values())]
         case "workload":
             return whole
         case "template":

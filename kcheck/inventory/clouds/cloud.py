@@ -29,7 +29,7 @@ class Limit(Struct, frozen=True):
     """A documented number of nodes for a cluster, or for each pool.
 
     `key` is that of the number in `limits.yaml`, `cause` the value that makes it hold, `text` says what it is. `nodes`
-    are given where they are not the number itself; `unknown` says why they cannot be.
+    are given where they are not the number itself; `unknown` says why they cannot be. Nodes of an upgrade may count.
     """
 
     mechanism: str
@@ -38,6 +38,7 @@ class Limit(Struct, frozen=True):
     text: str = ""
     nodes: Interval | None = None
     unknown: str = ""
+    counts_surge: bool = False
 
 
 class Label(Struct, frozen=True):

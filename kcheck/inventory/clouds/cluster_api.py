@@ -12,6 +12,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
 from kcheck.inventory.clouds.selfmanaged import nodes
+from kcheck.inventory.clouds.selfmanaged.clusters import Calico
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     CONTROL_PLANE,
@@ -52,8 +53,9 @@ _BOUNDS = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
     """Add the clusters of Cluster API's objects."""
-    own = [item for item in objects if _GROUP in item.api_version]
-    found = _Objects(own)
+    every = list(objects)
+    own = [item for item in every if _GROUP in item.api_version]
+    found = _Objects(own, every)
     for item in own:
         if item.kind == "Cluster" and item.api_version.startswith(_GROUP):
             _Cluster(item, found, inventory).add()
@@ -62,7 +64,8 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 class _Objects:
     """Objects by kind and name; among equals the one in the same file, or the only one."""
 
-    def __init__(self, objects: list[Object]) -> None:
+    def __init__(self, objects: list[Object], every: list[Object]) -> None:
+        self.every = every
         self.by_name: dict[tuple[str, str], list[Object]] = {}
         self.pools: dict[str, list[Object]] = {}
         for item in objects:
@@ -182,6 +185,10 @@ class _Cluster:
             what = self.kind or "the control plane"
             return Addresses(pods_take_addresses=inside, pod_range=Unknown(f"{what} is not read", self.origin))
         fields = _fields(self.control)
+        calico = Calico(self.objects.every, self.item.folder)
+        if calico.found:
+            most = Known(profiles.settings(_OWN)["calico.max_pods"].number, self.origin)
+            return calico.addresses(cluster, cidr, most, self.inventory)
         if known(fields.flag("allocates")) is False:
             why = "the network plugin assigns pod addresses, not the controller manager"
             return Addresses(pods_take_addresses=inside, pod_range=Unknown(why, self.origin))
@@ -202,6 +209,12 @@ class _Cluster:
             count = Unknown(f"the machines of {self.kind or 'the control plane'} are not read", self.origin)
         place = self.control.span if self.control is not None else self.place
         pool = selfmanaged.node_pool(cluster, "control plane", selfmanaged.fixed_size(count, self.origin), place=place)
+        if self.kind == _KUBEADM and self.control is not None:
+            for path in (("machineTemplate", "spec"), ("machineTemplate",)):
+                kind, machines = self.objects.referred(self.control, "spec", *path, "infrastructureRef")
+                if machines is not None:
+                    pool = self._with_machines(pool, kind, machines)
+                    break
         yield replace(pool, mode=Known(CONTROL_PLANE, self.origin))
 
     def _machines(self, cluster: Cluster) -> Iterator[NodePool]:
@@ -211,6 +224,8 @@ class _Cluster:
             kind, machines = self.objects.referred(item, "spec", "template", "spec", "infrastructureRef")
             name = known(fields.text("name")) or "?"
             pool = selfmanaged.node_pool(cluster, name, _size(fields), place=item.span)
+            if item.kind == "MachineDeployment":
+                pool = selfmanaged.upgraded(pool, fields.text("max_surge"))
             if kind.startswith(_BARE_METAL):
                 yield self._of_bare_metal(pool, item)
             else:

@@ -92,6 +92,7 @@ def _pool(
         gpus = Known(0, place)
     size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
+    most, unit = (size, 1) if fixed else _most(tree, name, gpus, vcpus, addon)
     system = _system(node_class)
     return NodePool(
         addon.id,
@@ -105,7 +106,8 @@ def _pool(
         size=Size(
             Known(value=not fixed, origin=place),
             size if fixed else Known(0, place),
-            size if fixed else _most(tree, name, gpus, vcpus, addon),
+            most,
+            unit=unit,
         ),
         upgrade=Upgrade(surge=Known(Surge(), place)),
         machine=Machine(instance_types, gpu, gpus, efa=_efa(node_class)),
@@ -232,18 +234,18 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
     return replace(pool, addresses=addresses)
 
 
-def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:
-    """The most nodes that the limits on GPUs, CPU, memory and nodes allow."""
-    found: list[tuple[int, Span]] = []
+def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> tuple[Value[int], int]:
+    """The most nodes that the limits on GPUs, CPU and nodes allow, and how much a node takes of the tightest."""
+    found: list[tuple[int, Span, int]] = []
     for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
         limit = yaml.get(tree, "spec", "limits", resource)
         most = whole_number(limit.text) if isinstance(limit, yaml.Scalar) else None
         if limit is not None and most is not None and own:
-            found.append((most // own, limit.span))
+            found.append((most // own, limit.span, own))
     if found:
-        nodes, span = min(found, key=lambda pair: pair[0])
-        return Known(nodes, Origin((span,)))
-    return Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", Origin((addon.place,)))
+        nodes, span, unit = min(found, key=lambda one: one[0])
+        return Known(nodes, Origin((span,))), unit
+    return Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", Origin((addon.place,))), 1
 
 
 def _subnets(

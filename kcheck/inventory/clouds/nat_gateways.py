@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
 
 KIND = "google_compute_router_nat"
+KIND_OF_ACK = "alicloud_snat_entry"
 
 
 T = TypeVar("T")
@@ -53,15 +54,20 @@ def addresses(gateways: list[Fields]) -> Value[int]:
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
-    """Ports that each node has on that gateway from the start."""
+    """Ports that each node has on that gateway from the start.
+
+    One with a range of addresses for its pods has at least 1,024, unless only the addresses of nodes are translated.
+    """
     if len(gateways) != 1:
         return NOTHING
-    own = gateways[0]
-    written = own.number("ports")
-    if own.raw("ports") is None and known(own.flag("dynamic")):
-        least = profiles.settings("gke")["nat.least_ports"].number
-        return mapped(written, lambda _: least)
-    return written
+    own, settings = gateways[0], profiles.settings("gke")
+    written, dynamic = own.number("ports"), known(own.flag("dynamic"))
+    if own.raw("ports") is None and dynamic:
+        return mapped(written, lambda _: settings["nat.least_ports"].number)
+    translated = {known(own.text("ranges")), *(known(own.texts("ranges_of_subnet")) or ())}
+    if dynamic or translated & {"ALL_SUBNETWORKS_ALL_PRIMARY_IP_RANGES", "PRIMARY_IP_RANGE"}:
+        return written
+    return mapped(written, lambda ports: max(ports, settings["nat.ports_of_ranges"].number))
 
 
 def zonal(gateways: list[Fields], place: Span) -> Value[int]:
@@ -72,6 +78,21 @@ def zonal(gateways: list[Fields], place: Span) -> Value[int]:
     if unknown is not None:
         return unknown
     return Known(len(gateways), origin) if gateways and "regional" not in map(known, modes) else Unset(origin)
+
+
+def snat_addresses(entries: list[Fields], place: Span) -> Value[int]:
+    """Public addresses of the SNAT entries of a root (ACK); unset where it has none."""
+    found: set[object] = set()
+    for one in entries:
+        address = one.raw("ip")
+        symbol = address.symbol if isinstance(address, Unknown) else None
+        if isinstance(address, Known):
+            found.update(str(address.value).split(","))
+        elif symbol is None or symbol.attribute == "text":  # perhaps several, as one text
+            return Unknown(f"the addresses of {KIND_OF_ACK} are not known", Origin((one.record.span,)))
+        else:
+            found.add(symbol)
+    return Known(len(found), Origin((entries[0].record.span,))) if entries else Unset(Origin((place,)))
 
 
 class Inputs(TypedDict, total=False):

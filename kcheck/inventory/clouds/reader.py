@@ -163,6 +163,7 @@ class Reader:
         network: Value[Network],
         tags: Value[dict[str, str]] = NOTHING,
         zone: Value[str] = NOTHING,
+        public: Value[bool] = NOTHING,
     ) -> Subnet:
         """Enter a subnet."""
         identity = self.identity(address)
@@ -170,7 +171,7 @@ class Reader:
             cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
         found = Subnet(
             identity, place, self.cloud, address, self.folder, self.gap, name=name, cidr=cidr, network=network,
-            tags=tags, zone=zone,
+            tags=tags, zone=zone, public=public,
         )  # fmt: skip
         self.found.subnets.append(found)
         return found

@@ -42,7 +42,8 @@ def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
                 if tool and not any(item.kind == _CLUSTER for item in objects):
                     address = instance.address.partition("[")[0]
                     why = f"{address} starts nodes with {tool}; their cluster is not read"
-                    skipped.setdefault(address, Skipped(instance.span.source.path, why, instance.span.begin.line))
+                    place, what = instance.span, "cluster not judged"
+                    skipped.setdefault(address, Skipped(place.source.path, why, place.begin.line, what=what))
     configured = any(item.kind == _CLUSTER for item in found.values())
     return list(found.values()), [] if configured else list(skipped.values())
 

@@ -13,7 +13,7 @@ from kcheck.report.html.document import Head, Section
 from kcheck.report.owners import owners
 from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
-from kcheck.report.text import ALSO, closing, judged_lines, place_text, related_code, sorted_checks
+from kcheck.report.text import ALSO, closing, judged_lines, other_objects, place_text, related_code, sorted_checks
 from kcheck.report.verdict import STATES, Savings, Waste, reach_of, states_text
 from kcheck.scale import walls
 from kcheck.text.findings import SAFETIES, Severity
@@ -237,10 +237,7 @@ def _group(rule: Rule, own: list[tuple[Finding, Markup | None]]) -> Group:
 
 def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
     source, begin = finding.span.source, finding.span.begin
-    own = f"{finding.object.partition(':')[0]}:"
-    others = [
-        one.message.removeprefix(ALSO).removeprefix(own) for one in finding.related if one.message.startswith(ALSO)
-    ]
+    others = other_objects(finding)
     places = [one for one in finding.related if not one.message.startswith(ALSO)]
     return Card(
         name=f"f-{fingerprint[:12]}",

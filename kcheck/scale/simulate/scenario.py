@@ -177,13 +177,13 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         system_nodes=sum(number(pool.size.standing, 0) for pool in near if pool not in chosen),
         others=tuple(own_jobs[1:]), queues=queues,
     )  # fmt: skip
-    hub = _pull_budget(world, cluster, count)
+    hub = _pull_budget(world, cluster, count, case.system_nodes)
     if hub is not None:
         window = world.numbers.limits("any")["docker_hub.window"].number * 3600
         case = replace(case, pulls=hub, window=window)
     wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
-        case = replace(case, ceiling=wall.number)
+        case = replace(case, ceiling=wall.nodes.high if wall.nodes else None)
     return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
 
 
@@ -304,7 +304,7 @@ def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
     return None
 
 
-def _pull_budget(world: World, cluster: Cluster, nodes: int) -> int | None:
-    """New nodes that Docker Hub's pull limit allows, if fewer than the run has."""
+def _pull_budget(world: World, cluster: Cluster, nodes: int, beside: int) -> int | None:
+    """New nodes that Docker Hub's pull limit allows, if fewer than the run has `beside` those that run already."""
     found = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
-    return next((number for number in found if number is not None and number < nodes), None)
+    return next((number - beside for number in found if number is not None and number < nodes + beside), None)

@@ -45,5 +45,6 @@ def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
 
 def first(cluster: Cluster, world: World) -> Wall | None:
     """The first wall that has an upper bound and is no recommendation."""
-    bounded = (wall for wall in find_walls(cluster, world) if wall.nodes is not None and wall.nodes.high is not None)
-    return next((wall for wall in bounded if wall.kind != "recommended"), None)
+    found = [wall for wall in find_walls(cluster, world) if wall.kind != "recommended"]
+    bounded = [(wall.nodes.high, wall) for wall in found if wall.nodes is not None and wall.nodes.high is not None]
+    return min(bounded, key=lambda pair: pair[0], default=(0, None))[1]

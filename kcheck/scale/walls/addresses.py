@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.config.numbers import machines
-from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
-from kcheck.scale.addresses import address_units, pods_have_interfaces
-from kcheck.scale.growth import reach
+from kcheck.scale.addresses import address_units, interfaces_held, pods_have_interfaces
+from kcheck.scale.growth import addresses_needed, reach
 from kcheck.scale.walls.model import numbers, scope_of
-from kcheck.text.values import Known, Unknown, known, reason_of
+from kcheck.text.values import Known, Unknown, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import Cni, NodePool
+    from kcheck.model import NodePool
     from kcheck.scale.addresses import Bounds, Place
     from kcheck.scale.growth import Demand, Trial
     from kcheck.scale.walls.model import Fits, Sizes, Wall, WallFinder
@@ -37,11 +35,12 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 def _places(finder: WallFinder) -> list[Place]:
     found: dict[Place, None] = {}
     for pool in finder.pools:
-        found |= dict.fromkeys((*(known(pool.addresses.subnets) or ()), *(known(pool.addresses.pod_subnets) or ())))
-        pod_range = known(pool.addresses.pod_range)
+        own = pool.addresses
+        found |= dict.fromkeys((*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), *own.candidates))
+        pod_range = known(own.pod_range)
         if pod_range is not None:
             found[pod_range] = None
-    found |= dict.fromkeys(one for one, own in finder.world.pools.outside.values() if own[0] in finder.pools)
+    found |= dict.fromkeys(one.subnet for one in finder.world.pools.outside.values() if one.pools[0] in finder.pools)
     return list(found)
 
 
@@ -88,13 +87,10 @@ def _mechanism(place: Place, finder: WallFinder) -> str:
 
 
 def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
-    """Whether the pools fit at some sizes, with other clusters at their targets."""
+    """Whether the pools fit at some sizes: beyond those of today with other clusters at their targets."""
 
     def fits(each: list[Demand], empty: int) -> Fits:
-        pairs = list(zip(found.pools, each, strict=True))
-        return lambda sizes: (
-            sum(demand.addresses(max(empty, sizes.get(pool.id, demand.nodes))) for pool, demand in pairs) <= room
-        )
+        return lambda sizes: addresses_needed(_at(sizes, found, each, finder, empty)) <= room
 
     others = [pool for pool in found.pools if known(pool.cluster) is not finder.cluster]
     high = found.high if all(isinstance(finder.world.sizes.of_pool(pool), Known) for pool in others) else None
@@ -109,6 +105,19 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
         least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
         most = None if high is None else fits(high, 1)
     return finder.trial(least, most, weights)
+
+
+def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
+    """The demands when the pools of the cluster have some sizes, at `least` so many nodes each."""
+    today = finder.runs_today(sizes)
+    others = [
+        number(pool.size.standing, one.nodes) if today else one.nodes
+        for pool, one in zip(found.pools, each, strict=True)
+    ]
+    return [
+        one._replace(nodes=max(least, sizes.get(pool.id, other)))
+        for pool, one, other in zip(found.pools, each, others, strict=True)
+    ]
 
 
 _MANY = 1000
@@ -132,10 +141,8 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
     sizes = numbers(nodes, finder)
-    if sizes is not None:
-        at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.low, strict=True)]
-        if taken := [demand for demand in at if demand.nodes]:
-            return f"{begin}; {demands.arithmetic(taken)}"
+    if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
+        return f"{begin}; {demands.arithmetic(taken)}"
     low = min(_each(found, found.low))
     high = None if found.high is None else max(_each(found, found.high))
     each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
@@ -151,7 +158,7 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
     units = {name: bounds.exact for name, bounds in address_units(finder.cluster, finder.world).items()}
     if units and None not in units.values():
         yield from _quota_wall(finder, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
-    held = {pool.id: _interfaces(pool, cni, finder.cluster.cloud) for pool in finder.pools}
+    held = {pool.id: interfaces_held(pool, finder.cluster) for pool in finder.pools}
     zones = {pool.id: _zones(pool) for pool in finder.pools}
     if None not in held.values() and all(zones.values()):
         yield from _quota_wall(finder, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
@@ -185,18 +192,3 @@ def _quota_wall(
 def _zones(pool: NodePool) -> tuple[str, ...]:
     """The zones of a pool's subnets; a subnet whose zone is not known stands for one of its own."""
     return tuple(dict.fromkeys(known(one.zone) or one.id for one in known(pool.addresses.subnets) or ()))
-
-
-def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:
-    """Interfaces of a node with one pod, EFA included; None if the type is unknown."""
-    if not isinstance(pool.machine.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
-        return None
-    found = [machines.interfaces(name, type_) for type_ in pool.machine.instance_types.value]
-    if not found or None in found:
-        return None
-    count, addresses = min(one for one in found if one is not None)
-    single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
-    warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
-    efa = known(pool.machine.efa) or ()
-    more = len(efa) - ("efa" in efa)  # the first one with an address is the interface that every node has
-    return cloud(name).interfaces_held(1, addresses, warm, count) + more

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import egress
-from kcheck.scale.growth import CEILING, reach, surge_bounds, surge_nodes
+from kcheck.scale.growth import Growth, Trial, reach
 from kcheck.text.interval import Interval
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Unknown, equals, known, total
+from kcheck.text.values import Known, Unknown, equals, known, number, total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from kcheck.scale.walls.model import Fits, Wall, WallFinder
+    from kcheck.model import Cluster
+    from kcheck.scale.egress import Pull
+    from kcheck.scale.walls.model import Sizes, Wall, WallFinder
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
@@ -37,8 +39,10 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
         return
     text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
     cause = cluster.outbound_ports
-    others = _others(finder)
-    if finder.gap or others is None:
+    sharing = _sharing(finder)
+    others = total(map(finder.world.sizes.target, sharing))
+    others_today = sum(number(pool.size.standing, 0) for one in sharing for pool in finder.world.pools.of_cluster(one))
+    if finder.gap or isinstance(others, Unknown):
         why = finder.gap or "other clusters of unknown size use the same gateway"
         yield finder.unknown("outbound-ports", "the cluster", why, cause, entry)
         return
@@ -46,27 +50,19 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
         yield finder.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
         return
 
-    def fits(side: int) -> Fits:
-        surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in finder.pools}
-        return lambda sizes: (
-            sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) + others <= most
-        )
-
-    least = fits(0)
-    exact = all(isinstance(pool.upgrade.surge, Known) for pool in finder.pools)
-    trial = finder.trial(least, least if exact else fits(1), {pool.id: 1 for pool in finder.pools})
+    trial = finder.upgraded(most, others, others_today)
     found = reach(trial, finder.growth)
     if found is not None:
         text += f", {others:,} of them for other clusters" if others else ""
         yield finder.wall("outbound-ports", "the cluster", found, text, cause, entry, trial=trial)
 
 
-def _others(finder: WallFinder) -> int | None:
-    """Nodes of other clusters on the same gateway; None if they are unknown."""
+def _sharing(finder: WallFinder) -> list[Cluster]:
+    """Other clusters on the same gateway."""
     origin = finder.cluster.outbound_ports.origin
     if origin is None or not cloud(finder.cluster.cloud).shares_gateways:
-        return 0
-    others = [
+        return []
+    return [
         other
         for other in finder.world.inventory.clusters
         if other is not finder.cluster
@@ -74,39 +70,51 @@ def _others(finder: WallFinder) -> int | None:
         and own.spans
         and own.spans == origin.spans
     ]
-    nodes = total(map(finder.world.sizes.target, others))
-    return None if isinstance(nodes, Unknown) else nodes
 
 
 def _pulls(finder: WallFinder) -> Iterator[Wall]:
     """Anonymous pulls of fresh nodes from Docker Hub."""
     cluster, world = finder.cluster, finder.world
-    found, unsure, images = egress.hub_pulls(cluster, world)
-    if not found:
+    found = egress.hub_pulls(cluster, world)
+    if not any(one.sure for one in found) or equals(cluster.outbound_type, NODE_ADDRESSES):
         return
-    addresses = known(egress.egress_addresses(world.deployed.on(cluster).workloads[0], world))
-    if addresses is None or not isinstance(addresses, int) or equals(cluster.outbound_type, NODE_ADDRESSES):
-        return
-    entry = world.numbers.limits("any")["docker_hub.pulls"]
-    budget = entry.number * max(1, addresses)
-    low, most = _last_node(found + unsure, budget), _last_node(found, budget)
-    if low < CEILING:
-        each = sum(count for count, _ in found + unsure)
-        sure = isinstance(cluster.outbound_ips, Known)
+    entry, addresses = world.numbers.limits("any")["docker_hub.pulls"], max(1, egress.shared_addresses(cluster).value)
+    growth, names = (finder.growth, [pool.id for pool in finder.pools]) if finder.pools else (_ANY_NODES, [""])
+
+    def within(pulls: list[Pull]) -> Callable[[list[int]], bool]:
+        return lambda sizes: (
+            egress.pulled(pulls, lambda one: _nodes_of(one, dict(zip(names, sizes, strict=True))))
+            <= entry.number * addresses
+        )
+
+    sure = isinstance(cluster.outbound_ips, Known)  # else there may be more addresses
+    most = within(found)
+    least = (
+        (lambda _: True)
+        if not sure
+        else most
+        if all(one.sure for one in found)
+        else within([one for one in found if one.sure])
+    )
+    weights = [sum(len(one.images) for one in found if one.pools is None or name in one.pools) for name in names]
+    trial = Trial(least, most, weights)
+    nodes = reach(trial, growth)
+    if nodes is not None:
         public = counted(addresses, "public address", "public addresses")
         many = public if sure else "one public address, unless there are more"
+        each = max(weights)
         text = f"{entry.number} anonymous pulls x {many}; up to {counted(each, 'image')} on a fresh node"
-        nodes = Interval(low, most if sure and most < CEILING else None)
-        yield finder.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
+        image = found[0].images[0].text
+        yield finder.wall("docker-hub", "the cluster", nodes, text, image, entry, pools=[])
 
 
-def _last_node(found: list[tuple[int, int | None]], budget: int) -> int:
-    """The most nodes that can pull the images of workloads within a budget."""
-    low, high = 0, CEILING
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if egress.pulls(found, middle) <= budget else (low, middle - 1)
-    return low
+_ANY_NODES = Growth((None,), (True,))
+"""A cluster whose pools are not in the code grows by nodes of any kind."""
+
+
+def _nodes_of(pull: Pull, sizes: Sizes) -> int:
+    """The nodes that may run the pods of a role, of some by pool."""
+    return sum(size for name, size in sizes.items() if pull.pools is None or name in pull.pools)
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:

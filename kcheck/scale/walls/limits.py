@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.growth import surge_nodes
+from kcheck.scale.growth import reach, surge_nodes
 from kcheck.scale.world.quotas import needs
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
@@ -39,7 +39,7 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
     """The sum of the pools' maxima, beyond which nothing grows."""
     cluster, world = finder.cluster, finder.world
     maximum = world.sizes.maximum(cluster)
-    if not finder.pools or cluster.plane is not None or world.autoscaling.beyond_pools(cluster):
+    if not finder.pools or world.autoscaling.beyond_pools(cluster):
         return
     growing = [pool for pool, takes in zip(finder.pools, finder.growth.taking, strict=True) if takes] or finder.pools
     biggest = max(growing, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
@@ -53,13 +53,18 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
         yield finder.wall("maximum", "the pools", nodes, text, biggest.size.max_nodes, entry)
     else:
         unknown = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
+        origin = unknown.size.max_nodes.origin
+        if cluster.plane is not None and origin is not None and origin.written == cluster.place:
+            return  # nothing in the code says how many there are
         yield finder.unknown("maximum", "the pools", reason_of(maximum), unknown.size.max_nodes, entry)
 
 
 def _capped(finder: WallFinder) -> Iterator[Wall]:
     """The autoscaler's cap of nodes or cores."""
     for cap in finder.world.caps.of_cluster(finder.cluster):
-        if cap.cause is not None and finder.pools and not finder.gap:
+        if cap.cause is not None and cap.why:
+            yield finder.unknown("autoscaling", "the cluster", cap.why, cap.cause, ("hard", _FAQ), key=cap.unit)
+        elif cap.cause is not None and finder.pools and not finder.gap:
             yield from finder.grown(
                 "autoscaling", "the cluster", cap.taken, cap.room, cap.per_node,
                 arithmetic=f"{cap.room:,} {cap.unit}", cause=cap.cause, entry=("hard", _FAQ), key=cap.unit,
@@ -76,6 +81,12 @@ def _documented(finder: WallFinder) -> Iterator[Wall]:
         if one.unknown:
             entry = finder.limits[one.key]
             yield finder.unknown(one.mechanism, "the cluster", one.unknown, one.cause, entry)
+        elif one.counts_surge and finder.pools and not finder.gap:
+            entry = finder.limits[one.key]
+            trial = finder.upgraded(entry.number)
+            nodes, text = reach(trial, finder.growth), f"{one.text}, surge of an upgrade included"
+            if nodes is not None:
+                yield finder.wall(one.mechanism, "the cluster", nodes, text, one.cause, entry, trial=trial)
         elif one.nodes is not None:
             entry = finder.limits[one.key]
             yield finder.wall(one.mechanism, "the cluster", one.nodes, one.text, one.cause, entry)

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.model import Thing
-from kcheck.scale.growth import Trial, reach, short
+from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
-from kcheck.text.values import Unknown
+from kcheck.text.values import Known, Unknown, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,10 +69,10 @@ class Wall(Thing, frozen=True):
 
     @property
     def number(self) -> int | None:
-        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None if unknown."""
-        if self.nodes is None:
+        """The nodes at the wall as one number: exact, else the lower bound; None where that is not known."""
+        if self.nodes is None or (self.nodes.exact is None and not self.nodes.low):
             return None
-        return self.nodes.low if self.nodes.high is None else self.nodes.high
+        return self.nodes.low
 
 
 class WallFinder:
@@ -100,6 +100,10 @@ class WallFinder:
         """Nodes of each pool when the cluster has `nodes`; all maxima are known."""
         return self._named(self.growth.sizes(nodes))
 
+    def runs_today(self, sizes: Sizes) -> bool:
+        """Whether the cluster has no more than what runs today: others that share a limit have what they run, too."""
+        return all(sizes[pool.id] <= number(pool.size.standing, 0) for pool in self.pools)
+
     def _named(self, sizes: list[int]) -> dict[str, int]:
         return dict(zip(self._names, sizes, strict=True))
 
@@ -108,6 +112,22 @@ class WallFinder:
         first = lambda sizes: least(self._named(sizes))  # noqa: E731
         second = first if most is least else None if most is None else lambda sizes: most(self._named(sizes))
         return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
+
+    def upgraded(self, most: int, others: int = 0, others_today: int = 0) -> Trial:
+        """Whether so many nodes are enough while one pool is upgraded, beside those of other clusters."""
+
+        def fits(side: int) -> Fits:
+            surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in self.pools}
+
+            def enough(sizes: Sizes) -> bool:
+                surge = max(surge_nodes(surges[name], size) for name, size in sizes.items())
+                return sum(sizes.values()) + surge + (others_today if self.runs_today(sizes) else others) <= most
+
+            return enough
+
+        exact = all(isinstance(pool.upgrade.surge, Known) for pool in self.pools)
+        least = fits(0)
+        return self.trial(least, least if exact else fits(1), {pool.id: 1 for pool in self.pools})
 
     def wall(
         self,
@@ -149,7 +169,7 @@ class WallFinder:
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
         """A wall at a number of nodes that cannot be worked out."""
-        said = f"unknown because {why}"
+        said = f"not known: {why}"
         wall = self.wall(mechanism, scope, nodes=None, arithmetic=said, cause=cause, entry=entry, key=key, pools=pools)
         return replace(wall, why=why)
 

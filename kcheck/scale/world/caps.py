@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.scale.world.memory import Memory
+from kcheck.text.units import listed
 from kcheck.text.values import Value, known, number
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Cap(Struct, frozen=True):
     """A bound on all pools of a cluster: each node takes `per_node` of its `room`.
 
     `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None
-    of a quota. Fixed pools `stay` as they are at the cap of an autoscaler.
+    of a quota. Fixed pools `stay` as they are at the cap of an autoscaler. `why` says why a node may take more.
     """
 
     room: int
@@ -31,6 +32,7 @@ class Cap(Struct, frozen=True):
     per_node: Mapping[str, int]
     other: int
     cause: Value[int] | None
+    why: str = ""
 
     @property
     def stays(self) -> bool:
@@ -87,8 +89,11 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
     if number(scaler.max_nodes, 0):
         found.append(Cap(number(scaler.max_nodes, 0), "nodes", {pool.id: 1 for pool in pools}, 1, scaler.max_nodes))
     if number(scaler.max_cores, 0):
-        each = {pool.id: max(1, vcpus(pool, cluster)) for pool in pools}
-        found.append(Cap(number(scaler.max_cores, 0), "cores", each, 1, scaler.max_cores))
+        each = {pool.id: vcpus(pool, cluster) for pool in pools}
+        unsized = [pool.display_name for pool in pools if not each[pool.id]]
+        why = f"the cores of a node of {listed(unsized)} are not known" if unsized else ""
+        cores = {name: max(1, one) for name, one in each.items()}
+        found.append(Cap(number(scaler.max_cores, 0), "cores", cores, 1, scaler.max_cores, why))
     return found
 
 

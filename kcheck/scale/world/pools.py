@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import CONTROL_PLANE, Subnet
 from kcheck.scale import placement
@@ -38,16 +38,23 @@ def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown
     return Unknown(following(f"{what} {place.address} may be missing", why))
 
 
-def _outside(cluster: Cluster, pools: list[NodePool]) -> Subnet:
-    """The subnets of some pools of a cluster, of which the code has none."""
-    first, why = pools[0], pools[0].addresses.subnets
-    reason = Unknown(reason_of(why), why.origin)
+class Outside(NamedTuple):
+    """The subnets of nodes or pods of some pools of a cluster, of which the code has none."""
+
+    subnet: Subnet
+    pools: list[NodePool]
+    of_pods: bool
+
+
+def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: bool) -> Outside:
+    first, reason = pools[0], Unknown(why.reason, why.origin)
     rest = f" and {len(pools) - 1} more" if pools[1:] else ""
-    name = f"the subnets of pool {first.display_name}{rest}"
-    return Subnet(
-        f"{first.id}/subnets", first.place, cluster.cloud, name, first.root, "", name=reason, cidr=reason,
-        network=reason,
-    )  # fmt: skip
+    name = f"the subnets of {'the pods of ' if of_pods else ''}pool {first.display_name}{rest}"
+    identity = f"{first.id}/{'pod-' if of_pods else ''}subnets"
+    subnet = Subnet(
+        identity, first.place, cluster.cloud, name, first.root, "", name=reason, cidr=reason, network=reason
+    )
+    return Outside(subnet, pools, of_pods)
 
 
 class Pools:
@@ -93,7 +100,7 @@ class Pools:
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """Pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
         if subnet.id in self.outside:
-            return self.outside[subnet.id][1]
+            return self.outside[subnet.id].pools
         if subnet.gap:
             return _missing("pools in", subnet, subnet.gap)
         why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
@@ -131,6 +138,8 @@ class Pools:
 
     def holds_only_pods(self, subnet: Subnet) -> bool:
         """Whether a subnet holds pods, and no nodes."""
+        if subnet.id in self.outside:
+            return self.outside[subnet.id].of_pods
         return bool(self._by_pod_subnet[subnet.id]) and not self._by_subnet[subnet.id]
 
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
@@ -266,15 +275,19 @@ class Pools:
         return result
 
     @cached_property
-    def outside(self) -> dict[str, tuple[Subnet, list[NodePool]]]:
-        """Subnets that the code does not have, one for each cluster and reason, with the pools in them, by id."""
-        found: dict[tuple[Cluster, str], list[NodePool]] = defaultdict(list)
+    def outside(self) -> dict[str, Outside]:
+        """Subnets that the code does not have, one for each cluster and reason, by id."""
+        found: dict[tuple[Cluster, bool, str], list[tuple[NodePool, Unknown]]] = defaultdict(list)
         for pool in self._inventory.pools:
-            cluster, subnets = known(pool.cluster), pool.addresses.subnets
-            if cluster is not None and isinstance(subnets, Unknown) and not pool.addresses.candidates:
-                found[cluster, subnets.reason].append(pool)
-        made = [(_outside(cluster, pools), pools) for (cluster, _), pools in found.items()]
-        return {subnet.id: (subnet, pools) for subnet, pools in made}
+            cluster, own = known(pool.cluster), pool.addresses
+            for of_pods, subnets in ((False, own.subnets), (True, own.pod_subnets)):
+                if cluster is not None and isinstance(subnets, Unknown) and (of_pods or not own.candidates):
+                    found[cluster, of_pods, subnets.reason].append((pool, subnets))
+        made = [
+            _outside(cluster, pairs[0][1], [pool for pool, _ in pairs], of_pods=of_pods)
+            for (cluster, of_pods, _), pairs in found.items()
+        ]
+        return {one.subnet.id: one for one in made}
 
     @cached_property
     def _by_pod_subnet(self) -> dict[str, list[NodePool]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import machines
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
 
 
 def vcpus(cloud: str, name: str) -> int:
-    """Processors of a machine type; 0 where they are unknown."""
-    machine = machines.machine(cloud, name)
+    """Processors of a machine type; 0 where they are unknown. Clusters of one's own have machines of any cloud."""
+    found = (machines.machine(one, name) for one in (cloud, *CLOUDS))
+    machine = next(filter(None, found), None)
     return (machine.vcpus or 0) if machine else 0
 
 

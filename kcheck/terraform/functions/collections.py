@@ -23,7 +23,7 @@ from kcheck.terraform.functions.signature import (
     texts,
 )
 from kcheck.terraform.functions.strings import clusters
-from kcheck.terraform.partial_collections import Gathering, gathered, is_map, items_of
+from kcheck.terraform.partial_collections import MOST_ELEMENTS, Gathering, gathered, is_map, items_of
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
 from kcheck.text.data_types import (
@@ -73,12 +73,13 @@ def _concat(*lists: Datum) -> list[Datum] | Datum:
 
 @TABLE.function(anything, integer, integer)
 def _slice(datum: Datum, start: int, end: int) -> list[Datum] | ListData:
-    """A slice of a list known only to the cloud, such as zones, has a known length."""
+    """A slice of a list that is not known, such as zones, has a known length."""
     if isinstance(datum, Unknown):
-        if datum.symbol is None or not 0 <= start <= end:
-            raise NotKnownError(datum.reason, datum.symbol)
-        elements = (datum.symbol.element(Known(at, Origin(()))) for at in range(start, end))
-        return [Unknown(datum.reason, datum.origin, element) for element in elements]
+        symbol = datum.symbol
+        if isinstance(datum, Either | Partial) or not 0 <= start <= end <= start + MOST_ELEMENTS:
+            raise NotKnownError(datum.reason, symbol)
+        places = (Known(at, Origin(())) for at in range(start, end))
+        return [Unknown(datum.reason, datum.origin, symbol and symbol.element(at)) for at in places]
     values = ordered(datum)
     if not 0 <= start <= end <= len(values):
         raise EvaluationError(f"slice from {start} to {end} of a list of {len(values)}")

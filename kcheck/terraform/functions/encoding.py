@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from kcheck.terraform.functions.signature import NotKnownError, Table, text
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, text
 from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Unrendered
 
 TABLE = Table()
 
 
-@TABLE.function(text)
-def _base64encode(value: str) -> str:
+@TABLE.function(anything)
+def _base64encode(value: Datum) -> str | Datum:
+    """A text of which a part is not known stays readable: nobody could decode it."""
     import base64
 
-    return base64.b64encode(value.encode()).decode()
+    return value if isinstance(value, Unrendered) else base64.b64encode(text(value).encode()).decode()
 
 
 @TABLE.function(text)

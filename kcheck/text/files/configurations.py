@@ -14,7 +14,14 @@ DEPLOYMENT = "deployment of a blueprint"
 SCRIPT = "script"
 TEMPLATE = "ansible template"
 CLOUDFORMATION = "CloudFormation"
+COMMANDS = "commands"
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
+COMMAND = regex(
+    rb"^[^#\n]*\b(az aks create|gcloud(?: alpha| beta)? container clusters create(?:-auto)?|eksctl create cluster)\b"
+    rb"(?![^\n]*(?:[ \t]-f|--config-file))",
+    re.MULTILINE,
+)
+"""A command that makes a cluster of its flags, not of a file."""
 
 
 class _Mark(NamedTuple):
@@ -67,6 +74,7 @@ _MARKS = (
         regex(rb"^kind:[ \t]*ClusterConfiguration", re.MULTILINE),
     ),
     _Mark(CLOUDFORMATION, regex(r"\.(?:ya?ml|json|template)$"), b"AWS::EKS::", EKS),
+    _Mark(COMMANDS, regex(r"\.(?:sh|bash)$|(?:^|/)Makefile$"), b"create", COMMAND),
 )
 
 _ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2", ".template")

@@ -40,7 +40,7 @@ def test_ranges_are_computed_and_say_where_they_are_full() -> None:
 def test_sizes_and_blocks_of_pods_are_shown() -> None:
     state = example("gke-training")
     assert labels(state, "cluster.tf") == [(37, "= 1500"), (49, "/27 per node")]
-    assert labels(state, "network.tf") == [(10, "full at 1,017 of 1,567 nodes"), (14, "full at 262 of 1,567 nodes")]
+    assert labels(state, "network.tf") == [(10, "full at 1,019 of 1,567 nodes"), (14, "full at 263 of 1,567 nodes")]
 
 
 def test_a_job_says_how_many_nodes_it_takes_and_that_there_are_fewer() -> None:

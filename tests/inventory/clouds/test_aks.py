@@ -415,18 +415,21 @@ def test_the_surge_of_an_unknown_version(
     assert fields["surge_nodes"].get("value") == surge  # one node before 1.32, a tenth since
 
 
-@pytest.mark.parametrize(("size", "severity"), [(118, None), (120, "warning"), (125, "error")])
-def test_a_subnet_that_is_full_only_when_all_pools_are_upgraded_at_once(
-    size: int, severity: str | None, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+@pytest.mark.parametrize(("size", "full"), [(118, False), (122, False), (123, True)])
+def test_one_pool_is_upgraded_at_a_time(size: int, full: bool, write: Callable[[Mapping[str, str]], Path]) -> None:
+    """Two pools of that size with a surge of 6 in a /24, of which 251 are left: 2 x 122 + 6 = 250."""
     overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidr = "100.64.0.0/12"'
     lines = f'vnet_subnet_id = azurerm_subnet.each["a"].id\n  node_count = {size}\n  upgrade_settings {{\n    max_surge = "6"\n  }}'
     text = CLUSTER.format(pool=lines, profile=overlay).replace("    node_count = 3\n", f"    {lines}\n")
     write({"main.tf": NETWORK + text})
-    found = [one for one in linter.run(Tree(["."]), Config()).findings if one.rule == "subnet-too-small"]
-    assert [one.severity.word for one in found] == ([severity] if severity else [])
-    in_turn = [any("one pool is upgraded at a time (246 addresses)" in text for text in one.details) for one in found]
-    assert in_turn == [one == "warning" for one in [severity] if one]
+    found = {one.rule for one in linter.run(Tree(["."]), Config()).findings}
+    assert ("subnet-too-small" in found) == full
+
+
+def test_pods_of_two_stacks_need_the_range_of_ipv4(write: Callable[[Mapping[str, str]], Path]) -> None:
+    overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidrs = ["fd12:3456::/64", "10.244.0.0/23"]'
+    write({"main.tf": NETWORK + CLUSTER.format(pool="node_count = 3", profile=overlay)})
+    assert "pod-range-too-small" in {one.rule for one in linter.run(Tree(["."]), Config()).findings}
 
 
 OLD = """

@@ -352,7 +352,7 @@ def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], P
     result = linter.run(Tree(["."]), Config())
     found = next(f.details for f in result.findings if f.rule == "subnet-too-small")
     assert "blue/gpu: 30 + 2 surge nodes x 20 = 640 addresses" in found
-    assert "green/gpu: 30 + 2 surge nodes x 20 = 640 addresses" in found
+    assert "green/gpu: 30 nodes x 20 = 600 addresses" in found
 
 
 @pytest.mark.parametrize("written", ['"{}"', 'base64encode("{}")'])
@@ -365,7 +365,11 @@ def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Callable[...
         '    id = aws_launch_template.gpu.id\n    version = "1"\n  }\n'
         "  scaling_config {\n    min_size = 0\n    max_size = 8\n    desired_size = 0\n  }\n}\n"
     )
+    endpoint = "set ${aws_eks_cluster.main.endpoint}"
     for text, found in (("localStorage: RAID0", False), ("nothing", True)):
+        heredoc = written.replace('"{}"', f"<<-X\n    {endpoint} {text}\n  X\n")
+        result = check({"main.tf": group + template % heredoc})
+        assert ("instance-store-unused" in {finding.rule for finding in result.findings}) == found
         result = check({"main.tf": group + template % written.format(text)})
         assert ("instance-store-unused" in {finding.rule for finding in result.findings}) == found
 

@@ -101,6 +101,8 @@ def test_boot_disks(lines: str, disk: str, size: int, read: Callable[..., dict[s
         ('"us-central1"', "", "autoscaling {\n    min_node_count = 1\n  }", "max_node_count is not set", "max_node_count is not set"),
         ("var.region", "", SCALED, "var.region has no value", "var.region has no value"),
         ("var.region", "", SCALED + '\n  node_locations = ["a", "b"]', 200, 100),
+        ('"us-central1-a"', "", SCALED + "\n  node_locations = google_container_cluster.main.node_locations", 100, 100),
+        ('"us-central1"', "", SCALED + "\n  node_locations = google_container_cluster.main.node_locations", 300, 100),
     ],
 )  # fmt: skip
 def test_counts_are_per_zone(
@@ -326,3 +328,26 @@ def test_pools_of_the_module_share_ranges(write: Callable[[Mapping[str, str]], P
     write({"main.tf": MODULE})
     ranges = model.collect(Tree(["."]), Config())["pod_ranges"]
     assert sorted(value(one, "pools_count") for one in ranges) == [2, 2]
+
+
+def test_a_service_range_of_a_size_only(read: Callable[..., dict[str, Any]]) -> None:
+    policy = 'ip_allocation_policy {\n    services_ipv4_cidr_block = "/28"\n  }'
+    assert value(read(f"{KEPT}\n  {policy}")["clusters"][0], "service_addresses") == 14
+
+
+def test_the_latest_version_begins_with_the_prefix_that_is_asked_for(read: Callable[..., dict[str, Any]]) -> None:
+    source = '}\n\ndata "google_container_engine_versions" "v" {\n  version_prefix = "%s"'
+    asks = f"{KEPT}\n  min_master_version = data.google_container_engine_versions.v.latest_master_version\n"
+    for prefix, version in (
+        ("1.31.", "1.31"),
+        ("1.31.4-gke.", "1.31"),
+        ("1.", "data.google_container_engine_versions.v is read from the cloud"),
+    ):
+        assert value(read(asks + source % prefix)["clusters"][0], "version") == version
+
+
+def test_taints_that_depend_on_a_data_source_are_not_known(read: Callable[..., dict[str, Any]]) -> None:
+    each = 'data.http.t.body == "x" ? [1] : []'
+    lines = f'node_config {{\n    dynamic "taint" {{\n      for_each = {each}\n      content {{\n        key = "a"\n      }}\n    }}\n  }}'
+    pool = read(f'{KEPT}\n}}\n\ndata "http" "t" {{\n  url = "https://example.com"', lines)["pools"][0]
+    assert value(pool, "taints") == "data.http.t is read from the cloud"

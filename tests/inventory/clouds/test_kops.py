@@ -156,4 +156,4 @@ def test_ranges_that_cannot_be_cut(ranges: str, read: Callable[..., dict[str, An
 
 def test_capacity(write: Callable[..., Path]) -> None:
     write({"a.yaml": kops(300)})
-    assert "251  ####" in CliRunner().invoke(cli, ["capacity"]).output
+    assert "250  ####" in CliRunner().invoke(cli, ["capacity"]).output

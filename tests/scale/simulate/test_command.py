@@ -131,9 +131,11 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Map
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
-    assert one.case.ceiling == one.wall.number == 57  # 64 blocks of a /24, of which upgrades want a tenth
+    assert (
+        one.case.ceiling == one.wall.number == 58
+    )  # 64 blocks of a /24, of which an upgrade of the larger pool wants a tenth
     outcome = results.run_scenario(one)
-    assert max(point.target for point in outcome.middle.timeline) + one.case.system_nodes <= 57
+    assert max(point.target for point in outcome.middle.timeline) + one.case.system_nodes <= 58
     assert outcome.without_wall is not None
     assert max(point.target for point in outcome.without_wall.middle.timeline) == 200
     code, out, _ = run(".")

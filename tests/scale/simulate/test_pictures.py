@@ -140,7 +140,7 @@ def test_labels_of_the_axis_are_round(write: Write) -> None:
 
 def test_a_wall_has_a_line(write: Write) -> None:
     write(WALLED)
-    assert "wall: 57 nodes, 3 of them in other pools" in list(picture(".").itertext())
+    assert "wall: 58 nodes, 3 of them in other pools" in list(picture(".").itertext())
 
 
 def test_a_picture_is_of_one_cluster(write: Write) -> None:
@@ -180,7 +180,7 @@ def test_what_stops_a_run_is_said_and_both_runs_are_drawn(write: Write) -> None:
     words = page(".")
     assert {"With these limits", "Without these limits"} <= set(words.texts)
     assert any(text.startswith("no more nodes at once than the wall lets be: the pod range") for text in words.texts)
-    assert "54 of 200" in words.texts
+    assert "55 of 200" in words.texts
     assert sum(text.startswith("Nodes over time: ") for text in words.texts) == 2
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import fabrics, machines, profiles
-from kcheck.inventory.clouds import accounts, container_runtime
+from kcheck.inventory.clouds import accounts, container_runtime, nat_gateways
 from kcheck.inventory.clouds.ack import nodes
 from kcheck.inventory.clouds.reader import (
     Reader,
@@ -155,6 +155,10 @@ class _Ack(Reader):
             service_cidr=fields.text("service_cidr"),
             api_ranges=_api_ranges(fields),
             security_group=_security_group(fields),
+            outbound_ips=nat_gateways.snat_addresses(
+                [self.fields(nat_gateways.KIND_OF_ACK, one) for one in self.root.instances(nat_gateways.KIND_OF_ACK)],
+                instance.span,
+            ),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
             subnet_ids=fields.texts("subnets"),
             **_place_of(self, instance),

@@ -98,7 +98,7 @@ class Aks(Cloud):
         if any(one.value == "kubenet" for one in plugins):
             some = None if len(plugins) == 1 else Interval(numbers["kubenet.nodes"].number, None)
             text = reason_of(cluster.network_plugin) if some else "one route per node in the route table"
-            yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text, some)
+            yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text, some, counts_surge=not some)
         if equals(cluster.network_policy, "azure"):
             text = "the limit of Azure's Network Policy Manager"
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)

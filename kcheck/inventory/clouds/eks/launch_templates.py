@@ -10,7 +10,7 @@ from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds import kubelet as kubelets
 from kcheck.inventory.clouds.reader import resolve_reference, same_value, text_reference
 from kcheck.model import NOTHING, Kubelet, System
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unrendered, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
@@ -131,7 +131,7 @@ def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubele
         return kubelets.unknown(ELSEWHERE) if elsewhere else Kubelet()
     if own_image(template):
         return kubelets.unknown("its nodes boot a custom image")
-    return kubelets.in_text(mapped(template.text("user_data"), lambda text: _decoded(text) or text))
+    return kubelets.in_text(_user_data(template))
 
 
 def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
@@ -184,17 +184,27 @@ _MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "contai
 
 def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
     """Whether the user data of a launch template contains any of some texts."""
-    written = template.text("user_data") if template else Unset(Origin((place,)))
+    written = _user_data(template) if template else Unset(Origin((place,)))
     if isinstance(written, Unset):
         return Known(value=False, origin=Origin((place,)))
-    return mapped(written, lambda text: any(mark in found for mark in marks for found in (text, _decoded(text))))
+    return mapped(written, lambda text: any(mark in text for mark in marks))
+
+
+def _user_data(template: Fields) -> Value[str]:
+    """The user data as text, without what the cloud fills in: the endpoint of the cluster, its certificate."""
+    written = template.text("user_data")
+    if isinstance(written, Unrendered) and all(
+        piece.datum.symbol for piece in written.pieces if isinstance(piece.datum, Unknown)
+    ):
+        return Known("".join(piece.text for piece in written.pieces), written.origin or Origin(()))
+    return mapped(written, _decoded)
 
 
 def _decoded(text: str) -> str:
     try:
         return base64.b64decode(text, validate=True).decode(errors="replace")
     except ValueError:
-        return ""
+        return text
 
 
 def own_image(template: Fields | None) -> bool:

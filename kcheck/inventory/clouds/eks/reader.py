@@ -112,7 +112,7 @@ class _Eks(Reader):
             cidr, tags = fields.text("cidr"), _texts(fields.raw("tags"))
             subnet = self.subnet(
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
-                zone=fields.text("zone"),
+                zone=fields.text("zone"), public=fields.flag("public"),
             )  # fmt: skip
             written = fields.mapping("tags")
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:

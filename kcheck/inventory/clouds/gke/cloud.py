@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.inventory.clouds.gke import nodes as arithmetic
+from kcheck.inventory.clouds.gke.nodes import AUTOPILOT
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,6 +85,11 @@ class Gke(Cloud):
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
         """Those of a cluster, and of a zonal control plane."""
+        if equals(cluster.tier, AUTOPILOT):
+            yield Limit("cluster-limit", "autopilot.nodes", cluster.tier, "the default of Autopilot")
+            why = "Autopilot chooses how many pods a node has, and with it how many addresses it takes"
+            yield Limit("pod-range", "pod_range.formula", cluster.tier, unknown=why)
+            return
         yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the default; Google raises it on request")
         if known(cluster.zonal):
             text = "Google asks for a regional cluster above it"

@@ -6,6 +6,9 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, exactly, taken
 from kcheck.text.interval import Interval
 
+AUTOPILOT = "autopilot"
+"""The tier of clusters whose nodes Google makes."""
+
 
 def nat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
     """Nodes that Google's Cloud NAT has ports for: whole nodes on each address.

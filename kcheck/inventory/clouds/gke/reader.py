@@ -8,6 +8,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, container_runtime, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
 from kcheck.inventory.clouds.gke import machines, upgrades
+from kcheck.inventory.clouds.gke.nodes import AUTOPILOT
 from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
@@ -126,6 +127,7 @@ class _Gke(RangeReader):
                 name=fields.text("name"),
                 environment=self.root.environment,
                 version=fields.text("version"),
+                tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else NOTHING,
                 support_plan=fields.text("support_plan"),
                 location=location,
                 node_locations=fields.texts("zones"),
@@ -266,9 +268,10 @@ class _Gke(RangeReader):
         )
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
-        """How many zones a pool's nodes are in; counts are per zone."""
-        own = fields.count("zones")
-        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
+        """How many zones a pool's nodes are in; counts are per zone. Those that its cluster has are as if not set."""
+        own, written = fields.count("zones"), fields.raw("zones")
+        shared = cluster and isinstance(written, Unknown) and written.symbol == (cluster.address, "node_locations")
+        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL and not shared:
             return own
         if of_cluster is None or cluster is None:
             why = "the zones of the pool are those of its cluster, which is not in this code; set node_locations"
@@ -276,14 +279,14 @@ class _Gke(RangeReader):
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
             return Unknown(why_missing(zonal, "location"), zonal.origin)
-        shared = of_cluster.count("zones")
-        if isinstance(shared, Unknown):
-            return _plain(shared)
+        listed = of_cluster.count("zones")
+        if isinstance(listed, Unknown):
+            return _plain(listed)
         if zonal.value:  # the list leaves out the cluster's own zone
-            return Known(1 + (known(shared) or 0), cluster.location.origin or Origin((cluster.place,)))
-        if isinstance(shared, Unset) or not known(shared):
+            return Known(1 + (known(listed) or 0), cluster.location.origin or Origin((cluster.place,)))
+        if isinstance(listed, Unset) or not known(listed):
             return self.default_number("cluster.zones", Origin((cluster.place,)))
-        return shared
+        return listed
 
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None

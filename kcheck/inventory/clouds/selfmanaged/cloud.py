@@ -27,7 +27,7 @@ class SelfManaged(Cloud):
     name = "selfmanaged"
     objects = (
         "ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod", "Cluster",
-        "InstanceGroup",
+        "InstanceGroup", "Installation", "IPPool", "IPAMConfiguration",
     )  # fmt: skip
     files = (configurations.VARIABLES, configurations.TEMPLATE)
     own_kernel = True

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Addresses, NodePool, PodRange, Size, Subnet, Surge, Upgrade
+from kcheck.model.pools import surge_of
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.keys import Item
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped, with_origin
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, with_origin
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Inventory
     from kcheck.text.text import Span
 
@@ -53,6 +60,11 @@ def node_pool(
     )
 
 
+def upgraded(pool: NodePool, surge: Value[str]) -> NodePool:
+    """The pool with the surge of its upgrades."""
+    return replace(pool, upgrade=Upgrade(surge=surge_of(surge) if isinstance(surge, Known) else surge))
+
+
 def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
     """Addresses of nodes that take a block for their pods of a range."""
     return Addresses(
@@ -79,6 +91,42 @@ def addresses_of_calico(
     inventory.subnets.append(subnet)
     pods = mapped(most, lambda pods: (1, pods + 1))
     return replace(plain, max_pods=most, pod_subnets=Known((subnet,), origin), pod_addresses=pods)
+
+
+_KINDS = ("Installation", "IPPool", "IPAMConfiguration")
+_GROUPS = ("operator.tigera.io/", "crd.projectcalico.org/", "projectcalico.org/")
+
+
+class Calico:
+    """Calico's own management of addresses.
+
+    It is as the manifests beside a cluster have it; else as all have it, where they say it once.
+    https://docs.tigera.io/calico/latest/reference/resources/ippool
+    """
+
+    def __init__(self, objects: Iterable[Object], folder: str) -> None:
+        every = [item for item in objects if _is_of_calico(item)]
+        own = [item for item in every if item.folder == folder]
+        self.parts = {item.kind: Fields(CLOUD, item.kind, MappingRecord(item.root)) for item in own or every}
+        self.found = bool(own) or len({(item.kind, item.folder) for item in every}) == len(self.parts) > 0
+
+    def addresses(self, cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory) -> Addresses:
+        """The addresses of nodes and of their pods: whole blocks where nodes may not borrow, else single addresses."""
+        pools = [self.parts[kind] for kind in ("IPPool", "Installation") if kind in self.parts]
+        cidr = next((own for own in (one.text("cidr") for one in pools) if not isinstance(own, Unset)), cidr)
+        origin, ipam = Origin((cluster.place,)), self.parts.get("IPAMConfiguration")
+        if ipam is not None and known(ipam.flag("strict")):
+            size: Value[int] = Known(profiles.settings(CLOUD)["calico.block"].number, origin)
+            block = next((own for own in (one.number("block") for one in pools) if not isinstance(own, Unset)), size)
+            return blocks_of(pod_range(cluster, cidr, block, inventory), origin)
+        return addresses_of_calico(blocks_of(None, origin), cluster, cidr, most, inventory)
+
+
+def _is_of_calico(item: Object) -> bool:
+    """Whether an object is Calico's configuration, or what runs it."""
+    if item.kind in _KINDS:
+        return item.api_version.startswith(_GROUPS)
+    return item.kind == "DaemonSet" and yaml.text(item.root, "metadata", "name") == "calico-node"
 
 
 def fixed_size(count: Value[int], origin: Origin) -> Size:

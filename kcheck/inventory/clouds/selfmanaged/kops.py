@@ -183,6 +183,10 @@ class _Cluster:
         grows: Value[bool] = mapped(high, lambda most: most > (known(low) or 0))
         size = Size(grows, _written(low), _written(high))
         pool = clusters.node_pool(cluster, known(fields.text("name")) or "?", size, addresses, item.span)
+        if role not in _CONTROL:
+            pool = clusters.upgraded(
+                pool, or_default(fields.text("max_surge"), lambda _: self.fields.text("max_surge"))
+            )
         listed = fields.texts("instance_types")
         types = mapped(fields.text("instance_type"), lambda one: (one,)) if isinstance(listed, Unset) else listed
         cloud = self.machines

@@ -11,7 +11,7 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters, nodes
-from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
+from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD, Calico
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, Plane, Scheduling
 from kcheck.text.regex import regex
@@ -19,7 +19,7 @@ from kcheck.text.syntax import scan, yaml
 from kcheck.text.values import Known, Missing, Origin, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
@@ -36,7 +36,7 @@ _MAPPED = regex(r"/v1(alpha\d|beta[1-3])$")
 """Versions of kubeadm's API in which `extraArgs` are a map."""
 
 
-def read(objects: Iterable[Object], inventory: Inventory) -> None:
+def read(objects: Sequence[Object], inventory: Inventory) -> None:
     """Add the clusters that kubeadm, or static pods in one folder, describe."""
     written: dict[str, dict[str, Fields]] = {}
     labels: dict[str, dict[str, str]] = {}
@@ -51,7 +51,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
     for key, own in written.items():
         if KIND in own or ("kube-apiserver" in own and key not in configured):
             parts = {**written.get(_folder(key), {}), **own} if KIND in own else own
-            _Cluster(parts, inventory, labels.get(_folder(key) if KIND in own else key, {})).add()
+            _Cluster(parts, inventory, labels.get(_folder(key) if KIND in own else key, {})).add(objects)
 
 
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
@@ -135,8 +135,11 @@ class _Cluster:
         count = profiles.settings(CLOUD)["coredns.replicas"].number
         return Known(count, self.origin) if KIND in self.parts else NOTHING
 
-    def add(self) -> None:
-        """Add the cluster, its pod range, and nodes of unknown number."""
+    def add(self, objects: Sequence[Object]) -> None:
+        """Add the cluster, its pod range and nodes of unknown number; once where Terraform gives machines its file."""
+        place = self.place.source.path, self.place.start
+        if any((one.place.source.path, one.place.start) == place for one in self.inventory.clusters):
+            return
         fields = self.parts.get(KIND)
         external = fields is not None and not isinstance(fields.texts("external"), Unset)
         cluster = Cluster(
@@ -169,7 +172,16 @@ class _Cluster:
             self.text("pod_cidr", "kube-controller-manager"),
             self.number("node_mask", "kube-controller-manager"),
         )
-        addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
+        calico, usual = (
+            Calico(objects, self.folder),
+            Known(profiles.settings(CLOUD)["calico.max_pods"].number, self.origin),
+        )
+        if calico.found:
+            kubelet = self.parts.get(nodes.KUBELET)
+            most = usual if kubelet is None else kubelet.number("max_pods")
+            addresses = calico.addresses(cluster, cidr, most, self.inventory)
+        else:
+            addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
         size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
         pool = clusters.node_pool(cluster, "nodes", size, addresses)
         scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))

@@ -49,6 +49,11 @@ variable "database_subnets" {
   default = []
 }
 
+variable "map_public_ip_on_launch" {
+  type    = bool
+  default = false
+}
+
 variable "private_subnet_tags" {
   type    = map(string)
   default = {}
@@ -150,10 +155,11 @@ resource "aws_subnet" "private" {
 resource "aws_subnet" "public" {
   count = var.create_vpc ? length(var.public_subnets) : 0
 
-  vpc_id            = aws_vpc.this[0].id
-  cidr_block        = var.public_subnets[count.index]
-  availability_zone = element(var.azs, count.index)
-  tags              = { Name = try(var.public_subnet_names[count.index], "${var.name}-${var.public_subnet_suffix}-${element(var.azs, count.index)}") }
+  vpc_id                  = aws_vpc.this[0].id
+  cidr_block              = var.public_subnets[count.index]
+  availability_zone       = element(var.azs, count.index)
+  map_public_ip_on_launch = var.map_public_ip_on_launch
+  tags                    = { Name = try(var.public_subnet_names[count.index], "${var.name}-${var.public_subnet_suffix}-${element(var.azs, count.index)}") }
 }
 
 resource "aws_subnet" "intra" {

@@ -1,0 +1,3 @@
+env            = "prod"
+resource_group = "rg-prod"
+train          = { min = 8, max = 40 }

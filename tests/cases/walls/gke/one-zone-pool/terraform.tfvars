@@ -1,0 +1,2 @@
+project = "acme-sim"
+range   = "10.0.0.0/8"

@@ -1,0 +1,12 @@
+variable "project" {
+  type = string
+}
+
+variable "region" {
+  type    = string
+  default = "us-east5"
+}
+
+variable "range" {
+  type = string
+}
