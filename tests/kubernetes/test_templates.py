@@ -93,6 +93,7 @@ CASES = {
     "{{ print 1 2 \"a\" 3 }} {{ print .Values.name \"-\" 1 }} {{ \"a\\tb\" | b64enc }} {{ `a\"b` }}": "1 2a3 train-1 YQli a\"b",
     "{{ append .Values.list \"c\" | len }} {{ concat (list 1) (list 2) | toYaml }} {{ sha256sum \"\" | trunc 6 }}": "4 - 1\n- 2 e3b0c4",
     "{{ $d := dict }}{{ $_ := set $d \"a\" 1 }}{{ $d.a }} {{ -3 }} {{ 1.50 }} {{ true }} {{ \"x\" | printf \"%s%s\" \"y\" }}": "1 -3 1.5 true yx",
+    "{{ le 1 1 }} {{ lt \"a\" \"b\" }} {{ ge 2 (add 1 1) }}": "true true true",
     "{{ gt (int .Values.nodes) 9 }} {{ ne 1 2 }} {{ eq .Values.name \"a\" \"train\" }}{{ if or .Values.bad .Values.nodes | and 1 }}!{{ end }}": "true true true!",
     "{{ nindent 2 \"a\\nb\" }}": "\n  a\n  b",
 }  # fmt: skip
