@@ -29,7 +29,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     """The findings, those of one cause as one that names the others.
 
     One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
-    or the containers of a pod; the images of one file; files that are copies of each other.
+    or the containers of a pod; instances of one block; the images of one file; files that are copies of each other.
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
@@ -74,8 +74,11 @@ def _agree(group: list[Finding]) -> bool:
 
 
 def _entries(group: list[Finding]) -> list[list[Finding]]:
-    """Findings of one rule and file by the innermost list or map that has them, or what they are in, as entries."""
-    lists = [list(_lists(finding.span)) for finding in group]
+    """Findings of one rule and file by the innermost list or map that has them, or what they are in, as entries.
+
+    Else by the block of code whose instances they are of.
+    """
+    lists = [[*_lists(one.span), *[name for name, index, _ in [one.object.partition("[")] if index]] for one in group]
     members: dict[Hashable, list[int]] = {}
     for i, own in enumerate(lists):
         for one in own:

@@ -438,3 +438,18 @@ def test_instance_requirements_may_name_types(
     field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["instance_types"]
     assert field.get("value") == types
     assert types is not None or field["unknown"].startswith("instance_requirements lets AWS choose")
+
+
+def test_subnets_of_one_block_are_one_finding(check: Callable[..., Result]) -> None:
+    zones = 'locals {\n  zones = {\n    a = "10.0.0.0/24"\n    b = "10.0.1.0/24"\n  }\n}\n'
+    network = 'resource "aws_vpc" "main" {\n  cidr_block = "10.0.0.0/16"\n}\n'
+    subnets = 'resource "aws_subnet" "nodes" {\n  for_each = local.zones\n  vpc_id = aws_vpc.main.id\n  cidr_block = each.value\n}\n'
+    group = (
+        'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\nresource "aws_eks_node_group" "gpu" {\n'
+        '  cluster_name = aws_eks_cluster.main.name\n  node_group_name = "gpu"\n  instance_types = ["m5.large"]\n'
+        "  subnet_ids = values(aws_subnet.nodes)[*].id\n  scaling_config {\n    min_size = 0\n    max_size = 300\n  }\n}\n"
+    )
+    found = [
+        one for one in check({"main.tf": zones + network + subnets + group}).findings if one.rule == "subnet-too-small"
+    ]
+    assert [one.also for one in found] == [('eks/.:aws_subnet.nodes["b"]',)]
