@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
 
 
-@click.command("baseline", short_help="Record today's findings, so that only new ones are reported.")
+@click.command("baseline", cls=options.Command)
 @options.with_config
 @options.usage
 @click.option(
@@ -32,17 +32,13 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     Entries are matched by rule, file and object, not by line or message. Entries that exist keep their date; those
     outside PATH are kept.
     """
-    tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
+    tree = options.read_tree(paths, config)
     with printing.show_progress() as tell:
-        result = options.with_usage_errors(lambda: linter.run(tree, config, tell))
-    path = options.with_usage_errors(lambda: comparison_options.baseline_path(config, baseline_file))
-    not_ignorable = options.with_usage_errors(lambda: rules.not_ignorable(config))
+        result = linter.run(tree, config, tell)
+    path = comparison_options.baseline_path(config, baseline_file)
+    not_ignorable = rules.not_ignorable(config)
     is_new = not os.path.exists(path)
-    old = (
-        baseline.Baseline(path, (), not_ignorable)
-        if is_new
-        else options.with_usage_errors(lambda: baseline.load(path, not_ignorable))
-    )
+    old = baseline.Baseline(path, (), not_ignorable) if is_new else baseline.load(path, not_ignorable)
     arguments = click.get_current_context().obj.arguments
     new = old.with_current_names(result.findings).updated(result.findings, tree.given, arguments)
     comparison_options.save_baseline(new)

@@ -17,24 +17,17 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 
-@click.command("capacity", short_help="Print the number of nodes at which each limit is hit, lowest first.")
+@click.command("capacity", cls=options.Command)
 @options.with_config
 @options.cache
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown", "html", "svg"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@options.output_format("text", "json", "markdown", "html", "svg")
 def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     """Print the walls of each cluster below PATH: each limit with the number of nodes at which it is hit, and why.
 
     Exits with 0, or with 2 on wrong usage. Only `kcheck check` fails if the target is not reached.
     """
     project = Project(paths, config)
-    world = options.with_usage_errors(lambda: project.world)
+    world = project.world
     if format_ == "html":
         printing.page(capacity_page.as_html(world))
     elif format_ == "svg":

@@ -25,7 +25,7 @@ _MOST = 10
 UNCHANGED = "kcheck: no relevant changes."
 
 
-@click.command("check", cls=options.HookCommand, short_help="Report what breaks first and what is wasted.")
+@click.command("check", cls=options.HookCommand)
 @options.with_config
 @options.usage
 @options.cache
@@ -72,7 +72,7 @@ def command(
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     plain = format_ == "text" and not outputs
-    tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
+    tree = options.read_tree(paths, config)
     if plain and tree.is_empty and not tree.skipped:
         _note(NOTHING, quiet=quiet)
         return
@@ -80,7 +80,7 @@ def command(
         plain
         and not prune
         and comparison is not None
-        and not options.with_usage_errors(lambda: comparison_options.change_is_relevant(paths, config, comparison))
+        and not comparison_options.change_is_relevant(paths, config, comparison)
     ):
         _note(UNCHANGED, quiet=quiet)
         return
@@ -90,7 +90,7 @@ def command(
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
     with printing.show_progress(quiet=quiet) as tell:
-        result = whole = options.with_usage_errors(lambda: project.check(jobs=jobs, tell=tell).result)
+        result = whole = project.check(jobs=jobs, tell=tell).result
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
@@ -194,7 +194,8 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     """Write comments that silence some findings; those that none can silence are left, and said.
 
     Raises:
-        click.UsageError: there is no reason, or the files cannot be written.
+        click.UsageError: there is no reason.
+        SaveError: the files cannot be written.
     """
     import json
 
@@ -207,17 +208,13 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     silenced = ignores.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )
-    try:
-        save.save(silenced.files)
-    except save.SaveError as error:
-        raise click.UsageError(str(error)) from error
+    save.save(silenced.files)
     findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
     printing.note(f"kcheck: {findings_text} silenced in {files_text}.")
     kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
     left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
     for finding, why in left:
-        place = f"{finding.span.source.path}:{finding.span.begin.line}"
-        printing.note(f"{place} {finding.rule}: not silenced: {why}")
+        printing.note(f"{finding.span.location} {finding.rule}: not silenced: {why}")
     entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
     if entries:
         printing.note("No comment can silence these; add to kcheck.yaml:")

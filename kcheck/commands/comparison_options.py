@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kcheck.commands import printing
-from kcheck.commands.options import with_usage_errors
 from kcheck.config.config import ConfigError
 from kcheck.config.locations import BASELINE
 from kcheck.text.files import system
@@ -46,7 +45,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         _refuse_baseline_path(paths, known)
         wanted = Wanted(known, baseline_file, diff_base)
-        comparison = with_usage_errors(lambda: wanted.comparison(paths, config))
+        comparison = wanted.comparison(paths, config)
         command(paths=paths, config=config, comparison=comparison, **rest)
 
     return with_flags(wrapper)

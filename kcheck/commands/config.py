@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config, Environment, Usage
 
 
-@click.command("config", short_help="Print the effective settings, each with its origin.")
+@click.command("config", cls=options.Command)
 @options.with_config
 def command(paths: tuple[str, ...], config: Config) -> None:
     """Print the settings for PATH (default: the current folder): closest kcheck.yaml or [tool.kcheck], and flags.
@@ -21,8 +21,8 @@ def command(paths: tuple[str, ...], config: Config) -> None:
     """
     from kcheck.engine import rules
 
-    options.with_usage_errors(lambda: rules.selected(config))
-    options.with_usage_errors(lambda: options.read_tree(paths, config))
+    rules.selected(config)
+    options.read_tree(paths, config)
     for name, value in _settings(config).items():
         place = config.places.get(name, "default")
         for i, line in enumerate(_lines(name, value)):

@@ -10,13 +10,13 @@ import click
 from kcheck.commands import options, printing
 from kcheck.config.config import Config, parse_variables
 from kcheck.report.escape import json_text
-from kcheck.terraform.console import Answer, evaluate
+from kcheck.terraform.console import evaluate
 from kcheck.text.regex import regex
 
 _OPTION = regex(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
 
 
-class _Eval(click.Command):
+class _Eval(options.Command):
     """A command whose argument may begin with a minus."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -33,7 +33,7 @@ class _Eval(click.Command):
         )  # fmt: skip
 
 
-@click.command("eval", cls=_Eval, short_help="Evaluate a Terraform expression in a root module.")
+@click.command("eval", cls=_Eval)
 @click.argument("expression")
 @click.option("--root", default=".", show_default=True, metavar="DIR", type=click.Path(), help="Root module.")
 @options.var_files
@@ -48,13 +48,9 @@ def command(
 
     {"value", "known", "reason", "origins"}; exits with 1 if the value is unknown.
     """
-
-    def answered() -> Answer:
-        given = parse_variables(variables)
-        config = Config(var_files=var_files, variables=given, workspace=workspace or "", env_vars=env_vars)
-        return evaluate(expression.lstrip(), root, config)
-
-    answer = options.with_usage_errors(answered)
+    given = parse_variables(variables)
+    config = Config(var_files=var_files, variables=given, workspace=workspace or "", env_vars=env_vars)
+    answer = evaluate(expression.lstrip(), root, config)
     printing.page(json_text(answer, indent=2))
     if not answer["known"]:
         sys.exit(1)

@@ -7,7 +7,7 @@ import click
 from kcheck.commands import options, printing
 
 
-@click.command("explain", short_help="Explain a rule, a limit, or a word that rules use.")
+@click.command("explain", cls=options.Command)
 @click.argument("name", metavar="RULE|LIMIT|WORD", shell_complete=options.complete_rules)
 @options.own_rules
 def command(name: str, folders: tuple[str, ...]) -> None:
@@ -22,7 +22,7 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     from kcheck.report import limit, word
     from kcheck.report import rule as page
 
-    known = options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))
+    known = rules.all_rules(options.rule_folders(folders))
     found = next((own for own in known if own.name == name), None)
     if found is not None:
         printing.page(page.as_text(found, known))

@@ -10,11 +10,10 @@ from kcheck.addons.admission import export
 from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
-    from kcheck.addons.admission.export import Selection
     from kcheck.config.config import Config
 
 
-@click.group("export", short_help="Export rules for other tools.")
+@click.group("export", cls=options.Group)
 def command() -> None:
     """Export rules for other tools: `admission` for the API server of Kubernetes."""
 
@@ -48,12 +47,8 @@ def admission(
     With PATH it also exports rules that need taints, GPUs or queues of the code: their values go into a ConfigMap. An
     object with the annotation `kcheck.dev/ignore: RULE, RULE: reason` is not judged by these rules.
     """
-
-    def selection() -> Selection:
-        known = export.read(options.read_tree(paths, config), config) if paths else None
-        return export.select(config, (*names, *groups), known, info=info)
-
-    chosen = options.with_usage_errors(selection)
+    known = export.read(options.read_tree(paths, config), config) if paths else None
+    chosen = export.select(config, (*names, *groups), known, info=info)
     if not listed and (wrong := [why for name in names if (why := export.why_not(name, chosen))]):
         raise click.UsageError("; ".join(wrong))
     if listed:

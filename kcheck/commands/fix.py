@@ -28,7 +28,7 @@ _SHOWN = 20
 """How many of the things that are left are listed; `kcheck check` lists all."""
 
 
-@click.command("fix", cls=options.HookCommand, short_help="Fix what can be fixed.")
+@click.command("fix", cls=options.HookCommand)
 @options.with_config
 @options.usage
 @options.cache
@@ -60,9 +60,7 @@ def command(
 
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
     with printing.show_progress() as tell:
-        outcome = options.with_usage_errors(
-            lambda: Project(paths, config).fix(safeties, select, info=info, comparison=comparison, tell=tell)
-        )
+        outcome = Project(paths, config).fix(safeties, select, info=info, comparison=comparison, tell=tell)
     try:
         if diff_only:
             printing.diffs(outcome.files)

@@ -18,7 +18,7 @@ from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.questions import QUESTIONS, ask, question
 from kcheck.addons.fleet.report import numbers
 from kcheck.addons.fleet.report.contents import contents
-from kcheck.addons.fleet.run import EngineError, Order, run
+from kcheck.addons.fleet.run import Order, run
 from kcheck.addons.fleet.shared import OVER, of_run, sentence
 from kcheck.addons.fleet.tables import RunRow
 from kcheck.addons.fleet.task import Bounds
@@ -66,10 +66,7 @@ folder = click.option(
 )  # fmt: skip
 
 
-@click.group(
-    "fleet", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="",
-    short_help="Check many repositories, and report which clusters break first.",
-)  # fmt: skip
+@click.group("fleet", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(), required=True)
 @folder
 @click.option(
@@ -114,16 +111,14 @@ def command(
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
     if folders:  # a mistake in them is none of each repository
-        options.with_usage_errors(lambda: rules.all_rules(folders))
-    found, limits = options.with_usage_errors(lambda: fleet(paths, Common(nodes, folders, module_dirs)))
+        rules.all_rules(folders)
+    found, limits = fleet(paths, Common(nodes, folders, module_dirs))
     order = Order(Bounds(timeout, memory), retries, fresh)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
-        with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1) as engine:
-            ended = options.with_usage_errors(
-                lambda: run(found, kept, engine, order, lambda done: tell(_progress(done)))
-            )
+        with show_progress(quiet=quiet) as tell, DaskEngine(scheduler, jobs or os.cpu_count() or 1) as engine:
+            ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
         row = RunRow(
             run=run_id,
             started=begin.isoformat(timespec="seconds"),
@@ -150,13 +145,10 @@ def command(
 
 @command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
 @folder
-@click.option(
-    "--format", "form", type=click.Choice(["text", "markdown", "html"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@options.output_format("text", "markdown", "html")
 @click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
 @click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
-def report(output: str, form: str, owner: str, run: str) -> None:
+def report(output: str, format_: str, owner: str, run: str) -> None:
     """Report on all clusters of a fleet: which break first, what is wasted, what has changed since the run before.
 
     Reads the results of `kcheck fleet`, and checks nothing. Exits with 0, or with 2 on wrong usage.
@@ -164,20 +156,17 @@ def report(output: str, form: str, owner: str, run: str) -> None:
     from importlib import import_module
 
     with _result_errors():
-        found = options.with_usage_errors(lambda: numbers.ask(output, owner, run))
-    module = import_module(f"kcheck.addons.fleet.report.{form}")
+        found = numbers.ask(output, owner, run)
+    module = import_module(f"kcheck.addons.fleet.report.{format_}")
     printing.page(module.render(contents(found, module.MOST)))
 
 
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")
 @click.argument("name", required=False, metavar="[QUESTION]", shell_complete=_complete_questions)
 @folder
-@click.option(
-    "--format", "form", type=click.Choice(["text", "csv", "json", "markdown"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@options.output_format("text", "csv", "json", "markdown")
 @click.option("--sql", is_flag=True, help="Print the query itself, for DuckDB.")
-def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
+def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
     """Answer a QUESTION about all repositories, of the last run or of all runs; without one list the questions.
 
     The answers are queries to DIR/fleet.duckdb, which any DuckDB can ask, too. Nothing is written.
@@ -193,25 +182,11 @@ def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
         printing.page(asked)
         return
     with _result_errors():
-        made = query_result.FORMATS[form](ask(output, asked))
-    if form == "csv":
+        made = query_result.FORMATS[format_](ask(output, asked))
+    if format_ == "csv":
         printing.table(made)
     else:
         printing.page(made)
-
-
-@contextmanager
-def _engine(scheduler: str | None, jobs: int) -> Iterator[DaskEngine]:
-    """Have what checks: this machine, or the workers of a scheduler.
-
-    Raises:
-        click.UsageError: it cannot be had, or was lost.
-    """
-    try:
-        with DaskEngine(scheduler, jobs) as engine:
-            yield engine
-    except EngineError as error:
-        raise click.UsageError(str(error)) from error
 
 
 @contextmanager

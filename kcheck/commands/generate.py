@@ -21,7 +21,7 @@ from kcheck.text.files import save
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File, SaveError
-from kcheck.text.units import counted
+from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
     from kcheck.generate.assembly import Output
@@ -42,7 +42,7 @@ def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | N
     return names
 
 
-@click.command("generate", short_help="Generate a cluster for N nodes, each number with its reason.")
+@click.command("generate", cls=options.Command)
 @click.argument("cloud", required=False, type=click.Choice(tuple(CLOUDS)))
 @click.option("--nodes", type=click.IntRange(min=1), default=None, help="Training nodes at peak.")
 @click.option("--intent", "file", metavar="FILE", default=None, help="Intent file; --show-intent prints one.")
@@ -74,8 +74,8 @@ def command(
     Asks the cloud nothing, and changes existing files only with --overwrite. Exits with 0, with 1 if kcheck check
     reports something in the result, with 2 if no configuration meets the intent.
     """
-    code = options.with_usage_errors(lambda: _source(sources, cluster, reading))
-    intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, code))
+    code = _source(sources, cluster, reading)
+    intent = _intent(cloud, nodes, file, code)
     for line in intent.assumed:
         printing.note(f"kcheck: assumed: {line}")
     if show_intent:
@@ -90,7 +90,7 @@ def command(
         sys.exit(max(_status(one.made) for one in results))
 
     try:
-        made = options.with_usage_errors(lambda: generate(intent))
+        made = generate(intent)
     except ImpossibleError as error:
         printing.note(f"kcheck: {error}")
         sys.exit(2)
@@ -186,9 +186,8 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
     """
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
-        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise SaveError(
-            f"nothing written: {', '.join(there[:3])}{more} would change; "
+            f"nothing written: {some(there, 3)} would change; "
             "use --diff to see how, --overwrite to replace them, or --output DIR"
         )
 

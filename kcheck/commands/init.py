@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcheck.commands.setup.proposal import Proposal
 
 
-@click.command("init", short_help="Propose settings, a hook and a CI job for a repository.")
+@click.command("init", cls=options.Command)
 @click.argument("path", default=".", type=click.Path(exists=True, file_okay=False))
 @click.option("--write", is_flag=True, help="Write the files, all or none; without it, nothing is written.")
 @click.option(
@@ -38,7 +38,7 @@ def command(path: str, write: bool, ci: str | None) -> None:
     printing.note(f"kcheck: reading {path}")
 
     systems = None if ci is None else () if ci == "none" else (ci,)
-    found = options.with_usage_errors(lambda: proposal.propose(path, systems))
+    found = proposal.propose(path, systems)
     if found.result is None:
         printing.note(options.NOTHING)
         return

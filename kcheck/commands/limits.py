@@ -7,6 +7,7 @@ import datetime
 import click
 
 from kcheck.commands import options, printing
+from kcheck.config.config import ConfigError
 from kcheck.config.numbers import dates
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.today import today
@@ -22,26 +23,25 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
         return None
 
     days = _DAYS.fullmatch(text)
-    last = options.with_usage_errors(today)
     try:
         if days:
-            return (last - datetime.timedelta(days=int(days[1]))).isoformat()
+            return (today() - datetime.timedelta(days=int(days[1]))).isoformat()
         return datetime.date.fromisoformat(text).isoformat()
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
     except (ValueError, OverflowError):
         raise click.BadParameter(f"`{text}` is neither an age such as 180d nor a date such as 2026-05-31") from None
 
 
-@click.command("limits", short_help="List the numbers that kcheck uses, with source and date.")
+@click.command("limits", cls=options.Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--cloud", type=click.Choice(["any", *CLOUDS]), help="Only the numbers of this cloud, or of any cloud.")
 @click.option(
     "--older-than", "before", metavar="AGE", callback=_before,
     help="Only numbers that were last checked before a date, or longer ago than an age: 2026-05-31, 180d.",
 )  # fmt: skip
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.",
-)  # fmt: skip
-def command(names: tuple[str, ...], cloud: str | None, before: str | None, form: str) -> None:
+@options.output_format("text", "json")
+def command(names: tuple[str, ...], cloud: str | None, before: str | None, format_: str) -> None:
     """List limits, quotas, defaults, retirements and tables: value, kind, the day it was last checked, source.
 
     With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
@@ -49,6 +49,6 @@ def command(names: tuple[str, ...], cloud: str | None, before: str | None, form:
     every = [one for one in dates.numbers() if cloud in (None, one.cloud)]
     every = [one for one in every if not names or any(name in one.name for name in names)]
     found = [one for one in every if before is None or one.entry.checked < before]
-    printing.page(limit.table_as_json(found) if form == "json" else limit.table(found))
+    printing.page(limit.table_as_json(found) if format_ == "json" else limit.table(found))
     if before is not None:
         printing.note(f"{len(found)} of {len(every)} numbers were last checked before {before}.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MISSING = "the language server needs its libraries: pip install 'kcheck[lsp]'"
 
 
-@click.command("lsp", short_help="Serve an editor over stdin and stdout: findings, fixes, values and their origins.")
+@click.command("lsp", cls=options.Command)
 @options.with_flags
 def command(paths: tuple[str, ...]) -> None:
     """Serve an editor that speaks the Language Server Protocol, over stdin and stdout.

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 import click
 
 from kcheck.commands import printing
-from kcheck.config.config import ConfigError
 from kcheck.text import deadline
 from kcheck.text.bundled import RULES
+from kcheck.text.errors import Error
 from kcheck.text.files import system
-from kcheck.text.files.tree import PathError, Tree
+from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
@@ -84,7 +84,35 @@ hook = click.option(
 )  # fmt: skip
 
 
-class HookCommand(click.Command):
+def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option --format of a command, which takes it as `format_`; the first format is the default."""
+    return click.option(
+        "--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
+    )
+
+
+class Command(click.Command):
+    """A command for which a path that does not exist, and settings that make no sense, are wrong use."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; what the user got wrong becomes a usage error.
+
+        Raises:
+            click.UsageError: a file does not exist or cannot be written, or the settings make no sense.
+        """
+        try:
+            return super().invoke(ctx)
+        except Error as error:
+            raise click.UsageError(str(error), ctx) from error
+
+
+class Group(Command, click.Group):
+    """Commands of that kind below one of them."""
+
+    command_class = Command
+
+
+class HookCommand(Command):
     """A command with --hook, to which pre-commit appends names of files."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -107,11 +135,6 @@ def _with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
             return [*arguments[:at], "--", *arguments[at:]]
         at += 2 if word in valued else 1
     return arguments
-
-
-def _is_misplaced(word: str) -> bool:
-    """Return whether an operand is an option behind the files, where it counts for nothing."""
-    return word.startswith("-") and not _is_there(word)
 
 
 def _is_there(path: str) -> bool:
@@ -210,7 +233,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             if timeout is not None:
                 deadline.start(timeout)
             touched = {path for path in paths if hook and not os.path.isdir(path)}
-            misplaced = next(filter(_is_misplaced, sorted(touched)), None)
+            misplaced = next((word for word in sorted(touched) if word.startswith("-") and not _is_there(word)), None)
             if misplaced is not None:
                 raise click.UsageError(f"{misplaced} is not a file; with --hook, options come before files")
             paths = tuple(path for path in paths if path not in touched)
@@ -219,13 +242,13 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             if not needs_config:
                 command(paths=paths, **rest)
                 return
-            config = with_usage_errors(partial(settings, paths))
+            config = settings(paths)
             if touched:
                 from kcheck.fix.gate.relevance import can_change_findings
                 from kcheck.text.files.disk import Disk
 
                 disk = Disk(boundary=config.boundary)
-                if not with_usage_errors(lambda: can_change_findings(touched, paths, config, disk)):
+                if not can_change_findings(touched, paths, config, disk):
                     return
             command(paths=paths, config=config, **rest)
         except deadline.DeadlineError:
@@ -267,18 +290,6 @@ def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
     from kcheck.config import settings
 
     return given or settings.load(()).rules
-
-
-def with_usage_errors(action: Callable[[], T]) -> T:
-    """Run an action; what the user got wrong becomes a usage error.
-
-    Raises:
-        click.UsageError: a path or a variable file does not exist, or the settings make no sense.
-    """
-    try:
-        return action()
-    except (PathError, ConfigError) as error:
-        raise click.UsageError(str(error)) from error
 
 
 def reaches_threshold(finding: Finding, threshold: str) -> bool:
@@ -328,7 +339,7 @@ def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     return Tree(list(paths), None, config.exclude, config.boundary)
 
 
-class PathsOrSubcommand(click.Group):
+class PathsOrSubcommand(Group):
     """A command that takes paths and has subcommands: a first word that is the name of one is no path."""
 
     allow_interspersed_args = True

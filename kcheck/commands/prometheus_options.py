@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from functools import wraps
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -118,16 +118,9 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a Prometheus; it takes `network` in their place."""
 
     @wraps(command)
-    def wrapper(
-        prometheus: str | None, window: int | None, step: int, end: int | None, matchers: tuple[str, ...],
-        ca: str | None, token_file: str | None, basic_auth_file: str | None, headers: tuple[str, ...],
-        request_timeout: float, **rest: object,
-    ) -> None:  # fmt: skip
-        network = Network(
-            prometheus, window, step, end, matchers, ca, token_file=token_file, basic_auth_file=basic_auth_file,
-            headers=headers, request_timeout=request_timeout,
-        )  # fmt: skip
-        command(network=network, **rest)
+    def wrapper(**given: Any) -> None:
+        network = Network(**{name: given.pop(name) for name in Network._fields})
+        command(network=network, **given)
 
     for option in reversed(_OPTIONS):
         wrapper = option(wrapper)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import options, printing
-from kcheck.config.config import ConfigError
 from kcheck.engine import new_rule, rule_checks, rules
 from kcheck.engine.rule import RuleError
 from kcheck.fix import rule_examples
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
 
 
-@click.group("rules", short_help="List the rules, or write and test your own.", invoke_without_command=True)
+@click.group("rules", cls=options.Group, invoke_without_command=True)
 @options.own_rules
 @click.option("--test", "tested", metavar="PATH", help="Run the examples of the rules in PATH, a folder or a file.")
 @click.option("--strict", is_flag=True, help="With --test, hold them to the standards of kcheck's own rules.")
@@ -34,13 +32,13 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
         return
 
     if tested is None:
-        printing.page(page.listing(options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))))
+        printing.page(page.listing(rules.all_rules(options.rule_folders(folders))))
         return
     beside = tuple(os.path.abspath(folder) for folder in (*folders, tested))
     own = _read(tested, beside)
     failed = 0
     for rule in own:
-        wrong = options.with_usage_errors(partial(_failures, rule, beside, strict=strict))
+        wrong = _failures(rule, beside, strict=strict)
         failed += bool(wrong)
         count = len(rule.documentation.examples)
         what = f"{count} example{'s' * (count != 1)}" if count else "no examples, nothing is shown"
@@ -61,8 +59,6 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
         for text in error.lines:
             printing.note(text)
         sys.exit(2)
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
     return own
 
 
@@ -94,12 +90,8 @@ def new(name: str, folder: str | None, subject: str) -> None:
 
     Name it after the bad thing, such as pod-without-team. Exits with 2 where there is such a rule already.
     """
-
-    def written() -> tuple[str, str]:
-        own = folder or next(iter(options.rule_folders(())), "policies")
-        return own, new_rule.write(name, own, subject)
-
-    own, path = options.with_usage_errors(written)
+    own = folder or next(iter(options.rule_folders(())), "policies")
+    path = new_rule.write(name, own, subject)
     printing.line(f"wrote {path}")
     test, last = new_rule.next_steps(path, own)
     printing.note(f"Next: change it, test it with `{test}`, and {last}.")

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
 
 
-@click.command("show", short_help="Print what kcheck read: the model, each value with its origin.")
+@click.command("show", cls=options.Command)
 @options.with_config
 @options.cache
 @click.option("--undecided", is_flag=True, help="Print the missing inputs instead, most wanted first.")
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
-)
+@options.output_format("text", "json")
 def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: str) -> None:
     """Print the clusters, pools, subnets and workloads below PATH, each value with its place in the code.
 
@@ -30,9 +28,9 @@ def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: st
     how to set it.
     """
     if undecided:
-        result = options.with_usage_errors(lambda: linter.run(options.read_tree(paths, config), config))
+        result = linter.run(options.read_tree(paths, config), config)
         printing.page(model.undecided_json(result) if format_ == "json" else model.undecided_text(result))
         options.tell_bugs(result)
         return
-    data = options.with_usage_errors(lambda: model.collect(options.read_tree(paths, config), config))
+    data = model.collect(options.read_tree(paths, config), config)
     printing.page(model.as_json(data) if format_ == "json" else model.as_text(data))

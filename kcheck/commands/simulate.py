@@ -11,7 +11,7 @@ from kcheck.addons.calibration.model import RecordingError
 from kcheck.commands import options, printing
 from kcheck.config.config import RunRequest
 from kcheck.engine import rules
-from kcheck.fix import what_if
+from kcheck.fix.what_if import savings
 from kcheck.inventory import reader
 from kcheck.report import simulation
 from kcheck.report.html import run_page
@@ -23,25 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.config.config import Config
-    from kcheck.fix.what_if import FixSaving
     from kcheck.scale.simulate.results import SimulationResult
 
 
-@click.command("simulate", short_help="Simulate a job: how long it takes, what it costs, and which settings cost it.")
+@click.command("simulate", cls=options.Command)
 @options.with_config
 @options.cache
 @click.option("--duration", metavar="TIME", default=None, help="Work time of each pod.  [default: 10m]")
 @click.option(
     "--image-size", metavar="SIZE", default=None, help="Size of the images that a new node pulls, such as 5GiB."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "svg", "html"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@options.output_format("text", "json", "svg", "html")
 @click.option(
     "--what-if", "what_if", is_flag=True, help="Also print what each fix would save, and all of them together."
 )
@@ -70,7 +62,7 @@ def command(
     run_time = _positive(duration, seconds, "duration such as 10m or 1h30m", "--duration")
     size = _positive(image_size, _mebibytes, "size such as 5GiB", "--image-size")
     config = replace(config, run=RunRequest(run_time, size, jobs=True))
-    found, left = options.with_usage_errors(lambda: _results(paths, config))
+    found, left = _results(paths, config)
     for why in left:
         printing.note(f"kcheck: {why}")
     if not found:
@@ -81,8 +73,8 @@ def command(
     if format_ == "svg":
         printing.page(run_page.as_svg(found[0]))
         return
-    savings = _savings(paths, config, found) if what_if else [None] * len(found)
-    pairs = list(zip(found, savings, strict=True))
+    saved = savings(list(paths) or ["."], config, found) if what_if else [None] * len(found)
+    pairs = list(zip(found, saved, strict=True))
     if format_ == "html":
         printing.page(run_page.as_html(pairs))
         return
@@ -106,11 +98,6 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
         return measures.as_section(recordings, measures.merged(map(measures.measures, recordings)))
     except RecordingError as error:
         raise click.UsageError(f"--record {error}") from error
-
-
-def _savings(paths: tuple[str, ...], config: Config, outcomes: list[SimulationResult]) -> list[list[FixSaving]]:
-    """What fixes save of each run."""
-    return what_if.savings(list(paths) or ["."], config, outcomes)
 
 
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:

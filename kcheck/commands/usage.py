@@ -34,10 +34,7 @@ _SHARE = 20
 """How many times longer the work takes than saving it may."""
 
 
-@click.group(
-    "usage", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="",
-    short_help="Report what a cluster did: GPU-hours, utilisation, money.",
-)  # fmt: skip
+@click.group("usage", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="")
 @options.with_config
 @click.option("--from", "measured", metavar="FILE", help="A recording of `kcheck usage record`.")
 @click.option(
@@ -49,14 +46,11 @@ _SHARE = 20
     help="What comes first: most idle, least used, most paid, most GPU-hours.",
 )  # fmt: skip
 @click.option("--previous", metavar="FILE", help="An older recording to compare with.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json", "csv", "html"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@options.output_format("text", "json", "csv", "html")
 @with_network
 def command(
     paths: tuple[str, ...], config: Config, measured: str | None, by: By, sort: Order, previous: str | None,
-    form: str, network: Network,
+    format_: str, network: Network,
 ) -> None:  # fmt: skip
     """Report GPU-hours, utilisation, money paid and money idle of a cluster, the worst first.
 
@@ -74,11 +68,11 @@ def command(
         older = None if previous is None else read(previous)
     except RecordingError as error:
         raise options.Failure(f"--previous: {error}") from error
-    world = options.with_usage_errors(lambda: _world(paths, config))
+    world = _world(paths, config)
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
-    report: str = import_module(f"kcheck.addons.usage.report.usage_{form}").render(made)
-    if form == "csv":
+    report: str = import_module(f"kcheck.addons.usage.report.usage_{format_}").render(made)
+    if format_ == "csv":
         printing.table(report)
     else:
         printing.page(report)
@@ -105,7 +99,7 @@ def record(output: str, network: Network) -> None:
     if not os.path.isdir(folder):
         raise click.UsageError(f"--output {output}: there is no folder {folder}")
     part = f"{output}.part"
-    window = options.with_usage_errors(lambda: settings.load(())).usage.window
+    window = settings.load(()).usage.window
     try:
         recorder = _recorder(client(network), question(network, window), part, ends_now=network.end is None)
         _run(recorder, part)

@@ -24,7 +24,8 @@ from kcheck.report.text import closing, finding_text
 from kcheck.text.files import system
 from kcheck.text.files.changes import Watcher
 from kcheck.text.files.disk import Disk
-from kcheck.text.files.tree import PathError, Tree, display_path
+from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.units import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +41,7 @@ _MOST = 20
 _UNREADABLE = "unreadable-file"
 
 
-@click.command("watch", short_help="Check again whenever a file is saved, and print what has changed.")
+@click.command("watch", cls=options.Command)
 @options.with_flags
 @comparison_options.with_flags
 @options.select
@@ -69,8 +70,6 @@ def command(
                 watch.check_again(changed)
     except KeyboardInterrupt:
         printing.note("")
-    except PathError as error:  # what was to be watched is gone
-        raise click.UsageError(str(error)) from error
 
 
 class _State(NamedTuple):
@@ -163,16 +162,16 @@ class _Watch:
             return
         self._shown = report.findings
         kinds = (("new", found.new), ("changed", found.changed), ("gone", found.gone))
-        counts = ", ".join(f"{len(some):,} {word}" for word, some in kinds if some) or "no finding is new or gone"
+        counts = ", ".join(f"{len(own):,} {word}" for word, own in kinds if own) or "no finding is new or gone"
         printing.line(f"{head}: {counts} ({time.perf_counter() - begin:.1f} s)")
-        for word, some in kinds:
-            for finding in some[:_MOST]:
+        for word, own in kinds:
+            for finding in own[:_MOST]:
                 if word == "gone":
-                    printing.line(f"gone: {_place(finding)} {finding.rule}: {finding.message}")
+                    printing.line(f"gone: {finding.span.exact_location} {finding.rule}: {finding.message}")
                 else:
                     printing.report(f"{click.style(word, bold=True)}: {finding_text(finding)}")
-            if len(some) > _MOST:
-                printing.line(f"and {len(some) - _MOST:,} more {word}; `kcheck check` lists what is found")
+            if len(own) > _MOST:
+                printing.line(f"and {len(own) - _MOST:,} more {word}; `kcheck check` lists what is found")
         printing.line(next(iter(closing(report))))
 
     def _checked(self, head: str) -> Result | None:
@@ -209,16 +208,8 @@ class _Watch:
 
 def _files(changed: list[str]) -> str:
     """Files that have changed, in words."""
-    names = _shown_paths(changed)
-    more = f" and {len(names) - _NAMED:,} more files" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+    return some(_shown_paths(changed), _NAMED, "files")
 
 
 def _shown_paths(changed: list[str]) -> list[str]:
     return list(map(display_path, changed))
-
-
-def _place(finding: Finding) -> str:
-    """Where a finding was."""
-    begin = finding.span.begin
-    return f"{finding.span.source.path}:{begin.line}:{begin.column}"

@@ -91,9 +91,9 @@ def document(source: Source) -> Known[DatumValue]:
         return empty
     first = documents[0]
     if first.problem is not None:
-        raise ConfigError(f"{at(first.problem.span)}: {first.problem.message}")
+        raise ConfigError(f"{first.problem.span.location}: {first.problem.message}")
     if len(documents) > 1:
-        raise ConfigError(f"{at(documents[1].span)}: expected a single document")
+        raise ConfigError(f"{documents[1].span.location}: expected a single document")
     return datum(first.root) if first.root is not None else empty
 
 
@@ -104,12 +104,7 @@ def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
         ConfigError: they differ; the message says where and what would be right.
     """
     for place, message in differences(data, schema, noun, whole):
-        raise ConfigError(f"{at(place)}: {message}")
-
-
-def at(span: Span) -> str:
-    """A place as errors name it."""
-    return f"{span.source.path}:{span.begin.line}"
+        raise ConfigError(f"{place.location}: {message}")
 
 
 def datum(node: yaml.Node) -> Known[DatumValue]:

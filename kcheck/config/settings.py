@@ -184,7 +184,7 @@ class _Settings(TypedDict, total=False):
 def _config(data: Known[DatumValue], folder: str) -> Config:
     values: _Settings = plain(data)
     members = data.value if isinstance(data.value, dict) else {}
-    places = {name: schemas.at(member.origin.written) for name, member in members.items() if member.origin}
+    places = {name: member.origin.written.location for name, member in members.items() if member.origin}
 
     def near(path: str) -> str:
         return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
@@ -290,6 +290,6 @@ def _accepted(item: Known[DatumValue], near: Callable[[str], str]) -> Accepted:
     try:
         day = datetime.date.fromisoformat(expires) if expires else None
     except ValueError as error:
-        raise ConfigError(f"{schemas.at(place)}: suppressions: {expires} is not a date") from error
+        raise ConfigError(f"{place.location}: suppressions: {expires} is not a date") from error
     path = near(table["path"]) if "path" in table else ""
     return Accepted(table["rule"], path, table["reason"], day, place)

@@ -84,7 +84,10 @@ class Checks:
             if fired.intersection(rule.unless):
                 continue
             try:
-                verdict, clusters = self._verdict(rule, condition, evaluator, thing)
+                clusters: tuple[Cluster, ...] = ()
+                verdict = evaluator.verdict(rule, condition)
+                if isinstance(verdict, Undecided):
+                    verdict, clusters = several_clusters.decide(rule, condition, verdict, thing, self._world)
                 if isinstance(verdict, Undecided):
                     undecided.append(verdict)
                     continue
@@ -98,15 +101,6 @@ class Checks:
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
                 bugs.append(_bug(rule, thing.id, error))
         return Outcome(findings, undecided, bugs, decided)
-
-    def _verdict(
-        self, rule: Rule, condition: cel.Expression, evaluator: Evaluator, thing: Thing
-    ) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
-        """What a rule says of a thing, and the clusters of which it is true, where these are several."""
-        verdict = evaluator.verdict(rule, condition)
-        if isinstance(verdict, Undecided):
-            return several_clusters.decide(rule, condition, verdict, thing, self._world)
-        return verdict, ()
 
 
 def _bug(rule: Rule, where: str, error: Exception) -> Bug:

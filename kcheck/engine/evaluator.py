@@ -368,7 +368,7 @@ class Evaluator:
 
 def _parts(origin: Origin) -> str:
     """Where a value that is put together has its parts; empty for another one, or one of which nothing may be shown."""
-    places = dict.fromkeys(f"{span.source.path}:{span.begin.line}" for span in origin.spans)
+    places = dict.fromkeys(span.location for span in origin.spans)
     if len(places) == 1 or any(span.source.private for span in origin.spans):
         return ""
     return f"it is put together from {' and '.join(places)}; "

@@ -62,10 +62,6 @@ class Result(Struct):
             self.bugs += outcome.bugs
             self.decided += outcome.decided
 
-    def unknown_inputs(self) -> dict[str, int]:
-        """What is not known, and how many checks wait for it, the most wanted first."""
-        return {missing.reason: missing.checks for missing in self.judged.inputs}
-
 
 def no_progress(text: str) -> None:
     """Tell nobody what goes on."""

@@ -53,15 +53,11 @@ def _joined(
 ) -> list[Finding]:
     """The findings in their order; of those with the same key and fate, those that `divide` leaves together are one."""
     result = []
-    for group in grouped(findings, lambda finding: (key(finding), finding.severity, _fate(finding))).values():
+    groups = grouped(findings, lambda one: (key(one), one.severity, one.fix.safety if one.fix is not None else ""))
+    for group in groups.values():
         parts = divide(group) if len(group) > 1 else [group]
         result += [one for part in parts for one in ([_together(part)] if _agree(part) else part)]
     return sorted(result, key=lambda finding: finding.key)
-
-
-def _fate(finding: Finding) -> str:
-    """What `fix` does with it."""
-    return finding.fix.safety if finding.fix is not None else ""
 
 
 def _agree(group: list[Finding]) -> bool:

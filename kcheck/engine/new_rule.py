@@ -87,6 +87,7 @@ def write(name: str, folder: str, subject: str) -> str:
 
     Raises:
         ConfigError: the name is none, or is taken, or there is no such subject.
+        SaveError: the file cannot be written.
     """
     group, _, own = name.rpartition("/")
     group = group or "own"
@@ -101,10 +102,7 @@ def write(name: str, folder: str, subject: str) -> str:
             raise ConfigError(f"there is a rule {own} already: {there}")
     path = os.path.join(folder, group, f"{own}.yaml")
     content = text(path, subject, folder)
-    try:
-        save.save([save.File(path, path, b"", content.encode(), fresh=True)])
-    except save.SaveError as error:
-        raise ConfigError(str(error)) from error
+    save.save([save.File(path, path, b"", content.encode(), fresh=True)])
     return path
 
 

@@ -51,9 +51,9 @@ class File(Struct, frozen=True):
             begin = node.text.find(text)
             offset = None if begin < 0 else _offset(node, begin + index)
             start = node.start if offset is None else offset
-            return _place(node.source.span(start, start))
+            return node.source.span(start, start).exact_location
         outer = node if node is not None else next(filter(None, (yaml.get(self.root, *path[:1]), self.root)))
-        return _place(outer.span)
+        return outer.span.exact_location
 
     def _documentation_place(self, path: tuple[str | int, ...]) -> str:
         """The place of a key of the second document, or of what is there of the path to it."""
@@ -63,7 +63,7 @@ class File(Struct, frozen=True):
             entry = yaml.entries(above).get(str(step)) if isinstance(above, yaml.Mapping) else None
             node = entry.key if entry else yaml.get(self.documentation, *path[: i + 1])
             found = node or found
-        return _place((found or self.documentation or self.root).span)
+        return (found or self.documentation or self.root).span.exact_location
 
 
 def is_rule_file(path: str) -> bool:
@@ -100,7 +100,7 @@ def read(group: str, path: str) -> File:
     documents = list(yaml.documents(source))
     broken = [document.problem for document in documents if document.problem]
     if broken:
-        raise RuleError(*(f"{_place(problem.span)}: {problem.message}" for problem in broken))
+        raise RuleError(*(f"{problem.span.exact_location}: {problem.message}" for problem in broken))
     name = os.path.basename(path).rpartition(".")[0]
     found = [document.root for document in documents if document.root is not None]
     wrong = []
@@ -109,17 +109,17 @@ def read(group: str, path: str) -> File:
     if not found:
         raise RuleError(f"{source.path}:1:1: there is no rule in it")
     if len(found) > 2:
-        at = _place(found[2].span)
+        at = found[2].span.exact_location
         wrong.append(f"{at}: a rule file has two documents, the rule and its details; this one has {len(found)}")
     for root, part in zip(found, ("rule", "details"), strict=False):
         found_wrong = schemas.differences(schemas.datum(root), f"rule#/$defs/{part}", "key", f"the {part}")
-        wrong += [f"{_place(place)}: {message}" for place, message in found_wrong]
+        wrong += [f"{place.exact_location}: {message}" for place, message in found_wrong]
     rule: RuleTable = {} if wrong else plain(schemas.datum(found[0]))
     if rule:
         if ("severity" in rule) == ("grade" in rule):
-            wrong.append(f"{_place(found[0].span)}: the rule needs a severity or a grade, not both")
+            wrong.append(f"{found[0].span.exact_location}: the rule needs a severity or a grade, not both")
         if "fix" in rule and (missing := _fix_problem(rule["fix"])):
-            wrong.append(f"{_place(_key(found[0], 'fix'))}: {missing}")
+            wrong.append(f"{_key(found[0], 'fix').exact_location}: {missing}")
     if wrong:
         raise RuleError(*wrong)
     return File(source.path, group, name, rule, found[0], found[1] if len(found) > 1 else None)
@@ -138,10 +138,6 @@ def _fix_problem(fix: FixTable) -> str:
 def _key(root: yaml.Target, name: str) -> Span:
     entry = yaml.entries(root).get(name) if isinstance(root, yaml.Mapping) else None
     return entry.key.span if entry else root.span
-
-
-def _place(span: Span) -> str:
-    return f"{span.source.path}:{span.begin.line}:{span.begin.column}"
 
 
 def _offset(node: yaml.Scalar, index: int) -> int | None:

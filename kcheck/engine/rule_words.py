@@ -14,6 +14,7 @@ from kcheck.engine.rule import source_entries
 from kcheck.engine.words.raw_views import OPEN
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.engine.words.views import nested
 from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
@@ -109,12 +110,7 @@ def usages(rule: Rule) -> Iterator[tuple[Text, Usage]]:
 
 def limits(rule: Rule) -> set[str]:
     """The limits that the expressions of a rule use, as `limits[.cloud].group.name`."""
-    return {path for path in used(rule) if path.startswith("limits.") and profiles.entries(path)}
-
-
-def used(rule: Rule) -> set[str]:
-    """The words and limits that a rule uses, its places included, as paths."""
-    return set(places(rule))
+    return {path for path in places(rule) if path.startswith("limits.") and profiles.entries(path)}
 
 
 def places(rule: Rule) -> dict[str, tuple[str, ...]]:
@@ -128,12 +124,7 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 
 def looked_at(rule: Rule) -> Wanted:
     """The fields of the subject that any expression or place of a rule may look at."""
-    result: Wanted = {}
-    for path in used(rule):
-        inner = result
-        for step in path.replace("[]", "").split("."):
-            inner = inner.setdefault(step, {})
-    return result.get(rule.subject, {})
+    return nested(places(rule)).get(rule.subject, {})
 
 
 def _used_words(one: Text, subject: str) -> set[str]:

@@ -225,7 +225,7 @@ class _Fixer:
         vain = []
         for finding in chosen:
             if finding.keys & found and broken is not None:
-                why = f"{broken.source.path}:{broken.begin.line} cannot be read; mend that first"
+                why = f"{broken.location} cannot be read; mend that first"
                 vain.append(Refused(finding, why, bug=False))
             elif finding.keys & found:
                 vain.append(Refused(finding, "the finding would still be there", bug=True))

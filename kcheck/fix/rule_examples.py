@@ -90,8 +90,7 @@ class ExampleRun:
         wrong = [
             self._mistake(
                 "good",
-                f"`good` must be silent: {finding.span.source.path}:{finding.span.begin.line}:"
-                f"{finding.span.begin.column} {finding.message}",
+                f"`good` must be silent: {finding.span.exact_location} {finding.message}",
             )
             for finding in self.good.findings
             if finding.rule == self.rule.name

@@ -15,6 +15,7 @@ from kcheck.scale.basics import cluster_of
 from kcheck.scale.savings import Saving as ChangeSaving
 from kcheck.scale.simulate import comparison, results, scenario
 from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _SUBJECTS = ("autoscaler", "pool", "flag")
 _NOTHING = 30
 """Seconds, of the run or of all its nodes together, that are none."""
 
-SAFETIES = ("safe", "costs", "unsafe")
 BY_HAND = "by hand"
 
 
@@ -86,7 +86,7 @@ def _by_fixes(base: SimulationResult, names: list[str], fixed: Callable[[tuple[s
         if isinstance(found, str) or found.without_wall.case == base.scenario.case:
             return None
         saved = comparison.compare(base.scenario, found.without_wall)
-        if not names[1:] and not _is_worth_saying(saved):
+        if not names[1:] and saved is not None and max(map(abs, (*saved.time, *saved.node_time))) <= _NOTHING:
             return None
         after = results.middle_summary(found.without_wall)
         if not after.finished:
@@ -123,11 +123,6 @@ def _by_hand(result: Result, able: dict[str, Rule], cluster: str) -> list[FixSav
                 if isinstance(value, Known) and isinstance(value.value, ChangeSaving):
                     found[rule.name] = value.value.found
     return sorted((FixSaving((name,), BY_HAND, one, None) for name, one in found.items()), key=_rank)
-
-
-def _is_worth_saying(saved: Saving | None) -> bool:
-    """Whether a fix changes anything of the run."""
-    return saved is None or max(map(abs, (*saved.time, *saved.node_time))) > _NOTHING
 
 
 def _rank(one: FixSaving) -> tuple[float, float, tuple[str, ...]]:

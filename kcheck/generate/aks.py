@@ -239,37 +239,6 @@ def _retired() -> str:
 _PREFIX = "Standard_"
 
 
-class Pair(NamedTuple):
-    """The PCI domains of a GPU and of the card that is near it."""
-
-    gpu: str
-    card: str
-
-
-class Bridge(NamedTuple):
-    """A PCIe bridge with its pairs; bridges are numbered over all processors, from 1 on."""
-
-    number: int
-    pairs: list[Pair]
-
-
-class Processor(NamedTuple):
-    """A NUMA node: the mask of its processors, and its bridges."""
-
-    affinity: str
-    bridges: list[Bridge]
-
-
-class Topology(NamedTuple):
-    """The topology of a machine as NCCL reads it; `link` is the speed of PCIe."""
-
-    vendor: str
-    family: int
-    model: int
-    link: str
-    processors: list[Processor]
-
-
 class Condition(NamedTuple):
     """A label that nodes have once something is done, and why others wait for it."""
 
@@ -309,21 +278,10 @@ class Lustre(NamedTuple):
     zone: str
 
 
-def _topology(machine: str) -> Topology | None:
-    """The topology of a VM size; None where the machine shows it, or none is published."""
+def _topology(machine: str) -> _Topology | None:
+    """The topology of a VM size as NCCL reads it; None where the machine shows it, or none is published."""
     data: _File = bundled.load(os.path.join(folder("aks"), "topologies.yaml"))
-    name = machine.removeprefix(_PREFIX)
-    found = next((one for one in data["topologies"] if name in one["machines"]), None)
-    if found is None:
-        return None
-    processors, number = [], 0
-    for cpu in found["cpus"]:
-        bridges = []
-        for number, pairs in enumerate(cpu["bridges"], number + 1):  # noqa: B020 - goes on where the last one ended
-            bridges.append(Bridge(number, [Pair(*pair.split(" ")) for pair in pairs]))
-        processors.append(Processor(cpu["affinity"], bridges))
-    of = found["processor"]
-    return Topology(of["vendor"], of["family"], of["model"], found["link"], processors)
+    return next((one for one in data["topologies"] if machine.removeprefix(_PREFIX) in one["machines"]), None)
 
 
 def _driver(intent: Intent) -> Condition | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.generate.training_pools import at, described, named
+from kcheck.generate.training_pools import described, named
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.units import counted
 from kcheck.text.values import Known, known
@@ -36,21 +36,21 @@ def differences(old: CodeReader, new: CodeReader) -> Iterator[str]:
 def _name(old: CodeReader, new: CodeReader) -> Iterator[str]:
     before, after = known(old.cluster.name), known(new.cluster.name)
     if before and after and before != after:
-        yield f"the cluster is called {after}; in the code it is {before} ({at(old.cluster.place)})"
+        yield f"the cluster is called {after}; in the code it is {before} ({old.cluster.place.location})"
 
 
 def _tier(old: CodeReader, new: CodeReader) -> Iterator[str]:
     before, after = old.cluster.tier, new.cluster.tier
     if isinstance(before, Known) and isinstance(after, Known) and before.value.lower() != after.value.lower():
         place = before.origin.spans[0] if before.origin.spans else old.cluster.place
-        yield f"the control plane has the tier {after.value}; in the code it has {before.value} ({at(place)})"
+        yield f"the control plane has the tier {after.value}; in the code it has {before.value} ({place.location})"
 
 
 def _family(old: CodeReader) -> Iterator[str]:
     family = old.cluster.ip_family
     if known(family) == "ipv6":
         place = family.origin.spans[0] if family.origin and family.origin.spans else old.cluster.place
-        yield f"pods and Services get IPv4 addresses; in the code they get IPv6 ({at(place)})"
+        yield f"pods and Services get IPv4 addresses; in the code they get IPv6 ({place.location})"
 
 
 def _system(old: CodeReader, new: CodeReader) -> Iterator[str]:
@@ -114,10 +114,10 @@ def cidrs(reader: CodeReader) -> dict[str, str]:
     for pool in reader.world.pools.of_cluster(reader.cluster):
         subnets = known(pool.addresses.subnets) or ()
         for network in filter(None, (known(subnet.network) for subnet in subnets)):
-            found |= {cidr: at(network.place) for cidr in _written(network.cidrs) or ()}
+            found |= dict.fromkeys(_written(network.cidrs) or (), network.place.location)
         pods = known(pool.addresses.pod_range)
         if pods is not None and (cidr := _written(pods.cidr)):
-            found.setdefault(cidr, at(pods.place))
+            found.setdefault(cidr, pods.place.location)
     return {cidr: place for cidr, place in found.items() if parse_cidr(cidr)}
 
 

@@ -110,8 +110,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
         "gpu_networks": _networks(intent), "gpu_bits": _subnet_bits(intent),
         "some_join": fabric is not None and not _all_have_fabric(intent),
-        "gpu_cards": _networks_of_node(intent), "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
-        "vpcs": _vpcs(intent), "tested_with": _fabric_version(intent),
+        "gpu_cards": sum(one.zone in ("", intent.zones[0]) for one in _networks(intent)),
+        "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
+        "vpcs": 1 + len({one.vpc for one in _networks(intent)}), "tested_with": _fabric_version(intent),
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
         "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
@@ -293,11 +294,6 @@ def _networks(intent: Intent) -> list[Network]:
     return [Network("gvnic", "gvnic", "gvnic", "NetDevice"), *zonal]
 
 
-def _networks_of_node(intent: Intent) -> int:
-    """How many of these networks a node joins: those of all zones and of its own."""
-    return sum(one.zone in ("", intent.zones[0]) for one in _networks(intent))
-
-
 def _subnet_bits(intent: Intent) -> int:
     """By how many bits the prefix of a subnet is longer than that of the range for all of them."""
     return (len({one.subnet for one in _networks(intent)}) - 1).bit_length()
@@ -307,11 +303,6 @@ def _networks_prefix(intent: Intent, nodes: int) -> int:
     """The prefix of the range for all subnets, each with an address for that many nodes."""
     each = recommended.with_growth("any", nodes)
     return sufficient_prefix(each, limits(intent.cloud)["subnet.reserved"].number) - _subnet_bits(intent)
-
-
-def _vpcs(intent: Intent) -> int:
-    """VPC networks in all, the ordinary one included."""
-    return 1 + len({one.vpc for one in _networks(intent)})
 
 
 def _fabric_version(intent: Intent) -> str:

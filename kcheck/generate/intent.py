@@ -338,13 +338,8 @@ _TEMPLATE = "any/templates/intent.yaml.j2"
 
 def render_intent(intent: Intent) -> str:
     """An intent file that says the same as an intent."""
-    return render.text(_TEMPLATE, _context(intent))
-
-
-def _context(intent: Intent) -> dict[str, object]:
-    """The template values."""
     use = {"intent": {name.partition(".")[2]: value for name, value in recommended.values(intent.cloud).items()}}
-    return {"intent": intent, "use": use, "about": meanings()}
+    return render.text(_TEMPLATE, {"intent": intent, "use": use, "about": meanings()})
 
 
 def meanings() -> dict[str, str]:

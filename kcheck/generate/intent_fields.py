@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from kcheck.generate import own_machines, recommended, training_pools
 from kcheck.generate.recommended import non_training_nodes
-from kcheck.generate.training_pools import at
 from kcheck.inventory.clouds.api_access import EVERYONE
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.model.image_names import parse
@@ -61,7 +60,7 @@ class CodeReader:
         own_objects = reading.inventory.objects if "intent.installers" in self.usual else ()
         self.objects = own_machines.beside(cluster, own_objects)
         if cluster.plane is not None:  # most installers name no machines, nor do they tell training nodes apart
-            unread = f"kcheck reads no machine types of a self-managed cluster ({at(cluster.place)})"
+            unread = f"kcheck reads no machine types of a self-managed cluster ({cluster.place.location})"
             self.training.unread = "" if self._gpus_of_pods() else unread
             self.training.unsized, self.training.left_out, self.training.assumed = "", [], []
 
@@ -98,12 +97,13 @@ class CodeReader:
         """What of the code could not be read, with its place, and what of it may mean something else."""
         skipped = [one for one in self.reading.skipped if not one.by_choice]
         lines = [f"{one.path}{f':{one.line}' if one.line else ''}: {one.reason}" for one in skipped]
-        lines += [f"{at(one.span)}: {one.message}" for one in self.reading.problems]
+        lines += [f"{one.span.location}: {one.message}" for one in self.reading.problems]
         more = f"; and {len(lines) - _MOST_UNREAD} more" if len(lines) > _MOST_UNREAD else ""
         if self._tiers() and not self._used_tiers():
             yield f"tiers are all priority classes of the code: {', '.join(self._tiers())}; no job there uses one"
         if profiles := known(self.cluster.serverless):
-            yield f"left out: the Fargate profiles {', '.join(profiles)} ({at(self.cluster.place)}); all pods get nodes"
+            place = self.cluster.place.location
+            yield f"left out: the Fargate profiles {', '.join(profiles)} ({place}); all pods get nodes"
         if lines:
             yield f"not read: {'; '.join(lines[:_MOST_UNREAD])}{more}"
 

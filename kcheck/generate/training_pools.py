@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kcheck.config.numbers import equivalents, machines
 from kcheck.generate.recommended import non_training_nodes
 from kcheck.model import CONTROL_PLANE
-from kcheck.text.units import counted
+from kcheck.text.units import counted, some
 from kcheck.text.values import Known, Unknown, Unset, equals, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -181,15 +181,15 @@ def _hidden_pools(cluster: Cluster, pools: list[NodePool], world: World) -> str:
     read = any(equals(one.mode, "Karpenter") for one in pools)
     if read or "karpenter" not in world.autoscaling.installed(cluster):
         return ""
-    return f"Karpenter adds nodes to the cluster ({at(cluster.place)}), but none of its NodePools could be read"
+    return f"Karpenter adds nodes to the cluster ({cluster.place.location}), but none of its NodePools could be read"
 
 
 def _why_no_pools(cluster: Cluster) -> str:
     """Why a cluster has no pools in the code."""
     if known(cluster.provisioned):
-        return f"no node pools in the code: the cloud chooses the machines of this cluster ({at(cluster.place)})"
+        return f"no node pools in the code: the cloud chooses the machines of this cluster ({cluster.place.location})"
     only = f", only the Fargate profiles {', '.join(profiles)}" if (profiles := known(cluster.serverless)) else ""
-    return f"no node pools of the cluster ({at(cluster.place)}) in the code{only}"
+    return f"no node pools of the cluster ({cluster.place.location}) in the code{only}"
 
 
 def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> None:
@@ -220,16 +220,10 @@ def _simplified(result: TrainingPools) -> Iterator[str]:
         if names and names[0] != first and left:
             of_types[names[0]] = of_types.get(names[0], 0) + left
         if len(names) > 1 and not known(pool.market.spot):
-            yield f"{named(pool)} may have any of {_some(names)}; on demand there is only {first}"
+            yield f"{named(pool)} may have any of {some(names, _MOST_NAMES)}; on demand there is only {first}"
     if of_types:
         others = ", ".join(f"{counted(nodes, 'node')} of {name}" for name, nodes in of_types.items())
         yield f"{others} become nodes of {first}: the nodes of a job are alike"
-
-
-def _some(names: tuple[str, ...]) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def _nodes(pool: NodePool, world: World) -> int | None:
@@ -245,7 +239,7 @@ def described(pool: NodePool, world: World) -> str:
 
 def named(pool: NodePool) -> str:
     """A pool by its name and place."""
-    return f"pool {pool.display_name} ({at(pool.place)})"
+    return f"pool {pool.display_name} ({pool.place.location})"
 
 
 def _because(pool: NodePool) -> str:
@@ -258,9 +252,4 @@ def because(value: Value[object], place: Span | None = None) -> str:
         return ""
     reason = reason_of(value)
     where = value.origin.spans[0] if value.origin is not None and value.origin.spans else place
-    return f": {reason}" if where is None or at(where) in reason else f": {reason} ({at(where)})"
-
-
-def at(place: Span) -> str:
-    """A place in the code, `path:line`."""
-    return f"{place.source.path}:{place.begin.line}"
+    return f": {reason}" if where is None or where.location in reason else f": {reason} ({where.location})"

@@ -85,11 +85,6 @@ class Fields(Struct, eq=False):
         return own
 
     @property
-    def is_component(self) -> bool:
-        """Whether it changes the objects of others only."""
-        return yaml.text(self.root, "kind") == "Component"
-
-    @property
     def resources(self) -> list[yaml.Scalar]:
         """Its resources, including bases."""
         return self.texts("resources") + self.texts("bases")

@@ -251,7 +251,8 @@ class _Renderer:
                         kind, version = yaml.text(document, "kind"), yaml.text(document, "apiVersion")
                         key = kind, version, name_of(document).effective
                         chosen = places.get(key, [])
-                        if not chosen and own.complete and not own.is_component and key[0] not in _GENERATED:
+                        is_component = yaml.text(own.root, "kind") == "Component"  # which changes others only
+                        if not chosen and own.complete and not is_component and key[0] not in _GENERATED:
                             own.gap(
                                 f"a patch is for {key[0] or 'object'}/{key[2].name}, which does not exist", patch.span
                             )

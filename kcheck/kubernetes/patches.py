@@ -191,7 +191,8 @@ class _Merger:
 
     def sequence(self, name: str, base: yaml.Target | None, patch: yaml.Sequence) -> yaml.Sequence:
         items = [yaml.resolve(item) for item in patch.items]
-        directives = [item for item in items if yaml.text(item, "$patch") == "replace" and _is_only_directive(item)]
+        alone = (item for item in items if isinstance(item, yaml.Mapping) and len(item.entries) == 1)
+        directives = [item for item in alone if yaml.text(item, "$patch") == "replace"]
         old = [yaml.resolve(item) for item in base.items] if isinstance(base, yaml.Sequence) and not directives else []
         keys = self.keys(name, [*old, *items])
         if not keys:
@@ -221,10 +222,6 @@ class _Merger:
 
 def _identity(item: yaml.Target, keys: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(yaml.text(item, key) for key in keys)
-
-
-def _is_only_directive(item: yaml.Target) -> bool:
-    return isinstance(item, yaml.Mapping) and len(item.entries) == 1
 
 
 def _is_null(node: yaml.Target) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.kubernetes.patches import rebuild
 from kcheck.text.files import system
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -70,8 +71,7 @@ def of(
             if item.folder not in by_folder:
                 by_folder[item.folder] = _filler(system.real_path(item.folder), found)
             filler = by_folder[item.folder]
-            root = filler.filled(item.root) if filler is not None else item.root
-            yield replace(item, root=root) if isinstance(root, yaml.Mapping) else item
+            yield replace(item, root=rebuild(item.root, filler.filled)) if filler is not None else item
 
     return applied
 
@@ -87,31 +87,17 @@ def _filler(folder: str, found: list[Substitution]) -> _Filler | None:
 
 
 class _Filler:
-    """Substitutes variables in trees; aliased nodes once, nodes without variables unchanged."""
+    """Substitutes variables in trees; nodes without variables stay unchanged."""
 
     def __init__(self, values: dict[str, yaml.Scalar], *, defaults: bool) -> None:
         self.values = values
         self.defaults = defaults
-        self.done: dict[yaml.Target, yaml.Target] = {}
 
-    def filled(self, node: yaml.Node) -> yaml.Target:
-        """A node with the values of its variables."""
-        target = yaml.resolve(node)
-        if target not in self.done:
-            self.done[target] = target
-            self.done[target] = self._filled(target)
-        return self.done[target]
-
-    def _filled(self, node: yaml.Target) -> yaml.Target:
-        if isinstance(node, yaml.Scalar):
-            return self._scalar(node) if "${" in node.text and not isinstance(node, yaml.Computed) else node
-        if isinstance(node, yaml.Sequence):
-            items = tuple(map(self.filled, node.items))
-            same = all(new is yaml.resolve(old) for new, old in zip(items, node.items, strict=True))
-            return node if same else yaml.Sequence(*node.span, node.anchor, items, node.flow)
-        pairs = tuple(yaml.Pair(pair.key, self.filled(pair.value)) for pair in node.entries)
-        same = all(new.value is yaml.resolve(old.value) for new, old in zip(pairs, node.entries, strict=True))
-        return node if same else yaml.Mapping(*node.span, node.anchor, pairs, node.flow)
+    def filled(self, _name: str, node: yaml.Target) -> yaml.Target | None:
+        """A text with the values of its variables; None for all else, and for a text without any."""
+        if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
+            return None
+        return self._scalar(node)
 
     def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
         used: list[yaml.Scalar] = []

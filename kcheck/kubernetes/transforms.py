@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.patches import rebuild, replace_at, set_path
+from kcheck.kubernetes.patches import items_of, rebuild, replace_at, set_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown
@@ -177,7 +177,7 @@ def with_images(resources: list[Resource], images: list[yaml.Mapping]) -> list[R
             return None
         items = [_with_image(yaml.resolve(item), by_name) for item in node.items]
         same = all(new is yaml.resolve(old) for new, old in zip(items, node.items, strict=True))
-        return None if same else yaml.Sequence(*node.span, node.anchor, tuple(items), node.flow)
+        return None if same else items_of(node, items)
 
     return [
         resource

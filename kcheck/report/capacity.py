@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
@@ -15,7 +14,7 @@ from kcheck.text.units import counted, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcheck.model import Cluster, Thing
+    from kcheck.model import Cluster
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
     from kcheck.text.interval import Interval
@@ -151,8 +150,8 @@ def as_text(world: World) -> str:
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
     """What tells clusters of one name and place apart, by their ids: where their code is applied, as text."""
-    names = Counter((one.display_name, at(one)) for one in clusters)
-    return {one.id: f" in {one.root or '.'}" if names[one.display_name, at(one)] > 1 else "" for one in clusters}
+    alike = grouped(clusters, lambda one: (one.display_name, one.place.location)).values()
+    return {one.id: f" in {one.root or '.'}" if len(own) > 1 else "" for own in alike for one in own}
 
 
 def heading(cluster: Cluster, world: World) -> str:
@@ -160,7 +159,7 @@ def heading(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     environment = f", {cluster.environment}" if cluster.environment else ""
-    return f"{cluster.display_name} ({cluster.cloud}, {at(cluster)}{environment}), {asked}"
+    return f"{cluster.display_name} ({cluster.cloud}, {cluster.place.location}{environment}), {asked}"
 
 
 def _text(cluster: Cluster, world: World) -> str:
@@ -215,8 +214,7 @@ def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
 def _line(group: list[Wall], target: int | None) -> str:
     wall = group[0]
     number = "?" if wall.nodes is None or wall.number is None else _ends(wall.nodes)
-    kind = "" if wall.kind == "hard" else f" ({wall.kind})"
-    return visible(f"{number:>9}  {_bar(wall, target)}  {group_name(group)}{kind}")
+    return visible(f"{number:>9}  {_bar(wall, target)}  {group_title(group)}")
 
 
 def _ends(nodes: Interval) -> str:
@@ -231,10 +229,15 @@ def group_name(group: list[Wall]) -> str:
     return f"{group[0].what} and {len(group) - 1} more" if len(group) > 1 else group[0].what
 
 
+def group_title(group: list[Wall]) -> str:
+    """The same with their kind, unless nobody can move them."""
+    return group_name(group) + ("" if group[0].kind == "hard" else f" ({group[0].kind})")
+
+
 def _details(group: list[Wall]) -> list[str]:
     wall = group[0]
     bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
-    lines = [f"{bounds}{wall.arithmetic}", f"{at(wall)}, {wall.source}"]
+    lines = [f"{bounds}{wall.arithmetic}", f"{wall.place.location}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
     return [part for line in lines for part in _wrapped(line, _INDENT)]
@@ -246,11 +249,6 @@ def _wrapped(line: str, indent: str = "") -> list[str]:
         visible(line), _LINE, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
-
-
-def at(thing: Thing) -> str:
-    """Where something is written: path:line."""
-    return thing.place.location
 
 
 def _bar(wall: Wall, target: int | None) -> str:
@@ -280,7 +278,7 @@ def _section(cluster: Cluster, world: World) -> str:
     for wall in [wall for wall in walls.find_walls(cluster, world) if not is_account_quota(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
-        kind, place = markdown_link(wall.kind, wall.source), markdown_code(at(wall))
+        kind, place = markdown_link(wall.kind, wall.source), markdown_code(wall.place.location)
         what, arithmetic, move = map(markdown, (wall.what, wall.arithmetic, wall.move))
         lines.append(f"| {bold} | {what} | {kind} | {arithmetic} | {place} | {move} |")
     found = quotas.at_target(cluster, world)

@@ -63,14 +63,7 @@ def link(name: str, place: Callable[[str], str] = page_path) -> Name:
 
 def names() -> dict[str, ProfileValue]:
     """All limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
-    found: dict[str, ProfileValue] = {}
-    for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
-        for cloud in owners():
-            own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
-            found |= {f"{table}.{cloud}.{key}": entry for key, entry in own.items()}
-    for cloud in owners():
-        found |= {f"retirements.{cloud}.{one.entry.key}": one.entry for one in retirements.retirements(cloud)}
-    return found
+    return {one.name: one.entry for one in dates.entries()}
 
 
 def meant(text: str) -> dict[str, ProfileValue]:

@@ -9,10 +9,10 @@ from kcheck.inventory import reader
 from kcheck.model import Thing
 from kcheck.report.escape import json_text
 from kcheck.report.json import undecided_data
-from kcheck.report.text import judged_lines, line_text, place_text, skipped_text
+from kcheck.report.text import judged_lines, line_text, skipped_text
 from kcheck.scale.world import World
 from kcheck.text.control_characters import visible
-from kcheck.text.units import counted, data_text, shown
+from kcheck.text.units import counted, data_text, shown, some
 from kcheck.text.values import Known, Unknown, Unset, known
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcheck.engine.words.tables.field import Field
     from kcheck.inventory.reading import Reading
     from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Span
 
 Json: TypeAlias = dict[str, Any]
 """What is printed."""
@@ -54,13 +53,13 @@ def of_reading(reading: Reading, config: Config) -> Json:
     result: Json = {"version": 1}
     for subject in _SUBJECTS:
         result[f"{subject}s"] = [_thing(subject, thing, world) for thing in things(subject, world)]
-    result["problems"] = [f"{_at(problem.span)} {problem.message}" for problem in reading.problems]
+    result["problems"] = [f"{problem.span.exact_location} {problem.message}" for problem in reading.problems]
     return result
 
 
 def _thing(subject: str, thing: Thing, world: World) -> Json:
     fields = {field.name: _field(field, thing, world) for field in SUBJECTS[subject]}
-    return {"id": thing.id, "at": _at(thing.place), "fields": fields}
+    return {"id": thing.id, "at": thing.place.exact_location, "fields": fields}
 
 
 def _field(field: Field, thing: Thing, world: World) -> Json:
@@ -91,14 +90,10 @@ def _origin(value: Known[object] | Unset, thing: Thing) -> Json:
     """Where the value is written, or that it is a default; nothing for what is computed."""
     origin = value.origin
     if origin.missing is not None:
-        return {"default": isinstance(value, Known), "from": [_at(origin.written)]} if isinstance(value, Known) else {}
+        return {"default": True, "from": [origin.written.exact_location]} if isinstance(value, Known) else {}
     if not origin.spans or origin.spans == (thing.place,):
         return {}
-    return {"from": [_at(span) for span in origin.spans]}
-
-
-def _at(span: Span) -> str:
-    return f"{span.source.path}:{span.begin.line}:{span.begin.column}"
+    return {"from": [span.exact_location for span in origin.spans]}
 
 
 def as_json(data: Json) -> str:
@@ -161,10 +156,9 @@ def _inputs(judged: Judged) -> Iterator[str]:
         yield ""
         yield f"{counted(missing.checks, 'check')}: {missing.reason}"
         if missing.place is not None:
-            yield f"  {place_text(missing.place)}  {line_text(missing.place)}"
+            yield f"  {missing.place.location}  {line_text(missing.place)}"
         if missing.remedy:
             yield f"  {missing.remedy}"
         rules = sorted(missing.rules.items(), key=lambda item: (-item[1], item[0]))
-        names = [f"{name} {number}" if number > 1 else name for name, number in rules[:_MOST_RULES]]
-        more = f" and {len(rules) - _MOST_RULES} more rules" if len(rules) > _MOST_RULES else ""
-        yield f"  {', '.join(names)}{more}"
+        names = [f"{name} {number}" if number > 1 else name for name, number in rules]
+        yield f"  {some(names, _MOST_RULES, 'rules')}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.text import grouped
-from kcheck.text.units import counted
+from kcheck.text.units import clipped, counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def finding_text(finding: Finding, address: str = "") -> str:
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
     waste = " (waste)" if finding.waste else ""
-    path = visible(f"{finding.span.source.path}:{place.line}:{place.column}")
+    path = visible(finding.span.exact_location)
     name = click.style(finding.rule, bold=True)
     lines = [f"{path} {head}{waste} {_linked(name, address) if address else name}: {visible(finding.message)}"]
     lines += excerpt(finding.span)
@@ -75,7 +75,7 @@ def _notes(finding: Finding) -> Iterator[str]:
     yield from finding.details
     also = other_objects(finding)
     if also:
-        yield f"also: {', '.join(also[:_MOST_OTHERS])}{_rest(len(also))}"
+        yield f"also: {some(also, _MOST_OTHERS)}"
     yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
@@ -95,11 +95,6 @@ def other_objects(finding: Finding) -> list[str]:
     return found
 
 
-def _rest(number: int) -> str:
-    """How many more there are than are listed."""
-    return f" and {number - _MOST_OTHERS:,} more" if number > _MOST_OTHERS else ""
-
-
 def _places(places: list[Related]) -> Iterator[str]:
     """Other places with their code; of those with the same note the first ones."""
     listed: Counter[str] = Counter()
@@ -107,7 +102,7 @@ def _places(places: list[Related]) -> Iterator[str]:
         listed[related.message] += 1
         if listed[related.message] > _MOST_OTHERS:
             continue
-        yield f"{place_text(related.span)}  {related_text(related)}"
+        yield f"{related.span.location}  {related_text(related)}"
     left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
     if left:
         yield f"and {counted(left, 'more place')}"
@@ -124,7 +119,7 @@ def related_code(related: Related) -> tuple[str, str]:
     span = related.span
     code = attribute_text(span) if span.source.private else line_text(span)
     note = "" if _plain(related.message) in _plain(code) else related.message
-    return _short(code.rstrip("{[(=: ") if note else code), note
+    return clipped(code.rstrip("{[(=: ") if note else code, _WIDEST), note
 
 
 def _plain(name: str) -> str:
@@ -155,13 +150,13 @@ def excerpt(span: Span) -> list[str]:
     carets = max(1, min(len(marked), len(text) - start, _WIDEST - start))
     number = str(place.line)
     pad = " " * len(number)
-    return [visible(f" {number} | {_short(text)}"), f" {pad} | {' ' * start}{'^' * carets}"]
+    return [visible(f" {number} | {clipped(text, _WIDEST)}"), f" {pad} | {' ' * start}{'^' * carets}"]
 
 
 def attribute_text(span: Span) -> str:
     """What a plan says of one attribute; nothing of a text that holds many values."""
     text = span.text
-    return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else _short(text)
+    return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else clipped(text, _WIDEST)
 
 
 def _spaced(text: str) -> str:
@@ -174,15 +169,10 @@ def line_text(span: Span) -> str:
     return " ".join(_spaced(span.source.line(span.begin.line)).split())
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
-
-
 def _undecided(result: Result) -> Iterator[str]:
     yield "undecided:"
     for check in sorted_checks(result):
-        place = f"{check.span.source.path}:{check.span.begin.line}"
-        yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is unknown'}"
+        yield f"  {check.span.location} {check.rule}: {'; '.join(check.missing) or 'a value is unknown'}"
 
 
 def sorted_checks(result: Result) -> list[Undecided]:
@@ -231,9 +221,8 @@ def _environments(found: list[Environment]) -> Iterator[str]:
     """The variable files that made environments of root modules, one line a root."""
     for root, own in grouped(found, lambda one: one.root).items():
         files = [one.var_files[-1] if one.var_files else "its own files" for one in own]
-        more = f" and {len(files) - _MOST_OTHERS:,} more" if len(files) > _MOST_OTHERS else ""
         of = "" if root == "." else f" of {root}"
-        yield f"environments{of}: {', '.join(files[:_MOST_OTHERS])}{more}; --var-file FILE chooses one"
+        yield f"environments{of}: {some(files, _MOST_OTHERS)}; --var-file FILE chooses one"
 
 
 def _usage(found: Coverage) -> Iterator[str]:
@@ -270,18 +259,14 @@ def _gaps(result: Result) -> Iterator[str]:
 
 def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
     """One line for the clusters that need the same."""
-    groups: dict[str, list[NotJudged]] = {}
-    for one in clusters:
-        groups.setdefault(one.input.name or one.input.reason.replace(one.cluster.address, ""), []).append(one)
+    groups = grouped(clusters, lambda one: one.input.name or one.input.reason.replace(one.cluster.address, ""))
     for group in groups.values():
-        first, places = group[0], list(dict.fromkeys(place_text(one.cluster.place) for one in group))
-        more = f" and {len(places) - _MOST_OTHERS:,} more" if len(places) > _MOST_OTHERS else ""
-        where = ", ".join(places[:_MOST_OTHERS]) + more
+        first, places = group[0], list(dict.fromkeys(one.cluster.place.location for one in group))
         reason = f": {first.input.reason}{', and likewise the others' if len(group) > 1 else ''}"
         need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else reason
         checks = f" ({counted(first.input.checks, 'check')})" if first.input.checks else ""
         remedy = f"; {first.input.remedy}" if first.input.remedy else ""
-        yield f"{counted(len(group), 'cluster')} not checked: {where}{need}{checks}{remedy}"
+        yield f"{counted(len(group), 'cluster')} not checked: {some(places, _MOST_OTHERS)}{need}{checks}{remedy}"
 
 
 def sentence(text: str) -> str:
@@ -291,7 +276,7 @@ def sentence(text: str) -> str:
 
 def input_text(missing: MissingInput) -> str:
     """An unknown input: why, how many checks need it, where it is, and how to set it."""
-    place = f", {place_text(missing.place)}" if missing.place is not None else ""
+    place = f", {missing.place.location}" if missing.place is not None else ""
     remedy = f"; {missing.remedy}" if missing.remedy else ""
     return f"{missing.reason} ({counted(missing.checks, 'check')}{place}){remedy}"
 
@@ -302,11 +287,6 @@ def skipped_text(skipped: Skipped, more: int = 0) -> str:
     like = f", and {more:,} more like it" if more else ""
     remedy = f"; {skipped.remedy}" if skipped.remedy else ""
     return f"{skipped.path}{line}: {skipped.reason}{like}{remedy}"
-
-
-def place_text(span: Span) -> str:
-    """Where something is, as `path:line`."""
-    return f"{span.source.path}:{span.begin.line}"
 
 
 _PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})

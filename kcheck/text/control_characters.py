@@ -27,8 +27,6 @@ _UNSEEN = (
 HIDDEN = regex(f"({_FLAG})|[{_UNSEEN}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
 """A character that acts or cannot be seen; or a flag, which is group 1 and stays."""
 _COMMAND = regex(r"\A(\s*):(?=:)|#(?=#\w*\[)")
-_STYLE = regex("(\x1b\\[[0-9;]*m|\x1b]8;;[^\x00-\x1f\x7f-\x9f]*\x1b\\\\)")
-"""Colours, and links (OSC 8)."""
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -38,9 +36,9 @@ def visible(text: str) -> str:
     return _COMMAND.sub(_disarmed, text) if "::" in text or "##" in text else text
 
 
-def visible_lines(text: str, *, styled: bool = False) -> str:
-    """Several lines, each visible; tabs stay, and of a `styled` text its colours and links."""
-    return "\n".join(map(_styled_line if styled else _line, text.split("\n")))
+def visible_lines(text: str) -> str:
+    """Several lines, each visible; tabs stay."""
+    return "\n".join(map(_line, text.split("\n")))
 
 
 def escaped(text: str) -> str:
@@ -58,10 +56,6 @@ def escape(character: str) -> str:
 
 def _line(line: str) -> str:
     return "\t".join(map(visible, line.split("\t"))) if "\t" in line else visible(line)
-
-
-def _styled_line(line: str) -> str:
-    return "".join(part if i % 2 else _line(part) for i, part in enumerate(_STYLE.split(line)))
 
 
 def _disarmed(match: Match[str]) -> str:

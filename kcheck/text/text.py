@@ -136,6 +136,11 @@ class Span(NamedTuple):
         return f"{self.source.path}:{self.begin.line}"
 
     @property
+    def exact_location(self) -> str:
+        """Path, line and column, as `main.tf:3:5`."""
+        return f"{self.location}:{self.begin.column}"
+
+    @property
     def begin(self) -> Position:
         """Where the span begins."""
         return self.source.position(self.start)

@@ -79,6 +79,17 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
+def clipped(text: str, most: int) -> str:
+    """A text without what is beyond so many characters, with three dots for that."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def some(words: Sequence[str], most: int, what: str = "") -> str:
+    """The first of some words, and how many more there are: a, b and 3 more."""
+    more = f" and {len(words) - most:,} more{what and f' {what}'}" if len(words) > most else ""
+    return f"{', '.join(words[:most])}{more}"
+
+
 _NOUN = regex(
     r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
     r"(nodes|pods|GPUs|TPUs|accelerators|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"

@@ -30,7 +30,7 @@ def test_all_in_the_order_of_the_file() -> None:
     document = next(iter(yaml.documents(Source("a.yaml", text.encode()))))
     assert document.root is not None
     found = schemas.differences(schemas.datum(document.root), "settings", "setting", "the settings")
-    assert [f"{schemas.at(place)}: {message.partition(';')[0]}" for place, message in found] == [
+    assert [f"{place.location}: {message.partition(';')[0]}" for place, message in found] == [
         "a.yaml:1: fail_on must be one of error, warning, info, undecided, never, not 1",
         "a.yaml:3: there is no setting clusters[0].rot",
         "a.yaml:3: clusters[0] needs root",

@@ -47,7 +47,7 @@ def test_example(rule: Rule, example: Example) -> None:
 
 def test_rules_name_no_cloud_in_limits() -> None:
     """The profiles of other clouds are not read for them."""
-    named = {path.split(".")[1] for rule in RULES for path in rule_words.used(rule) if path.startswith("limits.")}
+    named = {path.split(".")[1] for rule in RULES for path in rule_words.places(rule) if path.startswith("limits.")}
     assert not named & set(owners())
 
 

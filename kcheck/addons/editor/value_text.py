@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.addons.editor.values_at import code_of
 from kcheck.report.escape import as_code, markdown
-from kcheck.report.text import line_text, place_text
+from kcheck.report.text import line_text
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
@@ -177,7 +177,7 @@ def block(value: Value[object]) -> str:
 
 def link(span: Span, snapshot: Snapshot, text: str = "") -> str:
     """A place as a link that an editor opens; its text alone where it is in no file."""
-    shown = markdown(text or place_text(span))
+    shown = markdown(text or span.location)
     address = file_address(span.source, snapshot)
     return f"[{shown}]({address}#L{span.begin.line})" if address else shown
 

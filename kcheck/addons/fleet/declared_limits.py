@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TypedDict
 
 from msgspec import Struct
 
-from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
@@ -83,7 +82,7 @@ def stated(data: Known[DatumValue]) -> Stated:
             if name not in names:
                 hint = nearest(name, tuple(sorted(names)))
                 place = _place(data, "accounts", i, "limits", name)
-                raise ConfigError(f"{schemas.at(place)}: accounts: no quota is called {name}; {hint}")
+                raise ConfigError(f"{place.location}: accounts: no quota is called {name}; {hint}")
             own |= dict.fromkeys(names[name], number)
     return Stated(
         accounts, written.get("egress", {}), written.get("networks", {}), written.get("reservations", {})

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kcheck.addons.fleet.checkout import Keys, revision
 from kcheck.addons.fleet.task import CHECKED, FAILED, Bounds, Outcome, Task
+from kcheck.config.config import ConfigError
 from kcheck.config.today import today
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kcheck.addons.fleet.outcomes import Kept
 
 
-class EngineError(Exception):
+class EngineError(ConfigError):
     """There is nothing to check repositories with, or not any more."""
 
 

@@ -30,16 +30,21 @@ class Dated(NamedTuple):
     entry: ProfileValue
 
 
-def numbers() -> Iterator[Dated]:
-    """All limits, quotas, defaults, retirements and tables, by names such as limits.eks.pool.quota."""
-    for kind, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
+def entries() -> Iterator[Dated]:
+    """All limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
+    for kind, own in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in owners():
-            for key, entry in entries(cloud).items():
-                if cloud == "any" or key not in entries("any"):
+            for key, entry in own(cloud).items():
+                if cloud == "any" or key not in own("any"):
                     yield Dated(f"{kind}.{cloud}.{key}", cloud, entry)
     for cloud in owners():
         for one in retirements.retirements(cloud):
             yield Dated(f"retirements.{cloud}.{one.entry.key}", cloud, one.entry)
+
+
+def numbers() -> Iterator[Dated]:
+    """All of these, and tables."""
+    yield from entries()
     for cloud in owners():
         yield from _tables(cloud, folder(cloud))
     yield from _tables("any", PROFILES)

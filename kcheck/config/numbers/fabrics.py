@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from typing import NamedTuple, TypedDict
 
-from kcheck.config.numbers.clouds import folder
-from kcheck.text import bundled
+from kcheck.config.numbers.profiles import load_own
 
 
 class Fabric(NamedTuple):
@@ -51,8 +49,7 @@ class _Entry(TypedDict, total=False):
 
 @cache
 def _by_machine(cloud: str) -> dict[str, Fabric]:
-    path = os.path.join(folder(cloud), "fabrics.yaml")
-    entries: dict[str, _Entry] = bundled.load(path) if os.path.exists(path) else {}
+    entries: dict[str, _Entry] = load_own(cloud, "fabrics")
     return {machine: _fabric(name, machine, text, entry) for name, entry in entries.items()
             for machine, text in entry["machines"].items()}  # fmt: skip
 

@@ -265,9 +265,7 @@ def _typed(value: Known[object], kind: str) -> Value[object]:
 
 
 def _whole(value: object) -> int:
-    number = scalars.to_number(value)
-    if not isinstance(number, int):
-        raise EvaluationError(f"{value} is not a whole number")
+    number = _bytes(value)
     if number < 0:
         raise EvaluationError(f"{value} is negative, which no number of nodes, pods or seconds can be")
     if number > _LARGEST:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.config.numbers import profiles
-from kcheck.config.numbers.clouds import folder
-from kcheck.text import bundled
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
@@ -80,8 +77,7 @@ class Tables(TypedDict, total=False):
 @cache
 def tables_of(cloud: str) -> Tables:
     """The tables of a cloud's machines."""
-    path = os.path.join(folder(cloud), "instances.yaml")
-    data: Tables = bundled.load(path) if os.path.exists(path) else {}
+    data: Tables = profiles.load_own(cloud, "instances")
     return data
 
 

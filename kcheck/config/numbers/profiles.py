@@ -183,6 +183,12 @@ HEAD = ("sources", "checked", "confidence")
 """What the head of a table says of its sources."""
 
 
+def load_own(cloud: str, name: str, document: int = 0) -> Any:
+    """A bundled file of a cloud; empty if it has none."""
+    path = os.path.join(folder(cloud), f"{name}.yaml")
+    return bundled.load(path, document) if os.path.exists(path) else {}
+
+
 def load_table(path: str) -> Any:
     """A bundled table by its own keys, without what its head says of its sources; empty if there is none."""
     data = bundled.load(path) if os.path.exists(path) else {}
@@ -318,8 +324,7 @@ def _moves(cloud: str) -> dict[str, str]:
 @cache
 def quotas(cloud: str) -> dict[str, Quota]:
     """Account quotas of a cloud, with the resources they count and their codes."""
-    path = os.path.join(folder(cloud), "quotas.yaml")
-    data: dict[str, Quota] = bundled.load(path) if os.path.exists(path) else {}
+    data: dict[str, Quota] = load_own(cloud, "quotas")
     return data
 
 
@@ -346,10 +351,9 @@ class Prices(Struct, frozen=True):
 @cache
 def prices(cloud: str) -> Prices | None:
     """The list prices of a cloud; None if there is no table."""
-    path = os.path.join(folder(cloud), "prices.yaml")
-    if not os.path.exists(path):
+    data, others = load_own(cloud, "prices"), []
+    if not data:
         return None
-    data, others = bundled.load(path), []
     rate = data.get("rate", 1)
     found = Prices(
         region=data["region"], dated=data["dated"], checked=data["checked"], confidence=data["confidence"],
@@ -390,11 +394,8 @@ def other_clusters() -> dict[str, Any]:
 
 
 def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:
-    path = os.path.join(folder(cloud), f"{name}.yaml")
-    if not os.path.exists(path):
-        return {}
     result = {}
-    for group, members in bundled.load(path, document).items():
+    for group, members in load_own(cloud, name, document).items():
         for member, fields in members.items():
             key = f"{group}.{member}"
             result[key] = ProfileValue(key=key, **{**fields, "sources": tuple(fields["sources"])})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.numbers import profiles
-from kcheck.config.numbers.clouds import folder, owners
-from kcheck.text import bundled
+from kcheck.config.numbers.clouds import owners
 
 if TYPE_CHECKING:
     import datetime
@@ -56,10 +54,7 @@ def retirements(cloud: str) -> tuple[Retirement, ...]:
     """What a cloud retires."""
     from datetime import date
 
-    path = os.path.join(folder(cloud), "retirements.yaml")
-    if not os.path.exists(path):
-        return ()
-    data: dict[str, dict[str, Any]] = bundled.load(path)
+    data: dict[str, dict[str, Any]] = profiles.load_own(cloud, "retirements")
     return tuple(
         Retirement(key, **{**fields, "sources": tuple(fields["sources"]), "ends": date.fromisoformat(fields["ends"])})
         for key, fields in data.items()
@@ -118,10 +113,9 @@ def versions(cloud: str) -> Versions | None:
     """The minor versions of a cloud; None if they are not known."""
     from datetime import date
 
-    path = os.path.join(folder(cloud), "versions.yaml")
-    if not os.path.exists(path):
+    data: dict[str, Any] = profiles.load_own(cloud, "versions")
+    if not data:
         return None
-    data: dict[str, Any] = bundled.load(path)
     minors = {
         minor: Window(**{name: date.fromisoformat(day) for name, day in window.items()})
         for minor, window in data["minors"].items()

@@ -94,27 +94,15 @@ class Baseline:
             return []
         there = {identity for finding in result.findings for identity in finding.identities}
         undecided = {(check.rule, check.object) for check in result.undecided}
-        missing = []
-        for entry in self.entries:
-            if entry.rule not in rules:
-                continue
-            names = [
-                name
-                for name in entry.objects
-                if (entry.rule, name) not in undecided and entry.identity(name) not in there
-            ]
-            if names:
-                missing.append(entry._replace(objects=tuple(names)))
-        return missing
+        own = [entry for entry in self.entries if entry.rule in rules]
+        return _of_objects(
+            own, lambda entry, name: (entry.rule, name) not in undecided and entry.identity(name) not in there
+        )
 
     def without(self, gone: Iterable[BaselineEntry]) -> Baseline:
         """The entries without those, or those objects of them, that are gone."""
         lost = {entry.identity(name) for entry in gone for name in entry.objects}
-        kept = []
-        for entry in self.entries:
-            names = tuple(name for name in entry.objects if entry.identity(name) not in lost)
-            if names:
-                kept.append(entry._replace(objects=names))
+        kept = _of_objects(self.entries, lambda entry, name: entry.identity(name) not in lost)
         return Baseline(self.path, kept, self.not_ignorable, self.arguments)
 
     def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
@@ -124,11 +112,8 @@ class Baseline:
         since = {entry.identity(name): entry.since for entry in self.entries for name in entry.objects}
         found = [finding for finding in findings if finding.rule not in self.not_ignorable]
         told = {identity for finding in found for identity in finding.identities}
-        entries = []
-        for entry in self.entries:
-            names = tuple(name for name in entry.objects if entry.identity(name) not in told)
-            if names and not _is_below(entry.path, tops):
-                entries.append(entry._replace(objects=names))
+        others = [entry for entry in self.entries if not _is_below(entry.path, tops)]
+        entries = _of_objects(others, lambda entry, name: entry.identity(name) not in told)
         for finding in found:
             message, severity = unnumbered(finding.message), finding.severity.word
             objects: dict[tuple[str, str], list[str]] = {}
@@ -137,7 +122,6 @@ class Baseline:
             for (path, about), together in objects.items():
                 day = min(since.get((finding.rule, path, name, about), now) for name in together)
                 entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
-        others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
         return Baseline(
             self.path,
@@ -173,6 +157,12 @@ def _home(folder: str) -> str:
     with contextlib.suppress(ValueError):
         here = os.path.relpath(here, system.real_path(folder))
     return here.replace(os.sep, "/")
+
+
+def _of_objects(entries: Iterable[BaselineEntry], counts: Callable[[BaselineEntry, str], bool]) -> list[BaselineEntry]:
+    """The entries with those of their objects that count; without those of which none does."""
+    kept = (entry._replace(objects=tuple(name for name in entry.objects if counts(entry, name))) for entry in entries)
+    return [entry for entry in kept if entry.objects]
 
 
 def _is_below(path: str, tops: list[str]) -> bool:

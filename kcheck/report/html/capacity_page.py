@@ -72,13 +72,13 @@ def _row(group: list[Wall]) -> tuple[Markup | str, ...]:
     wall = group[0]
     nodes = document.markup("limit.html", wall=wall)
     name, kind = capacity.group_name(group), wall.kind
-    about = f"{kind}, source of {name} ({capacity.at(wall.cluster)})"
+    about = f"{kind}, source of {name} ({wall.cluster.place.location})"
     source = document.link(kind, wall.source, about) if is_address(wall.source) else kind
     return nodes, name, source, wall.arithmetic, _place(wall), wall.move
 
 
 def _place(wall: Wall) -> Markup:
-    return document.markup("place.html", place=capacity.at(wall))
+    return document.markup("place.html", place=wall.place.location)
 
 
 def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:
@@ -183,11 +183,11 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
     """The ladder of a cluster; None where no limit has a number."""
     groups = [one for one in capacity.grouped_walls(cluster, world) if not capacity.is_account_quota(one[0])]
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
-    unknown = [_name(one) for one in groups if one[0].number is None]
+    unknown = [capacity.group_title(one) for one in groups if one[0].number is None]
     if not known:
         return None
     drawn, target = known[:_MOST_DRAWN], world.sizes.wanted_interval(cluster).exact
-    axis = _axis([_end(wall) for wall, *_ in drawn], target)
+    axis = _axis([wall.number or 0 for wall, *_ in drawn], target)
     rungs = _rungs(drawn, axis)
     keys = _legend(drawn, rungs, target)
     top = 8 + 20 * ceil(len(keys) / 2)
@@ -234,10 +234,6 @@ def _rounded(number: int) -> int:
     return next((size * step for size in sizes if size * step >= number), number)
 
 
-def _end(wall: Wall) -> int:
-    return wall.number or 0
-
-
 def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
     """The rungs from above, the lowest limit first."""
     found, y = [], _GAP
@@ -247,7 +243,7 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
         if interval is None:
             continue
         number = f"{interval}"
-        lines = _label(f"{number}  {_name(group)}")
+        lines = _label(f"{number}  {capacity.group_title(group)}")
         bar = y + _LINE * len(lines) - 8
         end = axis.end + 1 if interval.high is None else interval.high
         found.append(
@@ -273,12 +269,6 @@ def _label(text: str) -> list[str]:
     return lines if len(lines) <= 3 else [*lines[:2], f"{lines[2][: _LABEL - 3].rstrip()}..."]
 
 
-def _name(group: list[Wall]) -> str:
-    wall = group[0]
-    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-    return f"{wall.what}{more}{'' if wall.kind == 'hard' else f' ({wall.kind})'}"
-
-
 _KEYS = {"before": "hit before target", "after": "not before target", "unclear": "maybe before target"}
 
 
@@ -297,7 +287,7 @@ def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | N
 
 def _notes(rest: Sequence[list[Wall]], unknown: Sequence[str]) -> list[str]:
     """Limits that have no place in the picture."""
-    notes = [f"and {counted(len(rest), 'more limit')} from {_end(rest[0][0]):,} nodes on"] if rest else []
+    notes = [f"and {counted(len(rest), 'more limit')} from {rest[0][0].number or 0:,} nodes on"] if rest else []
     if unknown:
         listed = [_cut(f"?  {name}") for name in unknown[:_MOST_UNDRAWN]]
         more = len(unknown) - _MOST_UNDRAWN

@@ -13,11 +13,11 @@ from kcheck.report.html.document import Head, Section
 from kcheck.report.owners import owners
 from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
-from kcheck.report.text import ALSO, closing, judged_lines, other_objects, place_text, related_code, sorted_checks
+from kcheck.report.text import ALSO, closing, judged_lines, other_objects, related_code, sorted_checks
 from kcheck.report.verdict import STATES, Savings, Waste, reach_of, states_text
 from kcheck.scale import walls
 from kcheck.text.findings import SAFETIES, Severity
-from kcheck.text.units import counted
+from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -149,10 +149,8 @@ def _not_judged(report: Report) -> Markup:
 
 def _input(one: MissingInput) -> tuple[Markup | str, ...]:
     """An unknown input as a row of a table."""
-    place = document.markup("place.html", place=place_text(one.place)) if one.place is not None else ""
-    names = sorted(one.rules)
-    more = f" and {len(names) - _MOST_RULES} more" if len(names) > _MOST_RULES else ""
-    return one.reason, f"{one.checks:,}", place, one.remedy, f"{', '.join(names[:_MOST_RULES])}{more}"
+    place = document.markup("place.html", place=one.place.location) if one.place is not None else ""
+    return one.reason, f"{one.checks:,}", place, one.remedy, some(sorted(one.rules), _MOST_RULES)
 
 
 MOST = 2_000
@@ -196,13 +194,16 @@ class Card(NamedTuple):
 class Group(NamedTuple):
     """The findings of a rule; `left` of them have no room on the page."""
 
-    rule: str
-    summary: str
+    rule: Rule
     address: str
     severity: str
     cards: list[Markup]
     number: int
-    left: int
+
+    @property
+    def left(self) -> int:
+        """How many have no card."""
+        return self.number - len(self.cards)
 
 
 def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Group]:
@@ -219,25 +220,12 @@ def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Gr
             room -= len(card)
         found.setdefault(finding.rule, []).append((finding, card))
     for name, own in sorted(found.items(), key=lambda item: (-item[1][0][0].severity, -len(item[1]), item[0])):
-        yield _group(rules[name], own)
-
-
-def _group(rule: Rule, own: list[tuple[Finding, Markup | None]]) -> Group:
-    cards = [card for _, card in own if card is not None]
-    return Group(
-        rule=rule.name,
-        summary=rule.summary,
-        address=url(rule),
-        severity=own[0][0].severity.word,
-        cards=cards,
-        number=len(own),
-        left=len(own) - len(cards),
-    )
+        cards = [card for _, card in own if card is not None]
+        yield Group(rules[name], url(rules[name]), own[0][0].severity.word, cards, len(own))
 
 
 def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
-    source, begin = finding.span.source, finding.span.begin
-    others = other_objects(finding)
+    source, others = finding.span.source, other_objects(finding)
     places = [one for one in finding.related if not one.message.startswith(ALSO)]
     return Card(
         name=f"f-{fingerprint[:12]}",
@@ -245,7 +233,7 @@ def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
         severity=finding.severity.word,
         waste=finding.waste,
         message=finding.message,
-        place=f"{source.path}:{begin.line}:{begin.column}",
+        place=finding.span.exact_location,
         path=source.path,
         clusters=" ".join(map(str, numbers)),
         thing=finding.object.rpartition(f"{source.path}:")[2] if source.private else "",
@@ -253,7 +241,7 @@ def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
         others=others[:_MOST_OTHERS],
         more_others=max(0, len(others) - _MOST_OTHERS),
         code=excerpt(finding.span),
-        places=[Place(place_text(one.span), *related_code(one)) for one in places[:_MOST_PLACES]],
+        places=[Place(one.span.location, *related_code(one)) for one in places[:_MOST_PLACES]],
         more_places=max(0, len(places) - _MOST_PLACES),
         help=finding.help.splitlines(),
         fix=finding.fix.title if finding.fix is not None else "",
@@ -305,7 +293,7 @@ def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[
             number=number,
             name=f"{name}{root}",
             cloud=cluster.cloud,
-            place=place_text(cluster.place),
+            place=cluster.place.location,
             state=state,
             reach=reach,
             target="" if target is None else counted(target, "node"),

@@ -8,7 +8,7 @@ from kcheck.report.text import attribute_text
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
 from kcheck.text.text import OverlapError, steps
-from kcheck.text.units import counted
+from kcheck.text.units import clipped, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,11 +85,7 @@ def _marked(number: int, text: str, start: int, end: int) -> Line:
     if len(text) > _WIDEST and start > _WIDEST // 2:
         before = f"...{before[-_WIDEST // 4 :]}"
     room = max(_WIDEST - len(before), _WIDEST // 4)
-    return Line(number, before, _cut(marked, room), "" if len(marked) > room else _cut(after, room - len(marked)))
-
-
-def _cut(text: str, most: int = _WIDEST) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
+    return Line(number, before, clipped(marked, room), "" if len(marked) > room else clipped(after, room - len(marked)))
 
 
 def concealed(text: str, above: str = "") -> str:
@@ -99,7 +95,7 @@ def concealed(text: str, above: str = "") -> str:
     """
     text = _SECRET.sub(r"\1...", text[: 2 * _WIDEST])
     text = _VALUE.sub(r"\1...", text) if _NAME.search(above[:_WIDEST]) else text
-    return _cut(_OPAQUE.sub("...", text))
+    return clipped(_OPAQUE.sub("...", text), _WIDEST)
 
 
 def fix_lines(finding: Finding) -> list[Changed]:
@@ -127,8 +123,8 @@ def _file(source: Source, edits: list[Edit]) -> Iterator[Changed]:
         if begin > end or not i:
             yield Changed("place", f"{source.path}:{start + 1}")
         yield from _same(old, begin, start)
-        yield from (Changed("removed", _cut(_text(line))) for line in old[start:stop])
-        yield from (Changed("added", _cut(_text(line))) for line in new[to:until])
+        yield from (Changed("removed", clipped(_text(line), _WIDEST)) for line in old[start:stop])
+        yield from (Changed("added", clipped(_text(line), _WIDEST)) for line in new[to:until])
         following = changes[i + 1][1] if i + 1 < len(changes) else len(old)
         end = min(stop + _AROUND, following)
         yield from _same(old, stop, end)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.text.control_characters import visible
 from kcheck.text.regex import regex
+from kcheck.text.units import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,14 +67,16 @@ def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *,
     policy = _POLICY if script else _POLICY.replace("script-src '{script}'; ", "")
     made = markup(
         "page.html", head=head, sections=list(sections), footer=list(footer),
-        policy=policy.format(script=_hash(script), style=_hash(style)), style=_trusted(style), script=_trusted(script),
+        policy=policy.format(script=_hash(script), style=_hash(style)), style=trusted(style), script=trusted(script),
     )  # fmt: skip
     return f"{made}\n"
 
 
 def picture(own: Picture, heading: str, text: str = "") -> str:
     """A picture of a page as a file of its own, with the colours that it has there, below a heading and a text."""
-    style, lines = _trusted(_inlined(_bundled("chart.css"))), textwrap.wrap(text, _LINE)
+    css, lines = _bundled("chart.css"), textwrap.wrap(text, _LINE)
+    dark = f"@media screen and (prefers-color-scheme:dark){{{_colored(css, DARK)}}}\n"
+    style = trusted(_colored(css, LIGHT) + dark)
     return f"{markup('picture.svg', picture=own, heading=heading, lines=lines, width=_WIDTH, style=style)}\n"
 
 
@@ -82,11 +85,6 @@ def markup(template: str, **context: object) -> Markup:
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(context).strip())  # noqa: S704 - it escapes
-
-
-def drawn(svg: str) -> Markup:
-    """A picture that a library drew, which escapes the texts that it is given."""
-    return _trusted(svg)
 
 
 def link(text: str, address: str, label: str = "") -> Markup:
@@ -120,8 +118,7 @@ def _finalized(value: object) -> object:
     """A text as it may be looked at, cut where nobody reads on; markup as it is, which was made of such texts."""
     if hasattr(value, "__html__"):
         return value
-    text = str(value)
-    return visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+    return visible(clipped(str(value), _LONGEST))
 
 
 @cache
@@ -130,8 +127,8 @@ def _bundled(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _trusted(text: str) -> Markup:
-    """A text that no stranger wrote as markup."""
+def trusted(text: str) -> Markup:
+    """A text as markup: one that no stranger wrote, or a picture of a library that escapes the texts in it."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own
@@ -170,10 +167,6 @@ def _variables() -> str:
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
 
 
-def _inlined(css: str) -> str:
-    """Rules with colours instead of variables, which few programs but browsers know; then those of the dark."""
-    return f"{_colored(css, LIGHT)}@media screen and (prefers-color-scheme:dark){{{_colored(css, DARK)}}}\n"
-
-
 def _colored(css: str, own: dict[str, str]) -> str:
+    """Rules with colours instead of variables, which few programs but browsers know."""
     return _VARIABLE.sub(lambda match: own[match[1]], css)

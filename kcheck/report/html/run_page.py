@@ -69,7 +69,7 @@ def _body(outcome: SimulationResult, savings: list[FixSaving] | None, name: str)
 
 def _heading(outcome: SimulationResult) -> str:
     cluster = outcome.scenario.cluster
-    return f"{outcome.scenario.title} ({cluster.cloud}, {capacity.at(cluster)})"
+    return f"{outcome.scenario.title} ({cluster.cloud}, {cluster.place.location})"
 
 
 def _numbers(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[Number]:

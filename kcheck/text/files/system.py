@@ -36,11 +36,8 @@ def real_path(path: str) -> str:
 
 def size(path: str) -> int | None:
     """Return the bytes of a regular file; None if there is none."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+    found = stamp(path)
+    return found[1] if found is not None else None
 
 
 def read(path: str) -> bytes:

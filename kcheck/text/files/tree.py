@@ -200,8 +200,6 @@ class Tree:
             return None
         source = self._before.get(real)
         if source is None or source.data != data:
-            source = self._before.get(real)
-        if source is None or source.data != data:
             source = Source(self._shown(path, real), data)
         self._sources[real] = source
         self._real[id(source)] = real

@@ -103,11 +103,11 @@ class Expression:
     @cached_property
     def used(self) -> Usage:
         """What it uses."""
-        from kcheck.text.syntax import cel_tree, cel_usage
+        from kcheck.text.syntax import cel_usage
 
         if self.packed_usage:
             return cel_usage.unpacked(self.packed_usage)
-        return cel_usage.usage(cel_tree.root(self.serialized), self.variables)
+        return cel_usage.usage(tree(self), self.variables)
 
 
 class Hole(Struct, frozen=True):
@@ -239,9 +239,9 @@ def usage(expression: Expression) -> Usage:
 
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
     """The values of a path for which a condition can hold; None if it can hold with any."""
-    from kcheck.text.syntax import cel_tree, cel_usage
+    from kcheck.text.syntax import cel_usage
 
-    return cel_usage.required_texts(cel_tree.root(expression.serialized), path)
+    return cel_usage.required_texts(tree(expression), path)
 
 
 def tree(expression: Expression) -> Node:

@@ -15,10 +15,10 @@ Message: TypeAlias = dict[int, list[Any]]
 class Node(Struct, frozen=True):
     """One part of an expression. `at` is the character where it begins.
 
-    A `const` has its value; an `ident`, a `select` (also of `has()`, a `test`) and a `call` their name, of operators
-    that of CEL (`_>_`); calls have their operands as parts, the receiver first; a `map` its keys and values in turn. A
-    `loop` is a macro such as exists(): what it walks over, how it starts, its step and its result; `name` is its
-    variable and `value` that of the result.
+    A `const` has its value; an `ident` (`rooted` as `.a`, which no macro binds), a `select` (also of `has()`, a `test`)
+    and a `call` their name, of operators that of CEL (`_>_`); calls have their operands as parts, the receiver first; a
+    `map` its keys and values in turn. A `loop` is a macro such as exists(): what it walks over, how it starts, its step
+    and its result; `name` is its variable and `value` that of the result.
     """
 
     kind: str
@@ -27,6 +27,7 @@ class Node(Struct, frozen=True):
     value: object = None
     parts: tuple[Node, ...] = ()
     test: bool = False
+    rooted: bool = False
 
     @property
     def is_null(self) -> bool:
@@ -39,11 +40,6 @@ def tree(serialized: bytes) -> Node:
     content, source = _content(serialized)
     places = [fields(entry) for entry in fields(source).get(4, ())]
     return _node(content, {one[1][0]: one.get(2, [0])[0] for one in places})
-
-
-def root(serialized: bytes) -> bytes:
-    """The message of the outermost part."""
-    return _content(serialized)[0]
 
 
 def _content(serialized: bytes) -> tuple[bytes, bytes]:
@@ -91,7 +87,8 @@ def _node(message: bytes, places: dict[int, int]) -> Node:
     if kind == _CONST:
         return Node("const", own, value=_constant(body))
     if kind == _IDENT:
-        return Node("ident", own, body[1][0].decode().removeprefix("."))
+        name = body[1][0].decode()
+        return Node("ident", own, name.removeprefix("."), rooted=name.startswith("."))
     if kind == _SELECT:
         found = inner(body[1][0])
         return Node("select", min(own, found[0].at), body[2][0].decode(), parts=found, test=3 in body)

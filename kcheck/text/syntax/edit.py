@@ -201,7 +201,7 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
         if edits is not None:
             return edits
     what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
-    raise EditError(f"kcheck cannot add {what} at {source.path}:{container.begin.line}")
+    raise EditError(f"kcheck cannot add {what} at {container.location}")
 
 
 def _names(value: Data) -> Iterator[str]:

@@ -93,16 +93,13 @@ class _Reader:
 
     def whole(self) -> Node:
         node, end = self.value(len(BOM.decode()) if self.text.startswith("\ufeff") else 0, 0)
-        end = self.blank(end)
+        end = _blank(self.text, end)
         if end < len(self.text):
             raise _NotJsonError("unexpected text after the value", end)
         return node
 
-    def blank(self, at: int) -> int:
-        return _blank(self.text, at)
-
     def value(self, at: int, depth: int) -> tuple[Node, int]:
-        at = self.blank(at)
+        at = _blank(self.text, at)
         first = self.text[at : at + 1]
         if depth > MAX_DEPTH:
             raise _NotJsonError("nested too deeply", at)
@@ -134,12 +131,12 @@ class _Reader:
 
     def object(self, start: int, depth: int) -> tuple[Node, int]:
         members: dict[str, Member] = {}
-        at = self.blank(start + 1)
+        at = _blank(self.text, start + 1)
         while self.text[at : at + 1] != "}":
             if self.text[at : at + 1] != '"':
                 raise _NotJsonError("a key in quotes is missing", at)
             key, end = self.string(at)
-            colon = self.blank(end)
+            colon = _blank(self.text, end)
             if self.text[colon : colon + 1] != ":":
                 raise _NotJsonError("`:` is missing", colon)
             node, after = self.value(colon + 1, depth + 1)
@@ -149,7 +146,7 @@ class _Reader:
 
     def array(self, start: int, depth: int) -> tuple[Node, int]:
         items = []
-        at = self.blank(start + 1)
+        at = _blank(self.text, start + 1)
         while self.text[at : at + 1] != "]":
             node, after = self.value(at, depth + 1)
             items.append(node)
@@ -158,9 +155,9 @@ class _Reader:
 
     def next(self, at: int, closing: str) -> int:
         """Where the next member begins, or the closing bracket stands."""
-        at = self.blank(at)
+        at = _blank(self.text, at)
         if self.text[at : at + 1] == ",":
-            at = self.blank(at + 1)
+            at = _blank(self.text, at + 1)
             if self.text[at : at + 1] == closing:
                 raise _NotJsonError("a value is missing after `,`", at)
         elif self.text[at : at + 1] != closing:

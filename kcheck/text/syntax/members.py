@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.text.keys import Json
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -53,10 +55,7 @@ def _read(container: Span) -> yaml.Target | None:
 def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
     """A list or map with its contents, at its place in the file."""
     if isinstance(node, yaml.Scalar):
-        return yaml.Scalar(
-            source=source, start=node.start + by, end=node.end + by, anchor=node.anchor, text=node.text,
-            style=node.style, tag=node.tag,
-        )  # fmt: skip
+        return replace(node, source=source, start=node.start + by, end=node.end + by, _span=None)
     at = (source, node.start + by, node.end + by, node.anchor)
     if isinstance(node, yaml.Sequence):
         return yaml.Sequence(*at, tuple(_moved(yaml.resolve(item), source, by) for item in node.items), node.flow)

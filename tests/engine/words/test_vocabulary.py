@@ -38,7 +38,7 @@ def test_every_word_has_a_rule_that_uses_it() -> None:
     used = {  # a word that two subjects have is one
         word(*one)
         for rule in rules.all_rules([str(STANDARDS)])
-        for path in rule_words.used(rule)
+        for path in rule_words.places(rule)
         for one in words(path)
     }
     assert [(subject, one.name) for subject, own in SUBJECTS.items() for one in own if one not in used] == []

@@ -452,4 +452,4 @@ def test_subnets_of_one_block_are_one_finding(check: Callable[..., Result]) -> N
     found = [
         one for one in check({"main.tf": zones + network + subnets + group}).findings if one.rule == "subnet-too-small"
     ]
-    assert [one.also for one in found] == [('eks/.:aws_subnet.nodes["b"]',)]
+    assert [one.also for one in found] == [('eks/aws_subnet.nodes["b"]',)]

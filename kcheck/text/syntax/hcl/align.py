@@ -43,15 +43,15 @@ def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
         OverlapError: two different edits touch the same bytes.
     """
     new = apply(data, edits)
-    before = _Cells(data)
+    before = Lines(data)
     touched: set[int] = set()
     shift = 0
-    after: _Cells | None = None
+    after: Lines | None = None
     for start, end, size in sorted((e.span.start, e.span.end, len(e.text.encode())) for e in dict.fromkeys(edits)):
         first, last = before.number(start), before.number(end)
         lines = range(first, last + 1 + (start == end))
         if before.is_aligned(lines):
-            after = after or _Cells(new)
+            after = after or Lines(new)
             if before.has(first, "assign"):
                 after.open(after.number(start + shift))
             begin, finish = after.number(start + shift), after.number(start + shift + size)
@@ -64,26 +64,11 @@ def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
 
 def align_all(data: bytes) -> bytes:
     """The bytes with all runs of lines aligned."""
-    cells = _Cells(data)
+    cells = Lines(data)
     return cells.aligned(set(range(len(cells.lines))))
 
 
 class Lines:
-    """Where a comment can stand in a file."""
-
-    def __init__(self, data: bytes) -> None:
-        self._cells = _Cells(data)
-
-    def begins(self, offset: int) -> bool:
-        """Whether a line begins at a byte: not inside a heredoc, or of a comment over several lines."""
-        return self._cells.starts[self._cells.number(offset)] == offset
-
-    def is_assignment(self, offset: int) -> bool:
-        """Whether the line that holds a byte is an attribute with its whole value."""
-        return self._cells.has(self._cells.number(offset), "assign")
-
-
-class _Cells:
     """The lines of a file as cells, computed lazily; a heredoc belongs to its first line."""
 
     def __init__(self, data: bytes) -> None:
@@ -106,6 +91,14 @@ class _Cells:
     def number(self, offset: int) -> int:
         """The line that holds a byte, from 0."""
         return bisect_right(self.starts, offset) - 1
+
+    def begins(self, offset: int) -> bool:
+        """Whether a line begins at a byte: not inside a heredoc, or of a comment over several lines."""
+        return self.starts[self.number(offset)] == offset
+
+    def is_assignment(self, offset: int) -> bool:
+        """Whether the line that holds a byte is an attribute with its whole value."""
+        return self.has(self.number(offset), "assign")
 
     def at(self, number: int) -> _Line | None:
         """A line in its cells; None beyond the ends, and where there is nothing to align."""
