@@ -9,6 +9,7 @@ from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
+from kcheck.kubernetes.template_syntax import TemplateError
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
 from kcheck.text.text import Skipped, grouped
@@ -153,29 +154,50 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
 
 def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
-    """Render charts with helm; a chart that fails is a problem, and is read unrendered."""
+    """Render charts, with helm if that is asked for; a chart that fails is read unrendered."""
     from kcheck.kubernetes.render import Rendering, program
 
-    helm, charts, found = program(config.helm_values), charts_of(tree, reading), []
+    helm = program(config.helm_values) if config.render and not config.render_refused else ""
+    charts, found = charts_of(tree, reading), []
+    deploying = [] if helm else [source.data.decode(errors="replace") for source in _deploying(tree)]
     for chart in charts.all:
-        if not chart.library:
-            rendering = Rendering(helm, chart, charts, config.helm_values, traced=config.traced)
-            reading.problems += rendering.problems
-            if not rendering.problems:
-                charts.rendered.add(chart.folder)
-                found += rendering.objects
+        if chart.library:
+            continue
+        if not helm and (chart.folder in charts.used or any(chart.label in text for text in deploying)):
+            charts.refused[chart.folder] = TemplateError("something in the tree may deploy it with other values")
+            continue
+        rendering = Rendering(chart, charts, helm, config.helm_values if helm else (), traced=config.traced)
+        reading.problems += rendering.problems
+        if rendering.refused is not None:
+            charts.refused[chart.folder] = rendering.refused
+        elif (helm or rendering.objects) and not rendering.problems:
+            charts.rendered.add(chart.folder)
+            found += rendering.objects
     return found
 
 
-def unrendered(reading: Reading, *, charts: bool) -> Iterator[Skipped]:
-    """Yield folders with manifest templates, and with `charts` the charts with templates."""
+def _deploying(tree: Tree) -> Iterator[Source]:
+    """The files that may have releases of charts."""
+    marks = (b"argoproj.io", b"helm.toolkit.fluxcd.io", b"helmCharts")
+    for source in (*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))):
+        if any(mark in source.data for mark in marks):
+            yield source
+
+
+_OTHER_VALUES = "--render helm with --helm-values FILE gives it values"
+
+
+def unrendered(reading: Reading) -> Iterator[Skipped]:
+    """The folders with templates of manifests, and the charts that kcheck does not render itself."""
     for folder, sources in reading.templates.items():
         yield Skipped(f"{folder}/", f"{counted(len(sources), 'template')} of manifests", remedy="render and check them")
-    for chart, sources in reading.unrendered if charts else ():
-        own = sum(not one.path.removeprefix(f"{chart.folder}/").startswith("charts/") for one in sources)
-        if own and not chart.library:
-            what = f"{counted(own, 'template')} of a chart"
-            yield Skipped(f"{chart.folder}/", what, remedy="--render helm renders it")
+    for chart, _ in reading.unrendered:
+        why = reading.charts.refused.get(chart.folder) if reading.charts is not None else None
+        if why is not None:
+            path, _, line = why.place.rpartition(":")
+            remedy = f"--render helm knows {why.unsupported}" if why.unsupported else _OTHER_VALUES
+            reason = f"the chart {chart.label} was not rendered: {why}"
+            yield Skipped(f"{chart.folder}/{path}", reason, int(line or 0), remedy)
 
 
 def read_charts(tree: Tree, reading: Reading) -> None:

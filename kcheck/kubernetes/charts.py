@@ -19,6 +19,7 @@ from kcheck.text.values import Known, Origin, Unset, Value, known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.kubernetes.template_syntax import TemplateError
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem, Source
 
@@ -107,7 +108,9 @@ class Charts:
         self.used: set[str] = set()
         """Folders of charts that a release of the tree deploys."""
         self.rendered: set[str] = set()
-        """Folders of charts that helm rendered."""
+        """Folders of charts that were rendered."""
+        self.refused: dict[str, TemplateError] = {}
+        """Why charts were not rendered without helm, by their folders."""
         self.named = Named(tree)
         self._tops: dict[str, str] = {}
 

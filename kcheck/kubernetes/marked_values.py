@@ -173,6 +173,15 @@ class Marks:
         return replace(mark.origin, why=f"the chart uses the value {'.'.join(mark.path)} for more than this")
 
 
+def as_data(node: yaml.Node | None) -> object:
+    """Values as data.
+
+    Raises:
+        OverflowError: they are too many.
+    """
+    return _Data().of(node, {})
+
+
 class _Data:
     """Converts values to data, up to a limit, as aliases of aliases can multiply."""
 
@@ -195,9 +204,17 @@ class _Data:
             return [self.of(item, changes.get(str(i), {}), depth + 1) for i, item in enumerate(target.items)]
         if isinstance(target, yaml.Mapping) or changes:
             own = yaml.entries(target) if isinstance(target, yaml.Mapping) else {}
-            found = {key: self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()}
+            found = {
+                _key(key, entry): self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()
+            }
             return found | {key: self.of(None, below, depth + 1) for key, below in changes.items() if key not in own}
         return yaml.value(target) if isinstance(target, yaml.Scalar) else None
+
+
+def _key(key: str, entry: yaml.Pair) -> str:
+    """The key as helm has it: `on` is true."""
+    value = yaml.value(entry.key)
+    return str(value).lower() if isinstance(value, bool) else key
 
 
 def _may_hold(node: yaml.Node | None) -> bool:

@@ -1,22 +1,21 @@
-"""Charts rendered by helm on request: objects of its output, each line with its place."""
+"""Rendered charts as objects, each line with its place: by helm on request, otherwise by kcheck itself."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 from contextlib import contextmanager, suppress
 from functools import partial
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from kcheck.config import programs
 from kcheck.config.config import ConfigError
-from kcheck.kubernetes import marked_values
+from kcheck.kubernetes import marked_values, templates
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
+from kcheck.kubernetes.template_syntax import TemplateError
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
 from kcheck.text.files.disk import TooLargeError
@@ -27,7 +26,7 @@ from kcheck.text.text import Problem
 from kcheck.text.values import Known, Origin, Piece, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.text.files.tree import Tree
@@ -62,33 +61,46 @@ def program(values: tuple[str, ...]) -> str:
 
 
 class Rendering:
-    """Objects rendered by helm, or its problems.
+    """Objects of a rendered chart, or its problems; without helm, the reason in `refused`.
 
-    With `traced`, helm runs again to find the values that requests and limits come from.
+    With `traced`, the chart is rendered again to find the values that requests and limits come from.
     """
 
     def __init__(
-        self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...], *, traced: bool = False
+        self, chart: Chart, charts: Charts, helm: str = "", files: tuple[str, ...] = (), *, traced: bool = False
     ) -> None:
         self.chart = chart
         self.tree = charts.tree
         self.values = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
         self.problems: list[Problem] = []
         self.objects: list[Object] = []
+        self.refused: TemplateError | None = None
         self._templates: dict[str, _Template] = {}
+        name = chart.label if _NAME.fullmatch(chart.label) else "release"
         try:
-            _refuse_links(charts.tree, chart)
-            with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
-                output = _output(helm, chart, folder, values)
-                self._read(output)
-                if traced and self.objects:
-                    again = partial(_output_with, helm, chart, folder, values)
-                    self.objects = marked_values.traced(self.values, output, self.objects, again)
+            if helm:
+                _refuse_links(charts.tree, chart)
+                with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
+                    self._render(partial(_output, helm, chart, name, folder, values), traced=traced)
+            else:
+                self._render(partial(templates.output, chart, charts.tree, name), traced=traced)
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
+        except TemplateError as error:
+            self.refused = error
         if self.problems:
             self.objects = []
+        if self.problems and not helm:
+            self.refused = TemplateError(self.problems.pop(0).message)
+
+    def _render(self, render: Callable[[str], str], *, traced: bool) -> None:
+        """Read what `render` makes with other values, in JSON."""
+        output = render("")
+        self._read(output)
+        if traced and self.objects:
+            again = partial(_again, render)
+            self.objects = marked_values.traced(self.values, output, self.objects, again)
 
     def _read(self, output: str) -> None:
         for part in _SEPARATOR.split(output):
@@ -118,6 +130,8 @@ def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
     if not any(contains_path(path, changed) for path in paths for changed in tree.disk.overlay):
         yield list(paths)
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="kcheck-") as top:
         copies = [os.path.join(top, str(i), os.path.basename(os.path.abspath(path))) for i, path in enumerate(paths)]
         for path, copy in zip(paths, copies, strict=True):
@@ -144,45 +158,48 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
             raise _HelmError(f"{display_path(link)} is {REASON}")
 
 
-def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
-    """Run helm and return its output.
+def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], values: str) -> str:
+    """Run helm with additional values and return its output.
 
     Raises:
         _HelmError: it fails, or would.
     """
+    import subprocess
+    from tempfile import TemporaryDirectory
+
     missing = ", ".join(_missing(chart))
     if missing:
         which = "run `helm dependency build`; kcheck downloads nothing"
         raise _HelmError(f"its dependency {missing} is not in charts/: {which}")
-    name = chart.label if _NAME.fullmatch(chart.label) else "release"
-    command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
-    try:
-        done = subprocess.run(  # noqa: S603 - the user asked for it
-            command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
-        )
-        output = done.stdout.decode()
-    except subprocess.TimeoutExpired:
-        raise _HelmError(f"helm template took more than {TIMEOUT} s") from None
-    except OSError as error:
-        raise _HelmError(f"helm does not start: {error.strerror or error}") from error
-    except UnicodeDecodeError:
-        raise _HelmError("helm printed what is not UTF-8") from None
+    with TemporaryDirectory(prefix="kcheck-") as top:
+        if values:
+            files = [*files, os.path.join(top, "values.json")]
+            with open(files[-1], "w", encoding="utf-8") as new:
+                new.write(values)
+        command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
+        try:
+            done = subprocess.run(  # noqa: S603 - the user asked for it
+                command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
+            )
+            output = done.stdout.decode()
+        except subprocess.TimeoutExpired:
+            raise _HelmError(f"helm template took more than {TIMEOUT} s") from None
+        except OSError as error:
+            raise _HelmError(f"helm does not start: {error.strerror or error}") from error
+        except UnicodeDecodeError:
+            raise _HelmError("helm printed what is not UTF-8") from None
     if done.returncode:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise _HelmError(said[:_MOST] or f"helm template ended with {done.returncode}")
     return output.replace("\r\n", "\n")
 
 
-def _output_with(helm: str, chart: Chart, folder: str, files: list[str], values: str) -> str | None:
-    """Run helm with additional values; None if it fails."""
-    with TemporaryDirectory(prefix="kcheck-") as top:
-        path = os.path.join(top, "values.json")
-        with open(path, "w", encoding="utf-8") as new:
-            new.write(values)
-        try:
-            return _output(helm, chart, folder, [*files, path])
-        except _HelmError:
-            return None
+def _again(render: Callable[[str], str], values: str) -> str | None:
+    """Render with other values; None if that fails."""
+    try:
+        return render(values)
+    except (_HelmError, TemplateError):
+        return None
 
 
 class _Template:
@@ -194,7 +211,7 @@ class _Template:
             source.derived = True  # what helm prints is not what stands there: no fix can go into it
         self.values = values
         self.plain: dict[str, list[Span]] = {}
-        self.made: dict[str, list[tuple[re.Pattern[str], Span, str]]] = {}
+        self.made: dict[str, list[tuple[str, Span, str]]] = {}
         data = source.data
         for start, end in zip(source.line_starts, [*source.line_starts[1:], len(data)], strict=True):
             line = data[start:end]
@@ -207,7 +224,7 @@ class _Template:
                 head, path = _head(text), _VALUE.findall(text) if len(_ACTION.findall(text)) == 1 else []
                 pattern = _pattern(_ACTION.split(text))
                 if head:
-                    made = (re.compile(pattern), span, path[0] if path else "")
+                    made = (pattern, span, path[0] if path else "")
                     self.made.setdefault(head, []).append(made)
             else:
                 self.plain.setdefault(text, []).append(span)
@@ -219,7 +236,9 @@ class _Template:
             same = self.plain.get(text, [])
             made = self.made.get(_head(text), []) if text and not same else []
             found = [
-                self._filled(match, span, path) for pattern, span, path in made if (match := pattern.fullmatch(text))
+                self._filled(match, span, path)
+                for pattern, span, path in made
+                if (match := re.fullmatch(pattern, text))
             ]
             certain = [one for one in found if one.value is not None] or found
             if len(same) == 1 or not certain or len(certain) > 1:
