@@ -9,7 +9,6 @@ from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
-from kcheck.kubernetes.template_syntax import TemplateError
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
 from kcheck.text.text import Skipped, grouped
@@ -159,12 +158,8 @@ def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
 
     helm = program(config.helm_values) if config.render and not config.render_refused else ""
     charts, found = charts_of(tree, reading), []
-    deploying = [] if helm else [source.data.decode(errors="replace") for source in _deploying(tree)]
     for chart in charts.all:
         if chart.library:
-            continue
-        if not helm and (chart.folder in charts.used or any(chart.label in text for text in deploying)):
-            charts.refused[chart.folder] = TemplateError("something in the tree may deploy it with other values")
             continue
         rendering = Rendering(chart, charts, helm, config.helm_values if helm else (), traced=config.traced)
         reading.problems += rendering.problems
@@ -176,19 +171,11 @@ def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     return found
 
 
-def _deploying(tree: Tree) -> Iterator[Source]:
-    """The files that may have releases of charts."""
-    marks = (b"argoproj.io", b"helm.toolkit.fluxcd.io", b"helmCharts")
-    for source in (*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))):
-        if any(mark in source.data for mark in marks):
-            yield source
-
-
 _OTHER_VALUES = "--render helm with --helm-values FILE gives it values"
 
 
 def unrendered(reading: Reading) -> Iterator[Skipped]:
-    """The folders with templates of manifests, and the charts that kcheck does not render itself."""
+    """Yield folders with templates of manifests, and charts that were not rendered."""
     for folder, sources in reading.templates.items():
         yield Skipped(f"{folder}/", f"{counted(len(sources), 'template')} of manifests", remedy="render and check them")
     for chart, _ in reading.unrendered:

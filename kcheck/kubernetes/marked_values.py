@@ -174,10 +174,10 @@ class Marks:
 
 
 def as_data(node: yaml.Node | None) -> object:
-    """Values as data.
+    """Convert values to data.
 
     Raises:
-        OverflowError: they are too many.
+        OverflowError: there are too many.
     """
     return _Data().of(node, {})
 
@@ -212,7 +212,7 @@ class _Data:
 
 
 def _key(key: str, entry: yaml.Pair) -> str:
-    """The key as helm has it: `on` is true."""
+    """Return a key as helm has it: `on` is true."""
     value = yaml.value(entry.key)
     return str(value).lower() if isinstance(value, bool) else key
 

@@ -1,10 +1,12 @@
-"""Rendered charts as objects, each line with its place: by helm on request, otherwise by kcheck itself."""
+"""Rendered charts as objects, each line with its place: by helm on request, simple ones without it."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,10 +14,11 @@ from msgspec.structs import replace
 
 from kcheck.config import programs
 from kcheck.config.config import ConfigError
-from kcheck.kubernetes import marked_values, templates
+from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
-from kcheck.kubernetes.template_syntax import TemplateError
+from kcheck.kubernetes.template_functions import Fields, TemplateError, from_yaml, unsupported, values_of
+from kcheck.kubernetes.templates import NOTHING, Body, Interpreter, parse
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
 from kcheck.text.files.disk import TooLargeError
@@ -41,6 +44,8 @@ _SOURCE = regex(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
 _ACTION = regex(r"\{\{-?.*?-?\}\}")
 _VALUE = regex(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
 _HEAD = regex(r"[\w./\"'-]*")
+_DOCUMENT_END = regex(r"(?:^|\s*\n)---\s*", re.ASCII)
+_APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
 _NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
 
 
@@ -82,8 +87,10 @@ class Rendering:
                 _refuse_links(charts.tree, chart)
                 with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
                     self._render(partial(_output, helm, chart, name, folder, values), traced=traced)
+            elif charts.may_deploy(chart):
+                self.refused = TemplateError("something in the tree may deploy it with other values")
             else:
-                self._render(partial(templates.output, chart, charts.tree, name), traced=traced)
+                self._render(partial(output_without_helm, chart, charts.tree, name), traced=traced)
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
@@ -95,7 +102,7 @@ class Rendering:
             self.refused = TemplateError(self.problems.pop(0).message)
 
     def _render(self, render: Callable[[str], str], *, traced: bool) -> None:
-        """Read what `render` makes with other values, in JSON."""
+        """Read the output of a function of other values, in JSON."""
         output = render("")
         self._read(output)
         if traced and self.objects:
@@ -200,6 +207,84 @@ def _again(render: Callable[[str], str], values: str) -> str | None:
         return render(values)
     except (_HelmError, TemplateError):
         return None
+
+
+# --- without helm
+
+
+def _has_api(name: object) -> bool:
+    """Whether helm knows an API; it knows none of other projects."""
+    group = str(name).partition("/")[0]
+    if name not in _APIS and ("." not in group or group.endswith(".k8s.io")):
+        raise unsupported(f'.Capabilities.APIVersions.Has "{name}"')
+    return name in _APIS
+
+
+def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
+    """Return the output of `helm template` for a chart, with its values or others in JSON.
+
+    Raises:
+        TemplateError: it fails, or uses something unknown to kcheck.
+    """
+    texts = dict(_templates(chart, tree))
+    if not any(holds_objects(text.encode()) for text in texts.values()):
+        return ""
+    if chart.parts or chart.dependencies:
+        raise unsupported("other charts", "Chart.yaml:1")
+    files = {f"{chart.label}/{path}": text for path, text in texts.items() if "define" not in text}
+    templates: dict[str, Body] = {}
+    for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):  # as helm does
+        if "define" in texts[path]:
+            parse(texts[path], path, f"{chart.label}/{path}", templates)
+    interpreter, dot, made = Interpreter(templates, files), _dot(chart, tree, release, values), ""
+    for path in sorted(path for path in texts if not os.path.basename(path).startswith("_")):
+        name = f"{chart.label}/{path}"
+        own_dot = Fields(dot, Template=Fields(Name=name, BasePath=f"{chart.label}/templates"))
+        documents = _DOCUMENT_END.split(interpreter.run(name, own_dot).replace(NOTHING, "").strip())
+        made += "".join(f"---\n# Source: {name}\n{one.strip()}\n" for one in documents if one.strip())
+    return made
+
+
+def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
+    """Return the dot of a chart's templates."""
+    metadata = from_yaml(chart.source.data.decode("utf-8", "replace"))
+    texts = {"Version": metadata.get("version"), "AppVersion": metadata.get("appVersion", ""), "Name": chart.label}
+    about = {"Name": release, "Namespace": "default", "Service": "Helm", "IsInstall": True, "IsUpgrade": False}
+    path = os.path.join(chart.folder, "values.yaml")
+    is_read = chart.values is not None and chart.values.source is tree.source(path)
+    own = values_of(chart.values) if is_read else from_yaml(_text(tree, path))
+    return Fields(
+        Values=json.loads(values, parse_int=float) if values else own,
+        Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
+        Release=Fields(about),
+        Capabilities=Fields(APIVersions=Fields(Has=_has_api)),
+    )
+
+
+def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
+    """Yield the templates of a chart by their paths in it."""
+    ignored = _text(tree, os.path.join(chart.folder, ".helmignore")).splitlines()
+    patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]
+    for file in sorted(tree.disk.walk(os.path.join(chart.folder, "templates"))):
+        inside, base = os.path.relpath(file, chart.folder).replace(os.sep, "/"), os.path.basename(file)
+        if base.startswith(".") or base == "NOTES.txt":
+            continue
+        if any(fnmatch(inside, one) or fnmatch(base, one) or inside.startswith(f"{one}/") for one in patterns):
+            raise unsupported(".helmignore", f"{inside}:1")
+        if tree.source(file) is None:
+            raise unsupported("a file that cannot be read", f"{inside}:1")
+        yield inside, _text(tree, file).replace("\r\n", "\n")
+
+
+def _text(tree: Tree, path: str) -> str:
+    source = tree.source(path)
+    try:
+        return source.data.decode() if source is not None else ""
+    except UnicodeDecodeError:
+        raise unsupported(f"a {os.path.basename(path)} that is not UTF-8") from None
+
+
+# --- places
 
 
 class _Template:

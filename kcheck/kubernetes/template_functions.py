@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import yaml as pyyaml
 
 from kcheck.kubernetes.marked_values import as_data
-from kcheck.kubernetes.template_syntax import MAX_DEPTH, TemplateError, unsupported
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
@@ -18,16 +17,31 @@ from kcheck.text.text import Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+MAX_DEPTH = 100
 MOST_TEXT = 2_000_000
 """Characters of one value."""
 _MOST_ITEMS = 10_000
 _QUOTED = regex(r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?.*|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
-"""Dates, and numbers to the base 60: plain texts for go-yaml, which puts them in quotes all the same."""
+"""Dates, and numbers to the base 60: go-yaml quotes them, although they are plain texts for it."""
 _ESCAPES = {ord(char): f"\\{name}" for char, name in zip('\n\r\t\\"', 'nrt\\"', strict=True)}
 _WHOLE = regex(r"(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?")
 _VERB = regex(r"%(.?)")
 _METHODS = frozenset({"AsMap", "Encode", "PathValue", "Table", "YAML"})
-"""Methods of helm's values, which win over keys."""
+"""Methods of helm's values: they win over keys."""
+
+
+class TemplateError(Exception):
+    """A reason not to render a template, and the line; `unsupported` names a part of helm that kcheck lacks."""
+
+    def __init__(self, message: str, place: str = "", *, unsupported: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+        self.unsupported = unsupported
+
+
+def unsupported(name: str, place: str = "") -> TemplateError:
+    """Build the error for a part of templates that only helm renders."""
+    return TemplateError(f"it uses {name}", place, unsupported=name)
 
 
 class Int64(int):
@@ -35,11 +49,11 @@ class Int64(int):
 
 
 class Fields(dict[str, object]):
-    """A struct, or a map of which kcheck does not know all keys."""
+    """A struct, or a map whose other keys are unknown."""
 
 
 class Chance(str):
-    """A text in place of one that helm makes anew each time: it may be printed, but not compared."""
+    """A text in place of a random one: it may be printed, but not compared."""
 
     __slots__ = ()
     __hash__ = str.__hash__
@@ -61,7 +75,7 @@ _VERBS = {"d": ("int", "int64"), "s": ("string", "random text"), "t": ("bool",)}
 
 
 def kind(value: object) -> str:
-    """The kind of a value, as Go names it."""
+    """Return Go's name for the kind of a value."""
     return _KINDS.get(type(value), "func")
 
 
@@ -69,7 +83,7 @@ def kind(value: object) -> str:
 
 
 def shown(value: object, nothing: str = "<nil>") -> str:
-    """A value as %v prints it."""
+    """Print a value as %v."""
     if isinstance(value, bool) or value is None:
         return nothing if value is None else str(value).lower()
     if isinstance(value, float):
@@ -80,7 +94,7 @@ def shown(value: object, nothing: str = "<nil>") -> str:
 
 
 def decimal(value: float) -> str:
-    """A float64 in its shortest form."""
+    """Print a float64 in its shortest form."""
     if not math.isfinite(value):
         raise unsupported("an infinite number")
     if not value or 1e-4 <= abs(value) < 1e6:
@@ -89,17 +103,17 @@ def decimal(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as %q prints it."""
+    """Print a text as %q."""
     if any(not char.isprintable() for char in text if char not in "\n\r\t"):
         raise unsupported("quote of a character that is not printable")
     return f'"{text.translate(_ESCAPES)}"'
 
 
 def _weigh(value: object, left: int = MOST_TEXT, depth: int = MAX_DEPTH) -> int:
-    """What a value leaves of some characters; lists may hold the same one many times.
+    """Subtract the size of a value from the characters left; lists may hold the same one many times.
 
     Raises:
-        TemplateError: they are too few, or it holds what kcheck cannot write.
+        TemplateError: none are left, or kcheck cannot write the value.
     """
     left -= 1 + (len(value) if isinstance(value, str | list | dict) else 0)
     if left < 0 or depth < 0:
@@ -112,7 +126,7 @@ def _weigh(value: object, left: int = MOST_TEXT, depth: int = MAX_DEPTH) -> int:
 
 
 def to_yaml(value: object) -> str:
-    """A value as go-yaml writes it."""
+    """Write a value as go-yaml does."""
     _weigh(value)
     dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
     begin = (pyyaml.StreamStartEvent(), pyyaml.DocumentStartEvent(explicit=False))
@@ -144,16 +158,16 @@ def _events(value: object) -> Iterator[Any]:
 
 
 def from_yaml(text: str) -> dict[str, object]:
-    """The map in a text."""
+    """Read the map in a text."""
     document = next(iter(yaml.documents(Source("", text.encode()))), None)
     return values_of(document.root) if document is not None else {}
 
 
 def values_of(root: yaml.Node | None) -> dict[str, object]:
-    """A map of YAML as data, with numbers as float64.
+    """Convert a map of YAML to data, with numbers as float64.
 
     Raises:
-        TemplateError: it is none.
+        TemplateError: it is no map, or too large.
     """
     if not isinstance(root, yaml.Mapping):
         raise unsupported("YAML that is no map")
@@ -167,7 +181,7 @@ def values_of(root: yaml.Node | None) -> dict[str, object]:
 
 
 def _print(*values: object) -> str:
-    """Join values, with a space between two that are no texts."""
+    """Join values, with a space between two if neither is a text."""
     text = ""
     for before, value in zip((None, *values), values, strict=False):
         space = " " if text and not isinstance(before, str) and not isinstance(value, str) else ""
@@ -176,7 +190,7 @@ def _print(*values: object) -> str:
 
 
 def _printf(form: str, *values: object) -> str:
-    """Fill in verbs; Go writes its complaints about wrong ones into the text."""
+    """Fill in verbs; refuse wrong ones, as Go complains about them in the text."""
     verbs = _VERB.findall(form)
     fits = (verb == "v" or kind(value) in _VERBS.get(verb, ()) for verb, value in zip(verbs, values, strict=False))
     if len(verbs) != len(values) or not all(fits):
@@ -185,7 +199,7 @@ def _printf(form: str, *values: object) -> str:
 
 
 def _integer(value: object) -> Int64:
-    """A value as int64: texts that are no numbers are refused, though helm takes 0."""
+    """Convert to int64; refuse texts without a number, for which helm takes 0."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value or "0")
         if match is None:
@@ -221,7 +235,7 @@ def _until(count: int) -> list[int]:
 
 
 def _equal(one: object, *others: object) -> bool:
-    """Whether a value is one of some others.
+    """Whether a value equals one of some others.
 
     Raises:
         TemplateError: their types differ.
@@ -275,10 +289,10 @@ def _dict(*values: object) -> dict[str, object]:
 
 
 def field(value: object, key: str) -> object:
-    """What a map has below a key.
+    """Return the value of a key.
 
     Raises:
-        TemplateError: it is no map.
+        TemplateError: `value` is no map, or its key is unknown to kcheck.
     """
     if not isinstance(value, dict):
         raise TemplateError(f"it takes .{key} of {kind(value)}")
@@ -349,8 +363,8 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "until": ("i", _until),
     "uuidv4": ("", lambda: Chance("uuidv4")),
 }
-"""By name: the kinds of their arguments (`a` is any, `p` a text that may be random, `t` a
-time; * is any more of them) and what they do."""
+"""Functions by name, with the kinds of their arguments: `a` is any, `p` a text, also a random one, `t` a time; `*`
+repeats the last."""
 _TYPES: dict[str, tuple[type, ...]] = {
     "a": (object,), "b": (bool,), "c": (str, list, dict), "i": (int,), "l": (list,), "m": (dict,), "p": (str, Chance),
     "s": (str,), "t": (Fields,),
@@ -358,10 +372,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def call(name: str, arguments: list[object]) -> object:
-    """The result of a function.
+    """Call a function of templates.
 
     Raises:
-        TemplateError: it is not known, or fails.
+        TemplateError: it is unknown, or fails.
     """
     if name not in FUNCTIONS:
         raise unsupported(name)

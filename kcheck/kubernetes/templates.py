@@ -1,50 +1,254 @@
-"""Charts rendered without helm: what `helm template` prints, if kcheck knows all that their templates use."""
+"""Go templates: their syntax as a tree, and an interpreter with an end to its steps."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections import ChainMap
-from fnmatch import fnmatch
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.kubernetes.template_functions import Chance, Fields, call, field, from_yaml, shown, values_of
-from kcheck.kubernetes.template_syntax import MAX_DEPTH, Body, Literal, TemplateError, parse, unsupported
-from kcheck.text.files.tree import holds_objects
+from kcheck.kubernetes.template_functions import (
+    MAX_DEPTH,
+    Chance,
+    Fields,
+    TemplateError,
+    call,
+    field,
+    shown,
+    unsupported,
+)
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.kubernetes.charts import Chart
-    from kcheck.kubernetes.template_syntax import Action, Command, Field, Node, Operand, Pipeline
-    from kcheck.text.files.tree import Tree
-
+NOTHING = "<no value>"
+"""Go's text for nil, which helm removes in the end."""
 _MOST = 20_000_000
 """Characters that the steps of a chart may make; a step itself counts as 100."""
-_NOTHING = "<no value>"
-"""Go's text for nil, which helm removes in the end."""
-_ABSENT = object()
-_APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
-_SEPARATOR = regex(r"(?:^|\s*\n)---\s*", re.ASCII)
+_SPACE = " \t\r\n"
+_ACTION = regex(
+    r"""\{\{(?P<left>-[ \t\r\n])?(?:/\*(?:[^*]|\*(?!/))*+\*/(?P<right>[ \t\r\n]-)?"""
+    r"""|(?P<body>(?:[^"`}]++|"(?:[^"\\\n]|\\.)*+"|`[^`]*+`|\}(?!\}))*+))\}\}"""
+)
+_HEAD = regex(
+    r"\A\s*(?:(?P<keyword>if|with|range|end|else\s+if|else|define|template|block|break|continue)\b\s*)?"
+    r"(?:(?P<first>\$\w+)(?:\s*,\s*(?P<second>\$\w+))?(?P<sign>\s*:=|\s+=)\s*)?(?P<rest>.*)\Z",
+    re.ASCII | re.DOTALL,
+)
+_TOKEN = regex(
+    r"""[ \t\r\n]*(?:\||\(|(?:(?P<string>"(?:[^"\\\n]|\\.)*"|`[^`]*`)"""
+    r"|(?P<number>[-+]?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)"
+    r"|(?P<field>\$\w*(?:\.[^\W\d]\w*)*|(?:\.[^\W\d]\w*)+|\.)"
+    r"|(?P<close>\)(?:\.[^\W\d]\w*)*)"
+    r"|(?P<word>[^\W\d]\w*))(?=[ \t\r\n|()]|\Z)|(?P<other>.{1,10}))",
+    re.ASCII | re.DOTALL,
+)
+_ESCAPE = regex(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"'}
+_ELSE = {"else": ("if", "with", "range"), "else if": ("if",)}
+"""Blocks that each belongs to."""
+_CONSTANTS = {"true": True, "false": False, "nil": None}
+
+
+class Literal(NamedTuple):
+    """A constant."""
+
+    value: object
+
+
+class Field(NamedTuple):
+    """Keys below the dot, a variable or a pipeline in parentheses."""
+
+    root: str | Pipeline
+    keys: tuple[str, ...]
+
+
+Operand = Literal | Field | str
+"""A constant, a field, or the name of a function."""
+Command = tuple[Operand, ...]
+Pipeline = tuple[Command, ...]
+"""Commands; the result of each is the last argument of the next."""
+
+
+class Action(NamedTuple):
+    """Content of braces: a keyword, the name of a template, variables to set, and a value."""
+
+    keyword: str
+    name: str
+    variables: tuple[str, ...]
+    declares: bool
+    pipeline: Pipeline
+
+
+class Node(NamedTuple):
+    """An action at a place; a block has a body, and another one after `else`."""
+
+    action: Action
+    place: str
+    body: Body
+    other: Body
+
+
+Body = list[str | Node]
+
+
+def parse(text: str, path: str, name: str, templates: dict[str, Body]) -> None:
+    """Add a file by its name, and the templates defined in it.
+
+    Raises:
+        TemplateError: helm does not read it, or kcheck does not.
+    """
+    blocks: list[Node] = []
+    bodies: list[Body] = [[]]
+    for node in _nodes(text, path):
+        if isinstance(node, str):
+            bodies[-1].append(node)
+            continue
+        keyword = node.action.keyword
+        if keyword == "end" and blocks:
+            ended, _ = blocks.pop(), bodies.pop()
+            if ended.action.keyword == "define":
+                _add(templates, ended.action.name, ended.body)
+        elif (
+            keyword in _ELSE
+            and blocks
+            and bodies[-1] is blocks[-1].body
+            and blocks[-1].action.keyword in _ELSE[keyword]
+        ):
+            bodies[-1] = blocks[-1].other
+            if keyword == "else if":
+                blocks[-1] = node._replace(action=node.action._replace(keyword="if"))
+                bodies[-1].append(blocks[-1])
+                bodies[-1] = node.body
+        elif keyword in ("end", *_ELSE) or (keyword == "define" and blocks):
+            raise TemplateError(f"a `{keyword}` is where it does not belong", node.place)
+        else:
+            if keyword != "define":
+                bodies[-1].append(node)
+            if keyword not in ("", "template"):
+                blocks.append(node)
+                bodies.append(node.body)
+    if blocks:
+        raise TemplateError("an `end` is missing", blocks[-1].place)
+    _add(templates, name, bodies[0])
+
+
+def _add(templates: dict[str, Body], name: str, body: Body) -> None:
+    """Add a template; an empty one does not replace another."""
+    if name not in templates or not all(isinstance(node, str) and not node.strip() for node in body):
+        templates[name] = body
+
+
+def _nodes(text: str, path: str) -> Iterator[str | Node]:
+    """Yield texts and actions of a template, without comments and trimmed spaces."""
+    at, line, counted, trims = 0, 1, 0, False
+    while (start := text.find("{{", at)) >= 0:
+        line, counted = line + text.count("\n", counted, start), start
+        match = _ACTION.match(text, start)
+        if match is None:
+            raise TemplateError("an action has no end", f"{path}:{line}")
+        before = text[at:start].lstrip(_SPACE) if trims else text[at:start]
+        before = before.rstrip(_SPACE) if match["left"] else before
+        if before:
+            yield before
+        at, trims, body = match.end(), match["right"] is not None, match["body"]
+        if body is None:
+            continue
+        if body.endswith("-") and body[-2:-1] in tuple(_SPACE):
+            body, trims = body[:-2], True
+        try:
+            yield Node(_action(body), f"{path}:{line}", [], [])
+        except TemplateError as error:
+            error.place = f"{path}:{line}"
+            raise
+    yield text[at:].lstrip(_SPACE) if trims else text[at:]
+
+
+@lru_cache(maxsize=10_000)
+def _action(text: str) -> Action:
+    """Parse an action; its place is not part of it, as charts repeat actions."""
+    keyword, first, second, sign, rest = _HEAD.findall(text)[0]
+    keyword = " ".join(keyword.split())
+    if keyword in ("block", "break", "continue"):
+        raise unsupported(keyword)
+    if rest.count("(") > MAX_DEPTH:
+        raise unsupported(f"more than {MAX_DEPTH} levels")
+    tokens = [(match.lastgroup or "sign", match[0].strip()) for match in _TOKEN.finditer(rest.rstrip(_SPACE))][::-1]
+    name = ""
+    if keyword in ("define", "template"):
+        if not tokens or tokens[-1][0] != "string":
+            raise TemplateError("the name of a template is missing")
+        name = _string(tokens.pop()[1])
+    pipeline: Pipeline = ()
+    if tokens or keyword not in ("define", "template", "else", "end"):
+        pipeline = _pipeline(tokens)
+    variables = tuple(filter(None, (first, second)))
+    if tokens or (keyword in ("define", "else", "end") and pipeline):
+        raise TemplateError(f"it has more than a {keyword or 'value'} in an action")
+    if len(variables) > {"": 1, "if": 1, "with": 1, "range": 2}.get(keyword, 0):
+        raise unsupported("variables there")
+    return Action(keyword, name, variables, sign.strip() == ":=", pipeline)
+
+
+def _pipeline(tokens: list[tuple[str, str]]) -> Pipeline:
+    """Parse reversed tokens, of their kinds and texts, up to a closing parenthesis."""
+    commands: list[list[Operand]] = [[]]
+    while tokens and tokens[-1][0] != "close":
+        kind, text = tokens.pop()
+        if text == "|":
+            commands.append([])
+        else:
+            commands[-1].append(_operand(kind, text, tokens))
+    if not all(commands):
+        raise TemplateError("a value is missing")
+    return tuple(map(tuple, commands))
+
+
+def _operand(kind: str, text: str, tokens: list[tuple[str, str]]) -> Operand:
+    if kind == "other":
+        raise TemplateError(f"it has {text!r} in an action")
+    if kind == "string":
+        return Literal(_string(text))
+    if kind == "number":
+        return Literal(float(text) if "." in text else int(text))
+    if kind == "word":
+        return Literal(_CONSTANTS[text]) if text in _CONSTANTS else text
+    if kind == "field":
+        root, *keys = text.split(".")
+        return Field(root, tuple(filter(None, keys)))
+    pipeline = _pipeline(tokens)
+    if not tokens:
+        raise TemplateError("a parenthesis is not closed")
+    return Field(pipeline, tuple(tokens.pop()[1].split(".")[1:]))
+
+
+def _string(text: str) -> str:
+    if text[0] == "`":
+        return text[1:-1]
+    if any(match[1] not in _ESCAPES for match in _ESCAPE.finditer(text)):
+        raise unsupported(f"the text {text}")
+    return _ESCAPE.sub(lambda match: _ESCAPES[match[1]], text[1:-1])
+
+
+# --- running
 
 _Scope = ChainMap[str, object]
 
 
 class Interpreter:
-    """Runs templates, with an end to their steps and texts."""
+    """Runs templates, with limits on their steps and texts."""
 
     def __init__(self, templates: dict[str, Body], files: dict[str, str]) -> None:
         self.templates = templates
         self._files = files
-        """Texts that are parsed when they are run: most charts that are refused fail at the first."""
+        """Texts parsed when they are run: most refused charts fail at the first."""
         self._left = _MOST
         self._depth = 0
         self._random = 0
 
     def run(self, name: str, dot: object) -> str:
-        """The text that a template makes.
+        """Return the text of a template.
 
         Raises:
             TemplateError: it fails, or is not supported.
@@ -101,7 +305,7 @@ class Interpreter:
         elif action.keyword:
             self._walk(node.other, dot, inner, out)
         elif not action.variables:
-            out.append(shown(value, _NOTHING))
+            out.append(shown(value, NOTHING))
             self._spend(out[-1])
 
     def _range(self, node: Node, value: object, dot: object, scope: _Scope, out: list[str]) -> None:
@@ -123,40 +327,38 @@ class Interpreter:
 
     def _pipeline(self, pipeline: Pipeline, dot: object, scope: _Scope) -> object:
         self._deeper()
-        value: object = _ABSENT
+        last: list[Operand] = []
+        value: object = None
         for command in pipeline:
-            value = self._command(command, dot, scope, value)
+            value = self._command([*command, *last], dot, scope)
             self._spend(value)
+            last = [Literal(value)]
         self._depth -= 1
         return value
 
-    def _command(self, command: Command, dot: object, scope: _Scope, last: object) -> object:
-        first, *others = command if last is _ABSENT else (*command, Literal(last))
+    def _command(self, operands: list[Operand], dot: object, scope: _Scope) -> object:
+        first, *others = operands
         if first in ("and", "or") and others:
-            return self._logic(str(first), others, dot, scope)
+            value: object = None
+            for operand in others:
+                value = self._value(operand, dot, scope)
+                if bool(value) == (first == "or"):
+                    break
+            return value
         if isinstance(first, str):
             return self._call(first, [self._value(one, dot, scope) for one in others])
         value = self._value(first, dot, scope)
-        if value is _has_api and len(others) == 1:
-            return _has_api(self._value(others[0], dot, scope))
-        if value is _has_api or others:
+        if callable(value) and len(others) == 1:
+            return value(self._value(others[0], dot, scope))
+        if callable(value) or others:
             raise TemplateError("it gives arguments to what is no function")
-        return value
-
-    def _logic(self, name: str, operands: list[Operand], dot: object, scope: _Scope) -> object:
-        value: object = None
-        for operand in operands:
-            value = self._value(operand, dot, scope)
-            if bool(value) == (name == "or"):
-                break
         return value
 
     def _value(self, operand: Operand, dot: object, scope: _Scope) -> object:
         if isinstance(operand, str):
             return self._call(operand, [])
-        return operand.value if isinstance(operand, Literal) else self._field(operand, dot, scope)
-
-    def _field(self, operand: Field, dot: object, scope: _Scope) -> object:
+        if isinstance(operand, Literal):
+            return operand.value
         value = dot
         if isinstance(operand.root, tuple):
             value = self._pipeline(operand.root, dot, scope)
@@ -190,78 +392,3 @@ def _assign(action: Action, name: str, value: object, scope: _Scope) -> None:
     if not found:
         raise TemplateError(f"{name} is not declared")
     found[0][name] = value
-
-
-def _has_api(name: object) -> bool:
-    """Whether helm takes an API for known: those of other projects are not."""
-    group = str(name).partition("/")[0]
-    if name not in _APIS and ("." not in group or group.endswith(".k8s.io")):
-        raise unsupported(f'.Capabilities.APIVersions.Has "{name}"')
-    return name in _APIS
-
-
-# --- charts
-
-
-def output(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
-    """The text that `helm template` prints for a chart, with other values in JSON.
-
-    Raises:
-        TemplateError: it fails, or uses what kcheck does not know.
-    """
-    texts = dict(_templates(chart, tree))
-    if not any(holds_objects(text.encode()) for text in texts.values()):
-        return ""
-    if chart.parts or chart.dependencies:
-        raise unsupported("other charts", "Chart.yaml:1")
-    files = {f"{chart.label}/{path}": text for path, text in texts.items() if "define" not in text}
-    templates: dict[str, Body] = {}
-    for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):  # as helm does
-        if "define" in texts[path]:
-            parse(texts[path], path, f"{chart.label}/{path}", templates)
-    interpreter, dot, made = Interpreter(templates, files), _dot(chart, tree, release, values), ""
-    for path in sorted(path for path in texts if not os.path.basename(path).startswith("_")):
-        name = f"{chart.label}/{path}"
-        own_dot = Fields(dot, Template=Fields(Name=name, BasePath=f"{chart.label}/templates"))
-        documents = _SEPARATOR.split(interpreter.run(name, own_dot).replace(_NOTHING, "").strip())
-        made += "".join(f"---\n# Source: {name}\n{one.strip()}\n" for one in documents if one.strip())
-    return made
-
-
-def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
-    """What templates find in the dot."""
-    metadata = from_yaml(chart.source.data.decode("utf-8", "replace"))
-    texts = {"Version": metadata.get("version"), "AppVersion": metadata.get("appVersion", ""), "Name": chart.label}
-    about = {"Name": release, "Namespace": "default", "Service": "Helm", "IsInstall": True, "IsUpgrade": False}
-    path = os.path.join(chart.folder, "values.yaml")
-    is_read = chart.values is not None and chart.values.source is tree.source(path)
-    own = values_of(chart.values) if is_read else from_yaml(_text(tree, path))
-    return Fields(
-        Values=json.loads(values, parse_int=float) if values else own,
-        Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
-        Release=Fields(about),
-        Capabilities=Fields(APIVersions=Fields(Has=_has_api)),
-    )
-
-
-def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
-    """The templates of a chart by their paths in it."""
-    ignored = _text(tree, os.path.join(chart.folder, ".helmignore")).splitlines()
-    patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]
-    for file in sorted(tree.disk.walk(os.path.join(chart.folder, "templates"))):
-        inside, base = os.path.relpath(file, chart.folder).replace(os.sep, "/"), os.path.basename(file)
-        if base.startswith(".") or base == "NOTES.txt":
-            continue
-        if any(fnmatch(inside, one) or fnmatch(base, one) or inside.startswith(f"{one}/") for one in patterns):
-            raise unsupported(".helmignore", f"{inside}:1")
-        if tree.source(file) is None:
-            raise unsupported("a file that cannot be read", f"{inside}:1")
-        yield inside, _text(tree, file).replace("\r\n", "\n")
-
-
-def _text(tree: Tree, path: str) -> str:
-    source = tree.source(path)
-    try:
-        return source.data.decode() if source is not None else ""
-    except UnicodeDecodeError:
-        raise unsupported(f"a {os.path.basename(path)} that is not UTF-8") from None

@@ -15,10 +15,9 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kcheck.kubernetes import templates
+from kcheck.kubernetes import render, templates
 from kcheck.kubernetes.charts import Charts
-from kcheck.kubernetes.template_functions import FUNCTIONS, call
-from kcheck.kubernetes.template_syntax import TemplateError
+from kcheck.kubernetes.template_functions import FUNCTIONS, TemplateError, call
 from kcheck.text.files.tree import Tree
 from tests.conftest import names
 
@@ -153,7 +152,7 @@ HELPERS = '{{ define "random" }}a-{{ uuidv4 }}{{ end }}{{ define "two" }}({{ .a 
 def rendered(folder: str = ".") -> str:
     charts = Charts(Tree([folder]))
     (chart,) = charts.all
-    return templates.output(chart, charts.tree, "train")
+    return render.output_without_helm(chart, charts.tree, "train")
 
 
 def by_helm(folder: str = ".") -> subprocess.CompletedProcess[str]:

@@ -363,7 +363,7 @@ def value(node: Scalar) -> Plain:
 
 
 def resolved(text: str) -> Plain:
-    """The value of a plain scalar."""
+    """Return the value of a plain scalar."""
     if text in _CONSTANTS or text[0] not in "0123456789+-.":
         return _CONSTANTS.get(text, text)
     digits = text if text[0] == "." else text.replace("_", "")
