@@ -17,7 +17,7 @@ from kcheck.config.config import ConfigError
 from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
-from kcheck.kubernetes.template_functions import Fields, TemplateError, from_yaml, unsupported, values_of
+from kcheck.kubernetes.template_functions import MOST_TEXT, Fields, TemplateError, from_yaml, unsupported, values_of
 from kcheck.kubernetes.templates import NOTHING, Body, Interpreter, parse
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
@@ -44,7 +44,7 @@ _SOURCE = regex(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
 _ACTION = regex(r"\{\{-?.*?-?\}\}")
 _VALUE = regex(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
 _HEAD = regex(r"[\w./\"'-]*")
-_DOCUMENT_END = regex(r"(?:^|\s*\n)---\s*", re.ASCII)
+_DOCUMENT_END = regex(r"(?:^|\n)---\s*", re.ASCII)
 _APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
 _NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
 
@@ -242,6 +242,8 @@ def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = ""
         own_dot = Fields(dot, Template=Fields(Name=name, BasePath=f"{chart.label}/templates"))
         documents = _DOCUMENT_END.split(interpreter.run(name, own_dot).replace(NOTHING, "").strip())
         made += "".join(f"---\n# Source: {name}\n{one.strip()}\n" for one in documents if one.strip())
+        if len(made) > MOST_TEXT:
+            raise unsupported("too much text", f"{path}:1")
     return made
 
 

@@ -21,6 +21,7 @@ MAX_DEPTH = 100
 MOST_TEXT = 2_000_000
 """Characters of one value."""
 _MOST_ITEMS = 10_000
+_MOST_NAME = 100
 _QUOTED = regex(r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?.*|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 """Dates, and numbers to the base 60: go-yaml quotes them, although they are plain texts for it."""
 _ESCAPES = {ord(char): f"\\{name}" for char, name in zip('\n\r\t\\"', 'nrt\\"', strict=True)}
@@ -34,13 +35,14 @@ class TemplateError(Exception):
     """A reason not to render a template, and the line; `unsupported` names a part of helm that kcheck lacks."""
 
     def __init__(self, message: str, place: str = "", *, unsupported: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message[: 2 * _MOST_NAME])
         self.place = place
         self.unsupported = unsupported
 
 
 def unsupported(name: str, place: str = "") -> TemplateError:
     """Build the error for a part of templates that only helm renders."""
+    name = name[:_MOST_NAME]
     return TemplateError(f"it uses {name}", place, unsupported=name)
 
 
@@ -115,7 +117,7 @@ def _weigh(value: object, left: int = MOST_TEXT, depth: int = MAX_DEPTH) -> int:
     Raises:
         TemplateError: none are left, or kcheck cannot write the value.
     """
-    left -= 1 + (len(value) if isinstance(value, str | list | dict) else 0)
+    left -= 10 + 2 * (MAX_DEPTH - depth) + (len(value) if isinstance(value, str | list | dict) else 0)
     if left < 0 or depth < 0:
         raise unsupported("too much text")
     if kind(value) in ("struct", "func", "random text"):
@@ -241,11 +243,11 @@ def _equal(one: object, *others: object) -> bool:
         TemplateError: their types differ.
     """
     for other in others:
-        same = one == other
         kinds = {"int" if kind(value) == "int64" else kind(value) for value in (one, other)}
-        if "nil" not in kinds and (len(kinds) > 1 or not kinds <= {"bool", "int", "float64", "string"}):
+        fits = len(kinds) == 1 and kinds <= {"bool", "int", "float64", "string"}
+        if not fits and not kinds & {"nil", "random text"}:
             raise TemplateError(f"it compares {kind(one)} with {kind(other)}")
-        if same:
+        if one == other:
             return True
     return False
 

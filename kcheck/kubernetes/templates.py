@@ -265,8 +265,9 @@ class Interpreter:
             raise TemplateError(f"no template is called {name}")
         return self.templates[name]
 
-    def _spend(self, made: object) -> None:
-        self._left -= 100 + (len(made) if isinstance(made, str) else 100 * len(made) if isinstance(made, list) else 0)
+    def _spend(self, made: object, each: int = 1) -> None:
+        size = len(made) if isinstance(made, str) else 100 * len(made) if isinstance(made, list) else 0
+        self._left -= 100 + each * size
         if self._left < 0:
             raise unsupported("too many steps")
 
@@ -374,12 +375,13 @@ class Interpreter:
 
     def _call(self, name: str, arguments: list[object]) -> object:
         for argument in arguments:
-            self._spend(argument)
+            self._spend(argument, 30 if name == "fromYaml" else 1)
         if name == "include":
             if len(arguments) != 2 or type(arguments[0]) is not str:
                 raise TemplateError("include needs a text and a value")
             return self.run(arguments[0], arguments[1])
         result = call(name, arguments)
+        self._spend(result, 10 if name == "toYaml" else 0)
         if name in ("randAlphaNum", "uuidv4"):
             self._random += 1
             return Chance(f"{result}-{self._random}")
