@@ -182,9 +182,10 @@ def unrendered(reading: Reading) -> Iterator[Skipped]:
         why = reading.charts.refused.get(chart.folder) if reading.charts is not None else None
         if why is not None:
             path, _, line = why.place.rpartition(":")
-            remedy = f"--render helm knows {why.unsupported}" if why.unsupported else _OTHER_VALUES
+            remedy = "--render helm renders it" if why.unsupported else _OTHER_VALUES
             reason = f"the chart {chart.label} was not rendered: {why}"
-            yield Skipped(f"{chart.folder}/{path}", reason, int(line or 0), remedy)
+            folder = "" if chart.folder == "." and path else f"{chart.folder}/"
+            yield Skipped(f"{folder}{path}", reason, int(line or 0), remedy)
 
 
 def read_charts(tree: Tree, reading: Reading) -> None:

@@ -255,7 +255,7 @@ def test_a_refused_chart_is_named(check: Check) -> None:
     refused = TRAIN["train/templates/job.yaml"].replace("name: train", "name: {{ randAlpha 5 }}")
     result = check({**TRAIN, "train/templates/job.yaml": refused})
     (one,) = result.judged.skipped
-    assert (one.path, one.line, one.remedy) == ("train/templates/job.yaml", 3, "--render helm knows randAlpha")
+    assert (one.path, one.line, one.remedy) == ("train/templates/job.yaml", 3, "--render helm renders it")
     assert one.reason == "the chart train was not rendered: it uses randAlpha"
     assert "unrendered-chart" in names(result)
 

@@ -262,7 +262,7 @@ TEMPLATE = JOB.replace("{name: train}", "\n  name: train\n  {{- if .Values.on }}
                 "train/Chart.yaml": "{apiVersion: v2, name: train, version: 0.1.0}",
                 "train/templates/a.yaml": TEMPLATE.replace("if .Values.on", "if randAlpha 5"),
             },
-            "not read: train/templates/a.yaml:6: the chart train was not rendered: it uses randAlpha; --render helm knows randAlpha",
+            "not read: train/templates/a.yaml:6: the chart train was not rendered: it uses randAlpha; --render helm renders it",
         ),
         ({"jobs/train.yaml": TEMPLATE}, "not read: jobs/: 1 template of manifests; render and check them"),
         (
