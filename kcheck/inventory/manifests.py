@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
-from kcheck.kubernetes import objects, releases, syncs
+from kcheck.kubernetes import gitops, objects, releases
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
 from kcheck.text.text import Skipped, grouped
@@ -74,7 +74,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
     more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
     others = profiles.other_clusters()["manifests"]
     names = frozenset((
-        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *syncs.KINDS,
+        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *gitops.KINDS,
         *registry.cluster_api_kinds(), *more, *others,
     ))  # fmt: skip
     kinds = objects.Kinds(
@@ -90,9 +90,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
         kustomized.manifests.objects = []
     substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
     if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
-        from kcheck.kubernetes import substitutions
-
-        substituted = substitutions.of((*manifests.objects, *made), charts.top, charts.named)
+        substituted = gitops.substituting((*manifests.objects, *made), charts.top, charts.named)
         manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
     every = [*manifests.objects, *made]
     registry.read_objects(every, reading.inventory, tree.kernel)
