@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
 from kcheck.text.files import save
 from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.regex import regex
 from kcheck.text.text import steps
 from kcheck.text.units import counted
 
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
     from kcheck.fix.fix import Fixes, Refused
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.findings import Finding
+    from kcheck.text.text import Source, Span
 
 _LINES = 5
+_NAMED = 2
+"""Characters of an old value that a comment can be found to name."""
+_COMMENT = regex(r"(?:#|//).*")
 _SHOWN = 20
 """Remaining findings listed; `kcheck check` lists all."""
 
@@ -74,7 +80,7 @@ def command(
     threshold = fail_on or config.fail_on
     left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
     places = _Places(outcome, written=not diff_only and output is None)
-    for line in _summary(outcome, left, places):
+    for line in _summary(outcome, left, places, is_written=not diff_only):
         printing.note(line)
     options.tell_bugs(outcome.result)
     if any(refused.bug for refused in outcome.refused):
@@ -86,16 +92,19 @@ def command(
         sys.exit(1)
 
 
-def _summary(outcome: Fixes, left: list[Finding], places: _Places) -> Iterable[str]:
+def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written: bool) -> Iterable[str]:
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
     kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
     if kinds:
-        yield f"Fixed {counted(len(outcome.fixed), 'finding')} ({kinds}) in {counted(len(outcome.files), 'file')}."
+        many, files = counted(len(outcome.fixed), "finding"), counted(len(outcome.files), "file")
+        yield f"{'Fixed' if is_written else 'Would fix'} {many} ({kinds}) in {files}."
     else:
         yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
     for finding in outcome.fixed:
-        if finding.fix and finding.fix.safety != "safe":
+        comments = list(_stale_comments(finding, places))
+        if finding.fix and (comments or not is_written or finding.fix.safety != "safe"):
             yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {finding.fix.title}"
+            yield from (f"    the comment at {place} still says {old}" for place, old in comments)
     tried = {key for refused in outcome.refused for key in refused.finding.keys}
     for refused in outcome.refused:
         yield from _refused(refused, places)
@@ -112,6 +121,28 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places) -> Iterable[s
             yield from (f"    = help: {line}" for line in finding.help.splitlines())
     if len(rest) > _SHOWN:
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
+
+
+def _stale_comments(finding: Finding, places: _Places) -> Iterable[tuple[str, str]]:
+    """Yield comments beside or above a changed value that name the old one."""
+    for change in finding.changes:
+        span, old = change.origin.written, change.origin.written.text.strip("\"'")
+        if not change.origin.literal or len(old) < _NAMED or old == str(change.value):
+            continue
+        beside = span.source.line(span.begin.line)[span.begin.column - 1 :]
+        for number, text in ((span.begin.line, beside), *_above(span)):
+            comment = _COMMENT.search(text)
+            if comment and re.search(rf"(?<![\w.-]){re.escape(old)}(?![\w.-])", comment[0]):
+                yield places.of(span.source, number), old
+
+
+def _above(span: Span) -> Iterable[tuple[int, str]]:
+    """Yield the comment lines right above a place, each with its number."""
+    for number in range(span.begin.line - 1, max(0, span.begin.line - _LINES), -1):
+        text = span.source.line(number).strip()
+        if not text.startswith(("#", "//")):
+            return
+        yield number, text
 
 
 def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:
@@ -143,10 +174,11 @@ class _Places:
         self.lines: dict[bytes, list[int]] = {}
 
     def location(self, finding: Finding) -> str:
-        source, begin = finding.span.source, finding.span.begin
+        return f"{self.of(finding.span.source, finding.span.begin.line)}:{finding.span.begin.column}"
+
+    def of(self, source: Source, line: int) -> str:
         now = self.now.get(source.path, source.data)
-        line = begin.line if now == source.data else self._moved(source.data, now)[begin.line - 1]
-        return f"{source.path}:{line}:{begin.column}"
+        return f"{source.path}:{line if now == source.data else self._moved(source.data, now)[line - 1]}"
 
     def _moved(self, then: bytes, now: bytes) -> list[int]:
         """Map lines of an earlier text to current lines; a removed line maps to the one in its place."""

@@ -11,17 +11,14 @@ import click
 
 from kcheck import __version__
 from kcheck.addons.fleet import results
-from kcheck.addons.fleet.database import ResultsError
-from kcheck.addons.fleet.engine import DaskEngine
-from kcheck.addons.fleet.listing import Common, fleet
+from kcheck.addons.fleet.database import QUESTIONS, ResultsError, ask, question
+from kcheck.addons.fleet.listing import fleet
 from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.questions import QUESTIONS, ask, question
-from kcheck.addons.fleet.report import numbers
 from kcheck.addons.fleet.report.contents import contents
-from kcheck.addons.fleet.run import Order, run
+from kcheck.addons.fleet.report.layout import MOST
+from kcheck.addons.fleet.run import Order, engine_of, run
 from kcheck.addons.fleet.shared import OVER, of_run, sentence
 from kcheck.addons.fleet.tables import RunRow
-from kcheck.addons.fleet.task import Bounds
 from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.printing import show_progress
@@ -33,31 +30,21 @@ from kcheck.text.units import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.addons.fleet.run import Done
-
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
 _FOLDER = "kcheck-fleet"
 _LEAST = 64 * 1024**2
 _MOST_LIMITS = 10
-"""Exceeded shared limits in the summary."""
+"""Of those that clusters share and exceed, in the summary."""
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
-    """Parse an amount of memory.
-
-    Raises:
-        click.BadParameter: it is no amount, or less than 64 MiB.
-    """
+    """Read an amount of memory."""
     found = _BYTES.fullmatch(text)
     amount = int(found[1]) * _UNITS[found[2]] if found else 0
     if amount < _LEAST:
         raise click.BadParameter("expected bytes such as 4GiB, at least 64MiB")
     return amount
-
-
-def _complete_questions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in QUESTIONS if name.startswith(incomplete)]
 
 
 folder = click.option(
@@ -112,24 +99,22 @@ def command(
     """
     if folders:  # a mistake in them is none of each repository
         rules.all_rules(folders)
-    found, limits = fleet(paths, Common(nodes, folders, module_dirs))
-    order = Order(Bounds(timeout, memory), retries, fresh)
+    found, limits = fleet(paths, nodes, folders, module_dirs)
+    order = Order(timeout, memory, retries, fresh)
+    jobs = jobs or os.cpu_count() or 1
+    start = engine_of(scheduler, jobs)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
-        with show_progress(quiet=quiet) as tell, DaskEngine(scheduler, jobs or os.cpu_count() or 1) as engine:
-            ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
+        with show_progress(quiet=quiet) as tell:
+            ended, most = run(found, kept, start, order, tell)
         row = RunRow(
-            run=run_id,
-            started=begin.isoformat(timespec="seconds"),
-            seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
-            version=__version__,
-            engine=engine.name,
-            workers=engine.jobs,
-            repositories=len(ended),
+            run=run_id, started=begin.isoformat(timespec="seconds"),
+            seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(), version=__version__,
+            engine=scheduler or "local", workers=most or (0 if scheduler else jobs), repositories=len(ended),
             unchanged=sum(one.outcome.is_unchanged for one in ended),
             failed=sum(one.outcome.status == "failed" for one in ended),
-        )
+        )  # fmt: skip
         shared = of_run(ended, kept, limits)
         results.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:
@@ -145,7 +130,7 @@ def command(
 
 @command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
 @folder
-@options.output_format("text", "markdown", "html")
+@options.output_format(*MOST)
 @click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
 @click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
 def report(output: str, format_: str, owner: str, run: str) -> None:
@@ -155,14 +140,17 @@ def report(output: str, format_: str, owner: str, run: str) -> None:
     """
     from importlib import import_module
 
+    module = import_module(f"kcheck.addons.fleet.report.{'html' if format_ == 'html' else 'layout'}")
     with _result_errors():
-        found = numbers.ask(output, owner, run)
-    module = import_module(f"kcheck.addons.fleet.report.{format_}")
-    printing.page(module.render(contents(found, module.MOST)))
+        found = contents(output, owner, run, MOST[format_])
+    printing.page(getattr(module, format_)(found))
 
 
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")
-@click.argument("name", required=False, metavar="[QUESTION]", shell_complete=_complete_questions)
+@click.argument(
+    "name", required=False, metavar="[QUESTION]",
+    shell_complete=lambda _context, _parameter, begin: [name for name in QUESTIONS if name.startswith(begin)],
+)  # fmt: skip
 @folder
 @options.output_format("text", "csv", "json", "markdown")
 @click.option("--sql", is_flag=True, help="Print the query itself, for DuckDB.")
@@ -191,23 +179,15 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
 
 @contextmanager
 def _result_errors() -> Iterator[None]:
-    """Turn errors of the result tables into failures of the command.
-
-    Raises:
-        Failure: the tables are wrong, or another run writes them.
-    """
+    """Say what is wrong with the tables, or that another run writes them."""
     try:
         yield
     except ResultsError as error:
         raise options.Failure(str(error)) from error
 
 
-def _progress(done: Done) -> str:
-    failed = f", {done.failed:,} failed" if done.failed else ""
-    return f"{done.ended:,} of {done.repositories:,} repositories, {done.rate:.1f}/s{failed}, {done.left:.0f} s left"
-
-
 def _summary(row: RunRow, output: str) -> str:
+    """Say what was done, and what is to be done next."""
     import shlex
 
     parts = [f"{row.unchanged:,} unchanged"] * bool(row.unchanged) + [f"{row.failed:,} failed"] * bool(row.failed)

@@ -63,6 +63,7 @@ class _Renderer:
         self.files: dict[Source, list[Object]] = {}
         self.patches: dict[tuple[Source, bool], list[yaml.Target]] = {}
         self.variables = transforms.Variables()
+        self.owners: dict[str, Fields] = {}
         self.inflated: set[str] = set()
         self.steps = 0
         self.left = MAX_OBJECTS
@@ -121,10 +122,9 @@ class _Renderer:
     def root(self, own: Fields) -> None:
         scope = display_path(own.folder)
         resources = self.base(own, ())
-        owners = {name: found for found in self.loaded.values() if found and found.entered for name in found.variables}
-        resources, used = transforms.with_variables(resources, frozenset(owners), self.variables)
+        resources, used = transforms.with_variables(resources, frozenset(self.owners), self.variables)
         for name in sorted(used):
-            owners[name].unknown("vars")
+            self.owners[name].unknown("vars")
         for resource in resources:
             local = yaml.text(resource.item.root, "metadata", "annotations", "config.kubernetes.io/local-config")
             if local in ("", "false"):
@@ -138,6 +138,7 @@ class _Renderer:
     def apply_kustomization(self, own: Fields, resources: list[Resource], above: tuple[str, ...]) -> list[Resource]:
         """Return the objects of a kustomization, or `resources` as changed by a component."""
         own.entered = True
+        self.owners |= dict.fromkeys(own.variables, own)
         self.steps += 1
         above = (*above, own.key)
         found = {resource.identity: resource for resource in resources}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.text.findings import Finding, Undecided
 
-FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
+FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "gitlab", "rdjson", "markdown", "html")
 
 
 class Report(NamedTuple):
@@ -41,7 +41,7 @@ class Report(NamedTuple):
         return self.result.undecided
 
     def render(self, format: str = "text") -> str:  # noqa: A002
-        """Return the report as text, json, sarif, junit, github, gitlab, markdown or html.
+        """Return the report in one of `FORMATS`.
 
         Raises:
             ValueError: there is no such format.

@@ -8,6 +8,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Thing
 from kcheck.scale.addresses import range_of
 from kcheck.scale.basics import anyone, computed, parsed
+from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of
@@ -63,6 +64,7 @@ def minor(cluster: Cluster, _world: World) -> Value[int]:
     return parsed(cluster.version, minor_version, "no version of Kubernetes")
 
 
+@once
 def windows(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster runs Windows."""
     pools = world.pools.of_cluster(cluster)

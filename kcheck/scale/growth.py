@@ -7,6 +7,8 @@ from heapq import heapify, heapreplace
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from kcheck.model import Surge
 from kcheck.text.interval import Interval
 from kcheck.text.values import candidates
@@ -145,7 +147,7 @@ def _proportional(weights: Sequence[int], amount: int) -> list[int]:
     return shares
 
 
-class Growth(NamedTuple):
+class Growth(Struct, frozen=True, eq=False):
     """How pools share the nodes: maxima (None if unknown), growing pools, minima, pools that take the excess."""
 
     maxima: tuple[int | None, ...]
@@ -235,11 +237,11 @@ class Trial(NamedTuple):
 
 def reach(trial: Trial, growth: Growth) -> Interval | None:
     """Bound the nodes of a cluster at a wall; None if it never meets it."""
-    best, worst = trial.kindest, trial.worst
     if growth.known:
         high = largest(trial.least, growth.sizes)
         low = high if trial.most is trial.least else 0 if trial.most is None else largest(trial.most, growth.sizes)
     else:
+        best, worst = trial.kindest, trial.worst
         high = largest(trial.least, lambda nodes: growth.filled(nodes, best))
         low = 0 if trial.most is None else largest(trial.most, lambda nodes: growth.filled(nodes, worst))
     if low == CEILING:

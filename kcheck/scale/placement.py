@@ -11,11 +11,12 @@ from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
+from kcheck.text.text import grouped
 from kcheck.text.units import counted, whole_number
 from kcheck.text.values import Known, Unknown, equals, known, number, reason_of, sure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
@@ -192,11 +193,14 @@ def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] |
     return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
 
 
-def untolerated(template: PodTemplate, taint: str) -> bool:
-    """Whether a taint, `key=value:Effect`, certainly keeps pods away."""
-    if not isinstance(template.tolerations, Known) or not keeps_away(taint):
-        return False
-    return not any(tolerates(one, taint) for one in template.tolerations.value)
+def untolerated(template: PodTemplate, taints: Sequence[str]) -> Iterator[str]:
+    """Yield the taints, `key=value:Effect`, that certainly keep pods away."""
+    if taints and isinstance(template.tolerations, Known):
+        by_key = grouped(template.tolerations.value, lambda one: one.key)
+        for taint in filter(keeps_away, taints):
+            key = taint.rpartition(":")[0].partition("=")[0]
+            if not any(tolerates(one, taint) for own in {"", key} for one in by_key.get(own, ())):
+                yield taint
 
 
 def keeps_away(taint: str) -> bool:
@@ -342,9 +346,8 @@ def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
 
 
 def _amount(missing: Share) -> str:
-    if missing.resource == "cpu":
-        return f"{missing.asked / 1000:,.3g} CPUs on one node"
-    return f"{missing.asked / 2**30:,.3g} GiB of memory on one node"
+    cpu, asked = missing.resource == "cpu", missing.asked
+    return f"{asked / 1000:,.3g} CPUs on one node" if cpu else f"{asked / 2**30:,.3g} GiB of memory on one node"
 
 
 def _rooms(pool: NodePool) -> tuple[Room, ...]:
@@ -379,7 +382,7 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
 
 def keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
     """List the taints that keep pods off a pool."""
-    found = (taint for taint in taints(pool) if untolerated(template, taint) and not _admitted(template, pool, taint))
+    found = (taint for taint in untolerated(template, taints(pool)) if not _admitted(template, pool, taint))
     return tuple(dict.fromkeys(found))
 
 

@@ -297,6 +297,7 @@ def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
     return anyone(cluster, (pool.size.autoscaled for pool in pools), world.pools.kinds_of_cluster(cluster))
 
 
+@once
 def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster has no GPUs, for pods that need none."""
     flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))

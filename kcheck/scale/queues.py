@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
@@ -99,14 +100,18 @@ def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unkn
 
     Where the settings say which manifests a cluster has, all of its queues count.
     """
-    folders = _of_folders(kind, world)
-    above = [f"{_folder(thing)}/"[:end] for end, char in enumerate(f"{_folder(thing)}/") if char == "/"]
+    return _names_near(kind, thing.place.source.path, world.inventory.cluster_of.get(thing), world)
+
+
+@once
+def _names_near(kind: str, path: str, cluster: Cluster | None, world: World) -> tuple[str, ...] | Unknown:
+    folders, own = _of_folders(kind, world), f"{os.path.dirname(path)}/"
+    above = [own[:end] for end, char in enumerate(own) if char == "/"]
     found = [other for folder in ("", *above) for other in folders.get(folder, [])]
-    cluster = world.inventory.cluster_of.get(thing)
     environment = world.config.environment(cluster.root, cluster.environment) if cluster else None
     if environment is not None and environment.manifests:
         found = [other for other in _of_kind(kind, world) if world.inventory.cluster_of.get(other) is cluster]
-    near = [other.name for other in found if not _is_example(other, thing, world)]
+    near = [other.name for other in found if not _is_example(other, path, world)]
     unknown = next((name for name in near if isinstance(name, Unknown)), None)
     names = dict.fromkeys(name.value for name in near if isinstance(name, Known))
     return unknown or tuple(islice(names, _MOST_NAMES))
@@ -121,10 +126,10 @@ def _by_name(kind: str, world: World) -> dict[str, list[Queue]]:
     return grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
 
 
-def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
+def _is_example(queue: Queue, path: str, world: World) -> bool:
     """Whether a queue is in another file, with jobs that wait in it: such a file says nothing of jobs elsewhere."""
-    path = queue.place.source.path
-    return path != thing.place.source.path and (path, known(queue.name)) in _files_with_jobs(world)
+    own = queue.place.source.path
+    return own != path and (own, known(queue.name)) in _files_with_jobs(world)
 
 
 @once
@@ -184,17 +189,17 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
 
 def admitting_queue(job: Workload, world: World) -> Queue | None:
     """Find the queue with quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
-    near = world.deployed.beside(job).queues
-    name = known(job.queue)
+    near, name = _beside(world.deployed.scope(job), world), known(job.queue)
     if equals(job.queue_system, "volcano"):
-        return next((one for one in near if one.kind == "Queue" and known(one.name) == name), None)
-    local = [
-        one
-        for one in near
-        if one.kind == "LocalQueue" and known(one.name) == name and known(one.namespace) in (known(job.namespace), None)
-    ]
-    target = known(local[0].leads_to) if local else None
-    return next((one for one in near if one.kind == "ClusterQueue" and target and known(one.name) == target), None)
+        return next(iter(near.get(("Queue", name), ())), None)
+    local = (one for one in near.get(("LocalQueue", name), ()) if known(one.namespace) in (known(job.namespace), None))
+    target = next((known(one.leads_to) for one in local), None)
+    return next(iter(near.get(("ClusterQueue", target), ())), None) if target else None
+
+
+@once
+def _beside(scope: str, world: World) -> dict[tuple[str, str | None], list[Queue]]:
+    return grouped(world.deployed.in_scope(scope).queues, lambda one: (one.kind, known(one.name)))
 
 
 def jobs(queue: Queue, world: World) -> list[Workload]:
@@ -229,7 +234,12 @@ def priorities(queue: Queue, world: World) -> Value[int]:
 
 def siblings(queue: Queue, world: World) -> Value[int]:
     """Count other queues of Volcano that are applied with it."""
-    return computed(queue, sum(one.kind == queue.kind for one in world.deployed.beside(queue).queues) - 1)
+    return computed(queue, _kinds(world.deployed.scope(queue), world)[queue.kind] - 1)
+
+
+@once
+def _kinds(scope: str, world: World) -> Counter[str]:
+    return Counter(one.kind for one in world.deployed.in_scope(scope).queues)
 
 
 def first_of_file(queue: Queue, world: World) -> Value[bool]:

@@ -9,6 +9,7 @@ from kcheck.scale import addresses as demands
 from kcheck.scale import walls
 from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
+from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.need import need
@@ -51,6 +52,7 @@ class Share(NamedTuple):
     by_default: bool
 
 
+@once
 def needed(place: Place, world: World) -> Value[int]:
     """Count the addresses that the pools need while one of them is upgraded."""
     found = demands.bounds(place, world)

@@ -55,7 +55,7 @@ def taint(template: PodTemplate, world: World) -> Value[str]:
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:
     """Return the taint that bars pods from the spot nodes they select; empty without one."""
     taint = placement.spot_taint(template)
-    if taint and placement.untolerated(template, taint):
+    if taint and any(placement.untolerated(template, [taint])):
         return taint
     own = _selected_spot_pools(template, world)
     return placement.tainted_only(template, own) if own else ""
@@ -93,7 +93,7 @@ def _barrier(template: PodTemplate, world: World) -> str:
     """Return the only taint that bars pods, as `key=value:Effect`; empty if there are several."""
     if _of_spot_nodes(template, world):
         taint = placement.spot_taint(template)
-        if taint and placement.untolerated(template, taint):
+        if taint and any(placement.untolerated(template, [taint])):
             return taint
         return placement.barrier(template, _selected_spot_pools(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))

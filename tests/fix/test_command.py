@@ -167,6 +167,30 @@ resource "aws_eks_node_group" "train" {
     assert (refused.reason, refused.bug) == (why, False)
 
 
+def test_comments_that_name_the_old_value_are_pointed_out(write: Write) -> None:
+    pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
+    sizes = "    # 20 nodes are enough\n    max_size = 20 # not 200\n    min_size = 0\n  }\n}\n"
+    write({"main.tf": 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\n' + pool + sizes})
+    found = run(".", "--diff", "--nodes", "60", "--select", "pool-ends-below-target").stderr
+    assert found.startswith("Would fix 1 finding (1 costs) in 1 file.\n")
+    assert "    the comment at main.tf:7 still says 20\n" in found
+    assert "main.tf:8 still says" not in found
+
+
+def test_plugins_are_not_added_to_a_tier_that_is_not_there(write: Write) -> None:
+    write(
+        {
+            "eks.yaml": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: a, region: eu-west-1}\n"
+            "managedNodeGroups: [{name: gpu, instanceType: p5.48xlarge, minSize: 0, maxSize: 128}]\n",
+            "volcano.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: volcano-scheduler-configmap}\ndata:\n"
+            "  volcano-scheduler.conf: |\n    actions: 'enqueue, allocate'\n    tiers:\n",
+        }
+    )
+    outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"))
+    assert {finding.rule for finding in outcome.remaining} >= {"volcano-does-not-pack"}
+    assert [refused for refused in outcome.refused if refused.bug] == []
+
+
 def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"job.yaml": job("a")})
     place = job("a").index("kind: Job")

@@ -34,6 +34,8 @@ from tests.places import TESTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kcheck.engine.linter import Result
+
 pytestmark = pytest.mark.medium
 
 SCHEMAS = TESTS / "schemas"
@@ -148,6 +150,51 @@ def test_junit_validates(report: Report) -> None:
     unread = [skipped for skipped in judged.skipped if not skipped.by_choice]
     expected = len(report.result.undecided) + len(judged.not_judged) + len(unread)
     assert len(list(top.iter("skipped"))) == expected
+
+
+def test_concise_has_a_line_for_each_finding(report: Report) -> None:
+    lines = render("concise", report._replace(quiet=True)).splitlines()
+    assert len(lines) == len(report.findings)
+    for line, finding in zip(lines, report.findings, strict=True):
+        assert re.search(rf":\d+:\d+: {finding.severity.word} {finding.rule}: ", line), line
+    assert lines == render("concise", report).splitlines()[: len(lines)]
+
+
+def test_rdjson_has_safe_fixes_as_suggestions(report: Report) -> None:
+    """https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.proto: columns are bytes, ends exclusive."""
+    data = json.loads(render("rdjson", report))
+    assert data["source"]["name"] == "kcheck"
+    assert [one["code"]["value"] for one in data["diagnostics"]] == [finding.rule for finding in report.findings]
+    suggested = 0
+    for one, finding in zip(data["diagnostics"], report.findings, strict=True):
+        assert one["severity"] in ("ERROR", "WARNING", "INFO")
+        for suggestion in one["suggestions"]:
+            suggested += 1
+            assert finding.fix is not None
+            assert finding.fix.safety == "safe"
+            source = finding.span.source
+            start, end = (
+                source.line_starts[suggestion["range"][side]["line"] - 1] + suggestion["range"][side]["column"] - 1
+                for side in ("start", "end")
+            )
+            expected = apply(source.data, edit.edits(finding.changes))
+            assert source.data[:start] + suggestion["text"].encode() + source.data[end:] == expected
+    safe = [finding for finding in report.findings if finding.fix and finding.fix.safety == "safe"]
+    assert suggested <= len(safe)
+
+
+def test_rdjson_suggests_a_safe_fix_in_one_piece(check: Callable[..., Result]) -> None:
+    job = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: train # \u00e9\nspec:\n  template:\n    spec:\n"
+        "      restartPolicy: Never\n      containers:\n        - name: train\n          image: quay.io/a:1\n"
+        "          resources:\n            limits: {nvidia.com/gpu: 8}\n"
+    )
+    (found,) = json.loads(render("rdjson", Report(check({"a.yaml": job}, Config(select=("missing-shared-memory",))))))[
+        "diagnostics"
+    ]
+    (suggestion,) = found["suggestions"]
+    assert "medium: Memory" in suggestion["text"]
+    assert "mountPath: /dev/shm" in suggestion["text"]
 
 
 def test_gitlab_validates(report: Report) -> None:
@@ -313,7 +360,7 @@ def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sarif", "--output-file sarif: expected FORMAT=FILE; formats are text, json, sarif"),
+        ("sarif", "--output-file sarif: expected FORMAT=FILE; formats are text, concise, json, sarif"),
         ("xml=a", "--output-file xml=a: expected FORMAT=FILE"),
         ("json=nowhere/a.json", "nowhere/a.json: No such file"),
     ],

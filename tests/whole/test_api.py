@@ -111,7 +111,7 @@ def test_a_project_is_checked_fixed_and_written(aks: Path) -> None:
     assert [finding.rule for finding in report.findings] == ["free-control-plane"]
     assert report.render() == project.check().render()
     assert '"rule": "free-control-plane"' in report.render("json")
-    with pytest.raises(ValueError, match="expected one of text, json"):
+    with pytest.raises(ValueError, match="expected one of text, concise, json"):
         report.render("limit")
     fixes = project.fix()
     assert [finding.rule for finding in fixes.fixed] == ["free-control-plane"]

@@ -18,10 +18,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.questions import QUESTIONS
+from kcheck.addons.fleet.database import QUESTIONS
+from kcheck.addons.fleet.outcomes import CHECKED, FAILED, PARTLY, Kept
 from kcheck.addons.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, SharedRow, UndecidedRow
-from kcheck.addons.fleet.task import CHECKED, FAILED, PARTLY
 from kcheck.commands.cli import cli
 from kcheck.text.files.changes import Watcher
 from tests.addons.fleet import story

@@ -157,6 +157,14 @@ def test_a_tag_without_its_version_or_notes_is_not_released(tag: str, version: s
     assert (problem in found[0]) if problem else not found
 
 
+def test_the_changelog_is_short() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1].splitlines()
+    entries = [line for line in lines if line.startswith("- ")]
+    assert len(entries) <= 40
+    assert [line for line in entries if len(line.split()) > 16] == []
+    assert [line for line in lines if line.startswith("  ")] == []
+
+
 def test_this_version_has_notes() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert NOTES.current_version() == __version__

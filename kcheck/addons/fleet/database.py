@@ -1,4 +1,7 @@
-"""The DuckDB file of a fleet, and how DuckDB is used: without a network, extensions, or files of others."""
+"""The DuckDB file of a fleet and the questions to it; DuckDB has no network, no extensions, and no files of others.
+
+A question is a file in `queries`, which begins with it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import atexit
 import contextlib
 import gc
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.report.query_result import Answer
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,17 +20,22 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DATABASE = "fleet.duckdb"
+QUESTIONS = (
+    "reach", "first-limits", "shared", "money", "trend", "changes", "rules", "fixable", "undecided", "repositories"
+)  # fmt: skip
+"""Their names, in the order in which people ask."""
+_QUERIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "queries")
+_MARK = "-- "
 _SETTINGS: dict[str, str | bool] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
 }
-_MISSING = "the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'"
 
 
 class ResultsError(Exception):
-    """The tables cannot be written or read, and why."""
+    """Says why the tables cannot be written or read."""
 
 
 def require(folder: str) -> None:
@@ -36,7 +47,7 @@ def require(folder: str) -> None:
     try:
         import duckdb  # noqa: F401 - whoever needs it imports it again
     except ImportError as error:
-        raise ResultsError(_MISSING) from error
+        raise ResultsError("the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'") from error
     path = os.path.abspath(folder)
     if "?" in path or "\\" in path.replace(os.sep, "/") or not path.isprintable():
         raise ResultsError(f"{folder}: DuckDB takes no path with a question mark, a backslash or a control character")
@@ -45,7 +56,7 @@ def require(folder: str) -> None:
 
 @contextlib.contextmanager
 def failures(what: str) -> Iterator[None]:
-    """Say of errors of the system and of DuckDB, which is there, what cannot be done.
+    """Say what cannot be done where the system or DuckDB, which is there, fails.
 
     Raises:
         ResultsError: there was one.
@@ -62,7 +73,7 @@ def failures(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
-    """DuckDB without a file, with so many bytes of memory (what there is without), and a folder for what is beyond."""
+    """Open DuckDB without a file, with so many bytes of memory (0: all there is), and a folder for what is beyond."""
     import duckdb
 
     bounds: dict[str, str | bool] = {"memory_limit": f"{memory}B"} if memory else {}
@@ -75,7 +86,7 @@ def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
 
 @contextlib.contextmanager
 def opened(folder: str) -> Iterator[DuckDBPyConnection]:
-    """The tables of all runs in a folder, to be read; no query can reach a file or a network.
+    """Open the tables of all runs in a folder; no query can change them, or reach a file or a network.
 
     Raises:
         ResultsError: there are none, or they cannot be read.
@@ -94,5 +105,34 @@ def opened(folder: str) -> Iterator[DuckDBPyConnection]:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever words SQL has."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+# --- questions
+
+
+class Question(NamedTuple):
+    """A question in one sentence, notes on its answer, and the query with both as a comment."""
+
+    sentence: str
+    notes: str
+    sql: str
+
+
+def question(name: str) -> Question:
+    """Read the question of a name in `QUESTIONS`."""
+    sql = system.read(os.path.join(_QUERIES, f"{name}.sql")).decode()
+    first, *notes = [line.removeprefix(_MARK) for line in sql.split("\n") if line.startswith(_MARK)]
+    return Question(first, " ".join(notes), sql)
+
+
+def ask(folder: str, sql: str) -> Answer:
+    """Ask the tables in a folder.
+
+    Raises:
+        ResultsError: there are none, or they cannot be read.
+    """
+    with opened(folder) as database, failures(f"{folder}: the query fails"):
+        found = database.execute(sql)
+        return Answer([str(name) for name, *_ in found.description or ()], found.fetchall())

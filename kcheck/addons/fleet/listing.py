@@ -1,35 +1,40 @@
-"""Which repositories a fleet has: folders, patterns of folders, or a file that lists them and says whose they are."""
+"""The repositories of a fleet: folders, patterns of folders, or a list that says whose they are and what they share."""
 
 from __future__ import annotations
 
 import glob
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, convert
+from msgspec.structs import asdict, replace
 
-from kcheck.addons.fleet.declared_limits import Stated, stated
-from kcheck.addons.fleet.task import Settings
+from kcheck.addons.fleet.outcomes import Settings
 from kcheck.config import schemas
-from kcheck.config.config import ConfigError, Environment
+from kcheck.config.config import ConfigError, Environment, nearest
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.text.files import system
 from kcheck.text.text import Source
-from kcheck.text.values import plain
+from kcheck.text.values import known, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from fractions import Fraction
 
-    from kcheck.text.values import DatumValue, Known
+    from kcheck.addons.fleet.tables import UseRow
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum, DatumValue, Known
 
+_Written = dict[str, Any]
+"""A part of a list, which fits its schema."""
 _MOST_BYTES = 20_000_000
 """Of a list."""
+_UNITS = "vpc.address_units"
 
 
 class Surroundings(Struct, frozen=True):
-    """What clusters share with those of other repositories: names that mean the same everywhere; empty if not said."""
+    """Names by which clusters share something with those of other repositories; empty if not said."""
 
     account: str = ""
     region: str = ""
@@ -37,11 +42,8 @@ class Surroundings(Struct, frozen=True):
     egress: str = ""
 
     def over(self, other: Surroundings) -> Surroundings:
-        """These, with what another one says where they say nothing."""
-        return Surroundings(
-            self.account or other.account, self.region or other.region, self.network or other.network,
-            self.egress or other.egress,
-        )  # fmt: skip
+        """Fill what is not said here from another one."""
+        return replace(other, **{name: text for name, text in asdict(self).items() if text})
 
 
 class Repository(Struct, frozen=True):
@@ -57,37 +59,40 @@ class Repository(Struct, frozen=True):
     surroundings: dict[tuple[str, str], Surroundings] = {}
 
     def around(self, root: str, environment: str) -> Surroundings:
-        """What is said of the clusters of a root module in an environment."""
+        """Return what is said of the clusters of a root module in an environment."""
         return self.surroundings.get((root, environment)) or self.surroundings.get(("", "")) or Surroundings()
 
 
-class _Environment(TypedDict, total=False):
-    root: str
-    name: str
-    var_files: list[str]
-    manifests: list[str]
-    nodes: int
-    price: Fraction
-    workspace: str
-    account: str
-    region: str
-    network: str
-    egress: str
+class Stated(Struct, frozen=True):
+    """The limits of accounts, by account, region (empty: all others) and name, and those of what is shared by a name.
 
+    `egress` are public addresses, `networks` address units, `reservations` nodes.
+    """
 
-class _Entry(TypedDict, total=False):
-    path: str
-    name: str
-    owner: str
-    roots: list[str]
-    nodes: int
-    price: Fraction
-    var_files: list[str]
-    account: str
-    region: str
-    network: str
-    egress: str
-    environments: list[_Environment]
+    accounts: dict[tuple[str, str], dict[str, int]] = {}
+    egress: dict[str, int] = {}
+    networks: dict[str, int] = {}
+    reservations: dict[str, int] = {}
+
+    def over(self, other: Stated) -> Stated:
+        """Fill what is not said here from another list."""
+        both = (*other.accounts, *self.accounts)
+        accounts = {key: other.accounts.get(key, {}) | self.accounts.get(key, {}) for key in both}
+        return Stated(
+            accounts, other.egress | self.egress, other.networks | self.networks, other.reservations | self.reservations
+        )
+
+    def of_account(self, account: str, region: str, use: UseRow) -> int | None:
+        """Return how much an account has of a quota in a region, by its code or its name."""
+        own = [self.accounts.get(key, {}) for key in ((account, region), (account, ""))] if account else []
+        found = (table[name] for table in own for name in (use.key, use.limit_name) if name in table)
+        return next(found, None)
+
+    def of_key(self, kind: str, key: str) -> int | None:
+        """Return how much there is of something with a name."""
+        if kind == "docker-hub" and key in self.egress:
+            return self.egress[key] * profiles.limits("any")["docker_hub.pulls"].number
+        return {"address-units": self.networks, "reservation": self.reservations}.get(kind, {}).get(key)
 
 
 class Fleet(NamedTuple):
@@ -97,49 +102,32 @@ class Fleet(NamedTuple):
     limits: Stated
 
 
-class Common(NamedTuple):
-    """What holds for all repositories: the target where none has its own, folders of rules and copies of modules."""
+def fleet(
+    paths: Iterable[str], nodes: int | None = None, rules: Iterable[str] = (), module_dirs: Iterable[str] = ()
+) -> Fleet:
+    """Find the repositories of folders, patterns and lists, each once, in order.
 
-    nodes: int | None = None
-    rules: tuple[str, ...] = ()
-    module_dirs: tuple[str, ...] = ()
-
-    def of(self, settings: Settings) -> Settings:
-        """The settings of a repository with these."""
-        return replace(
-            settings,
-            nodes=settings.nodes or ((str(self.nodes),) if self.nodes is not None else ()),
-            rules=tuple(map(os.path.abspath, self.rules)),
-            module_dirs=tuple(map(os.path.abspath, self.module_dirs)),
-        )
-
-
-def fleet(paths: Iterable[str], common: Common | None = None) -> Fleet:
-    """The repositories of folders, patterns and lists, each once, in order.
+    All have the same folders of rules and copies of modules; `nodes` is the target of those that have none.
 
     Raises:
         ConfigError: a path leads to nothing, a list makes no sense, or two repositories have one name.
     """
     found: dict[str, Repository] = {}
-    limits = Stated()
+    limits, target = Stated(), (str(nodes),) if nodes is not None else ()
+    folders = {"rules": tuple(map(os.path.abspath, rules)), "module_dirs": tuple(map(os.path.abspath, module_dirs))}
     for path in paths:
         matched = _matched(path)
         if path.endswith((".yaml", ".yml")) and os.path.isfile(path):
             data = _list(path)
-            matched, limits = _listed(path, data), stated(data).over(limits)
+            matched, limits = _listed(path, plain(data)["repositories"]), _stated(data).over(limits)
         for one in matched:
-            found[system.real_path(one.folder)] = (
-                one if common is None else replace(one, settings=common.of(one.settings))
-            )
+            settings = replace(one.settings, nodes=one.settings.nodes or target, **folders)
+            found[system.real_path(one.folder)] = replace(one, settings=settings)
     return Fleet(_named(list(found.values())), limits)
 
 
 def _matched(path: str) -> Iterator[Repository]:
-    """The folders of a path or a pattern, without names.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """List the folders of a path or a pattern, without names."""
     folders = [path] if os.path.isdir(path) else sorted(filter(os.path.isdir, glob.iglob(path)))
     if not folders:
         raise ConfigError(f"{path}: no such folder, list (.yaml), or pattern of folders")
@@ -148,11 +136,7 @@ def _matched(path: str) -> Iterator[Repository]:
 
 
 def _list(path: str) -> Known[DatumValue]:
-    """What a list says.
-
-    Raises:
-        ConfigError: it makes no sense.
-    """
+    """Read a list."""
     try:
         source = Source(path, system.head(path, _MOST_BYTES))
     except OSError as error:
@@ -162,13 +146,8 @@ def _list(path: str) -> Known[DatumValue]:
     return data
 
 
-def _listed(path: str, data: Known[DatumValue]) -> Iterator[Repository]:
-    """The repositories of a list.
-
-    Raises:
-        ConfigError: it makes no sense.
-    """
-    entries: list[_Entry] = plain(data)["repositories"]
+def _listed(path: str, entries: list[_Written]) -> Iterator[Repository]:
+    """Find the repositories of a list."""
     if not entries:
         raise ConfigError(f"{path}: it lists no repository")
     for entry in entries:
@@ -176,52 +155,33 @@ def _listed(path: str, data: Known[DatumValue]) -> Iterator[Repository]:
         if len(matched) > 1 and "name" in entry:
             raise ConfigError(f"{path}: {entry['path']} is {len(matched)} folders; name: is for one")
         for one in matched:
-            yield _entry(one, entry)
+            yield _entry(one.folder, entry)
 
 
-def _entry(one: Repository, entry: _Entry) -> Repository:
-    environments = tuple(map(_environment, entry.get("environments", ())))
+def _entry(folder: str, entry: _Written) -> Repository:
+    written = entry.get("environments", ())
+    environments, own = tuple(map(_environment, written)), convert(entry, Surroundings)
     settings = Settings(
-        roots=tuple(entry.get("roots", ())),
-        nodes=(str(entry["nodes"]),) if "nodes" in entry else (),
-        price=str(float(entry["price"])) if "price" in entry else "",
-        var_files=tuple(entry.get("var_files", ())),
+        roots=tuple(entry.get("roots", ())), nodes=(str(entry["nodes"]),) if "nodes" in entry else (),
+        price=str(float(entry["price"])) if "price" in entry else "", var_files=tuple(entry.get("var_files", ())),
         environments=environments,
-    )
-    own = _surroundings(entry)
-    around = {("", ""): own}
-    for made, written in zip(environments, entry.get("environments", ()), strict=True):
-        around[made.root, made.name] = _surroundings(written).over(own)
-    return replace(
-        one, name=entry.get("name", ""), owner=entry.get("owner", ""), settings=settings, surroundings=around
-    )
+    )  # fmt: skip
+    around = {
+        (made.root, made.name): convert(one, Surroundings).over(own)
+        for made, one in zip(environments, written, strict=True)
+    }
+    return Repository(entry.get("name", ""), folder, entry.get("owner", ""), settings, {("", ""): own, **around})
 
 
-def _environment(written: _Environment) -> Environment:
-    files, price = tuple(written.get("var_files", ())), written.get("price")
-    return Environment(
-        os.path.normpath(written["root"]),
-        written.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else ""),
-        files,
-        tuple(written.get("manifests", ())),
-        nodes=written.get("nodes"),
-        price=None if price is None else round(price * 100),
-        workspace=written.get("workspace", ""),
-    )
-
-
-def _surroundings(written: _Entry | _Environment) -> Surroundings:
-    return Surroundings(
-        written.get("account", ""), written.get("region", ""), written.get("network", ""), written.get("egress", "")
-    )
+def _environment(written: _Written) -> Environment:
+    files, price = written.get("var_files"), written.get("price")
+    name = written.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else "")
+    cents = None if price is None else round(price * 100)
+    return convert({**written, "root": os.path.normpath(written["root"]), "name": name, "price": cents}, Environment)
 
 
 def _named(found: list[Repository]) -> list[Repository]:
-    """The repositories, each with a name: as much of the end of its path as no other one has.
-
-    Raises:
-        ConfigError: two have one name.
-    """
+    """Name each repository: as much of the end of its path as no other one has."""
     steps = 1
     left = [one for one in found if not one.name]
     names: dict[str, str] = {}
@@ -237,3 +197,49 @@ def _named(found: list[Repository]) -> list[Repository]:
         if seen.setdefault(one.name, one.folder) != one.folder:
             raise ConfigError(f"{seen[one.name]} and {one.folder} are both called {one.name}; give one a name:")
     return named
+
+
+# --- limits
+
+
+def _stated(data: Known[DatumValue]) -> Stated:
+    """Return the shared limits of a list."""
+    written: _Written = plain(data)
+    accounts: dict[tuple[str, str], dict[str, int]] = {}
+    listed = written.get("accounts", [])
+    names = _names() if listed else {}
+    for i, one in enumerate(listed):
+        own = accounts.setdefault((one["account"], one.get("region", "")), {})
+        for name, number in one["limits"].items():
+            if name not in names:
+                hint = nearest(name, tuple(sorted(names)))
+                place = _place(data, "accounts", i, "limits", name)
+                raise ConfigError(f"{place.location}: accounts: no quota is called {name}; {hint}")
+            own |= dict.fromkeys(names[name], number)
+    return Stated(accounts, *(written.get(name, {}) for name in ("egress", "networks", "reservations")))
+
+
+def _place(data: Known[DatumValue], *path: str | int) -> Span:
+    part: Datum = data
+    for step in path:
+        value = known(part)
+        if isinstance(value, dict):
+            part = value[str(step)]
+        if isinstance(value, tuple):
+            part = value[int(step)]
+    return (part.origin or data.origin).written
+
+
+def _names() -> dict[str, list[str]]:
+    """Map the names of limits that clusters of an account share, as in kcheck.yaml or by quota code, to their keys."""
+    found: dict[str, list[str]] = {}
+    for cloud in CLOUDS:
+        codes = {
+            f"quota.{key}": one["code"] for key, one in profiles.quotas(cloud).items() if one.get("of") != "cluster"
+        }
+        codes |= {_UNITS: profiles.limits(cloud)[_UNITS].code} if _UNITS in profiles.limits(cloud) else {}
+        for key, code in codes.items():
+            for name in (f"{cloud}.{key}", key, code):
+                found.setdefault(name, []).append(f"{cloud}.{key}")
+            found |= {name: [name] for name in machines.families(cloud)} if "{family}" in code else {}
+    return {name: keys for name, keys in found.items() if name and "{" not in name}

@@ -1,55 +1,111 @@
-"""What became of each repository when it was last checked: a file each, written as soon as it is known.
+"""Tasks of workers and their outcomes, each kept in a file as soon as it is known.
 
 A run that is killed leaves what it has found; the next one takes that over where nothing has changed.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TypeVar
+from collections.abc import Callable
 
 import msgspec
+from msgspec import Struct
 
-from kcheck.addons.fleet.tables import Found, Uses
-from kcheck.addons.fleet.task import Outcome, encoded
+from kcheck.addons.fleet.tables import Rows
+from kcheck.config.config import ConfigError, Environment
 from kcheck.text.files import save, system
 
-_T = TypeVar("_T")
+CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
+"""Status of a repository: judged, judged until its time was over, or not judged at all."""
 
 
-class _Time(msgspec.Struct):
-    seconds: float = 0.0
+class Settings(Struct, frozen=True):
+    """Settings of a repository in the list of a fleet, in place of its own; what is empty stays as it is.
+
+    `roots` are the folders to be checked, all of them without any. `nodes` are written as for `--nodes`, `price` as for
+    `--price`. Paths are relative to the top of the repository, but those of `rules` and `module_dirs`, which are the
+    fleet's.
+    """
+
+    roots: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    price: str = ""
+    var_files: tuple[str, ...] = ()
+    environments: tuple[Environment, ...] = ()
+    rules: tuple[str, ...] = ()
+    module_dirs: tuple[str, ...] = ()
 
 
-class _Key(msgspec.Struct):
+class Task(Struct, frozen=True):
+    """A repository to check in so many seconds and bytes of memory, as of a `day` (empty: that of its worker)."""
+
+    name: str
+    folder: str
+    settings: Settings = Settings()
+    seconds: float = 600.0
+    memory: int = 4 * 1024**3
+    day: str = ""
+
+
+class Outcome(Struct, frozen=True):
+    """Result of a task. `rows` is None where it failed, or where it `is_unchanged`.
+
+    `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `key` is that of what was
+    checked; empty where the next run has to check it again.
+    """
+
+    status: str
+    reason: str = ""
+    rows: Rows | None = None
     key: str = ""
+    is_unchanged: bool = False
+    can_retry: bool = False
+    revision: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    memory: int = 0
+    files: int = 0
+
+
+class EngineError(ConfigError):
+    """There is nothing to check repositories with, or not any more."""
+
+
+def failed(reason: str, *, can_retry: bool = False) -> Outcome:
+    """Make the outcome of a task without a result; one that may have failed by chance can be retried."""
+    return Outcome(FAILED, reason, can_retry=can_retry)
+
+
+def encoded(data: object, encode: Callable[[object], bytes] = msgspec.msgpack.encode) -> bytes:
+    """Write data as MessagePack or JSON. Half characters, which names of files may have, become escapes."""
+    try:
+        return encode(data)
+    except UnicodeEncodeError:
+        return encode(_escaped(msgspec.to_builtins(data)))
+
+
+def _escaped(data: object) -> object:
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode()
+    if isinstance(data, list | tuple):
+        return [_escaped(item) for item in data]
+    if isinstance(data, dict):
+        return {_escaped(key): _escaped(item) for key, item in data.items()}
+    return data
 
 
 class Kept:
-    """The outcomes below a folder, by the names of repositories."""
+    """The last outcomes below a folder, by the names of repositories."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, "outcomes")
         save.make_folder(self._folder)
 
-    def seconds(self, name: str) -> float | None:
-        """How long the last check took; None if there was none."""
-        found = self._read(name, _Time)
-        return found.seconds if found is not None else None
-
-    def key(self, name: str) -> str:
-        """Return the key of what was last checked; empty if it has to be checked again."""
-        found = self._read(name, _Key)
-        return found.key if found is not None else ""
-
     def outcome(self, name: str) -> Outcome | None:
-        """The last outcome."""
-        return self._read(name, Outcome)
-
-    def uses(self, name: str) -> Uses | None:
-        """What the clusters of the last outcome take of limits that they share."""
-        found = self._read(name, Found)
-        return found.rows if found is not None else None
+        """Read the last outcome; None if there is none, or one of another kcheck."""
+        try:
+            with open(self._path(name), "rb") as file:
+                return msgspec.msgpack.decode(file.read(), type=Outcome)
+        except (OSError, msgspec.MsgspecError):
+            return None
 
     def keep(self, name: str, outcome: Outcome) -> None:
         """Keep an outcome in place of the one before: whoever reads sees the one or the other."""
@@ -57,10 +113,3 @@ class Kept:
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, f"{system.digest(name.encode('utf-8', 'surrogatepass'))}.msgpack")
-
-    def _read(self, name: str, kind: type[_T]) -> _T | None:
-        try:
-            with open(self._path(name), "rb") as file:
-                return msgspec.msgpack.decode(file.read(), type=kind)
-        except (OSError, msgspec.MsgspecError):  # there is none, or it is of another kcheck
-            return None

@@ -7,26 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
-import pkgutil
 
 from kcheck.addons.fleet.check import check
-from kcheck.addons.fleet.task import Outcome, Task
+from kcheck.addons.fleet.outcomes import Outcome, Task
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.engine import rules
 from kcheck.text.bundled import EXAMPLES
 
-_READERS = ("inventory", "kubernetes", "text.syntax", "terraform", "engine.words", "scale")
-"""Packages of which a check imports what its files need."""
-
 
 def warm() -> dict[str, Outcome]:
     """Check an example of each cloud; return what is found, by cloud."""
-    for name in _READERS:
-        package = importlib.import_module(f"kcheck.{name}")
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
     rules.load()
     found = {}
     for cloud in CLOUDS:

@@ -13,16 +13,15 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from inspect import getdoc
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, NamedTuple, get_args, get_type_hints
 
 import msgspec
-from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kcheck.addons.fleet.database import DATABASE, ResultsError, connected, failures, quoted, require
+from kcheck.addons.fleet.outcomes import FAILED, encoded
 from kcheck.addons.fleet.shared import placed
 from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
-from kcheck.addons.fleet.task import FAILED, escaped
 from kcheck.text.files import save, system
 from kcheck.text.files.lock import LockedError, locked
 
@@ -31,12 +30,10 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from duckdb import DuckDBPyConnection
+    from msgspec import Meta, Struct
 
     from kcheck.addons.fleet.outcomes import Kept
     from kcheck.addons.fleet.run import Ended
-
-KEEP = 100
-"""How many runs stay, unless the user says otherwise."""
 
 _PARQUET, _WORK = "parquet", "unfinished"
 _ID = "%Y%m%dT%H%M%SZ"
@@ -47,17 +44,9 @@ _MEMORY, _COPIES = 512 * 1024**2, 32
 _LEAST_LINE = 16 * 1024**2
 """Bytes of a line of JSON for which DuckDB has room in any case."""
 
-RUN, REPOSITORY = "run", "repository"
-"""The columns that tables have before their own."""
-
 _TYPES: dict[object, str] = {
     str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", tuple[str, ...]: "VARCHAR[]"
 }  # fmt: skip
-_TIMES = {"date-time": "TIMESTAMP"}
-_MEANINGS = {
-    RUN: "the run, as in runs.run",
-    REPOSITORY: "the repository: its name in the list, or the end of its path",
-}
 
 
 @contextlib.contextmanager
@@ -82,7 +71,7 @@ def of_one_run(folder: str) -> Iterator[str]:
 
 
 def run_id(folder: str, begin: datetime) -> str:
-    """An id for a run that begins now, later than those of all runs in a folder: what is last is the greatest."""
+    """Return an id for a run that begins now, later than those of all runs in a folder."""
     there = runs(folder)
     now = begin.strftime(_ID)
     if not there or there[-1] < now:
@@ -92,12 +81,12 @@ def run_id(folder: str, begin: datetime) -> str:
 
 
 def runs(folder: str) -> list[str]:
-    """The ids of the runs in a folder, the oldest first."""
+    """List the ids of the runs in a folder, the oldest first."""
     return _stored(os.path.join(folder, _PARQUET, "runs"))
 
 
 def write(
-    folder: str, run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow] = (), *, keep: int = KEEP
+    folder: str, run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow] = (), *, keep: int = 100
 ) -> None:
     """Add a run to the tables in a folder, and remove all but the last ones: readers see all of it, or nothing.
 
@@ -109,14 +98,17 @@ def write(
         work = os.path.join(folder, _WORK)
         os.makedirs(work)
         with contextlib.ExitStack() as stack:
-            lines = {name: stack.enter_context(_Lines.in_folder(work, name)) for name in TABLES}
+            lines = {
+                name: _Lines(stack.enter_context(open(os.path.join(work, f"{name}.ndjson"), "wb"))) for name in TABLES
+            }
             _write_lines(lines, run, ended, kept, shared)
         longest = max(one.longest for one in lines.values())
         with contextlib.chdir(folder), connected(_WORK, max(_MEMORY, _COPIES * longest)) as database:
             for name in TABLES:
                 _write_parquet(database, name, longest)
             for name in reversed(TABLES):  # `runs` comes last
-                _move(os.path.join(_WORK, f"{name}.parquet"), _file(name, run.run))
+                save.make_folder(os.path.join(_PARQUET, name))
+                save.replace(os.path.join(_WORK, f"{name}.parquet"), _file(name, run.run))
             for old in runs(".")[: -max(1, keep)]:
                 _remove(old)
             _write_database(database)
@@ -137,58 +129,40 @@ class Column(NamedTuple):
 
 @cache
 def columns(table: str) -> tuple[Column, ...]:
-    """The columns of a table, in order."""
+    """List the columns of a table, in order."""
     row, of_repository = TABLES[table]
-    own = tuple(_column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items())
-    before = [RUN, REPOSITORY] if of_repository else [RUN]
-    names = {column.name for column in own}
-    return (*(Column(name, "VARCHAR", _MEANINGS[name]) for name in before if name not in names), *own)
+    first = {"run": "the run, as in runs.run"} if table != "runs" else {}
+    first |= {"repository": "the repository: its name in the list, or the end of its path"} if of_repository else {}
+    own = (_column(name, *get_args(hint)) for name, hint in get_type_hints(row, include_extras=True).items())
+    return (*(Column(name, "VARCHAR", text) for name, text in first.items()), *own)
 
 
 def meaning(table: str) -> str:
-    """What a row of a table is."""
+    """Return what a row of a table is."""
     return getdoc(TABLES[table].row) or ""
 
 
-def _column(name: str, hint: object) -> Column:
-    annotated, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    (meta,) = (extra for extra in extras if isinstance(extra, Meta))
-    parts = [part for part in get_args(annotated) if part is not NoneType] if annotated not in _TYPES else [annotated]
-    (plain,) = parts or [annotated]
-    time = (meta.extra_json_schema or {}).get("format")
-    return Column(
-        name, _TIMES[time] if time else _TYPES[plain], meta.description or "", NoneType in get_args(annotated)
-    )
+def _column(name: str, kind: object, meta: Meta) -> Column:
+    plain = next(one for one in (kind, *get_args(kind)) if one in _TYPES)
+    is_time = "format" in (meta.extra_json_schema or {})
+    type_ = "TIMESTAMP" if is_time else _TYPES[plain]
+    return Column(name, type_, meta.description or "", NoneType in get_args(kind))
 
 
 # --- rows as lines of JSON
 
 
-class _Start(Struct):
-    """What comes before the columns of a row."""
-
-    run: str
-    repository: str | msgspec.UnsetType = msgspec.UNSET
-
-
 class _Lines:
-    """The rows of a table, as lines of JSON."""
+    """The rows of a table, as lines of JSON in a file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.longest = 0
         self._file = file
 
-    @classmethod
-    @contextlib.contextmanager
-    def in_folder(cls, folder: str, name: str) -> Iterator[_Lines]:
-        """Those of a table, in a file of their own."""
-        with open(os.path.join(folder, f"{name}.ndjson"), "wb") as file:
-            yield cls(file)
-
-    def add(self, start: bytes, rows: Iterable[Struct]) -> None:
-        """Add rows, all of which begin with the same columns."""
+    def add(self, rows: Iterable[Struct], **first: str) -> None:
+        """Add rows, all of which have the same first columns."""
         for row in rows:
-            line = start + _json(row)[1:] + b"\n"
+            line = encoded(first | asdict(row), msgspec.json.encode) + b"\n"
             self.longest = max(self.longest, len(line))
             self._file.write(line)
 
@@ -197,19 +171,18 @@ def _write_lines(
     lines: dict[str, _Lines], run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow]
 ) -> None:
     """Write the rows of a run, those of one repository after those of another."""
-    lines["runs"].add(b"{", [run])
-    lines["shared_limits"].add(_start(_Start(run.run)), shared)
+    lines["runs"].add([run])
+    lines["shared_limits"].add(shared, run=run.run)
     for one in ended:
-        start = _start(_Start(run.run, one.repository.name))
         row, rows = _repository(one, kept)
-        lines["repositories"].add(start, [row])
         for name, table in TABLES.items():
-            if table.of_repository and name != "repositories":
-                lines[name].add(start, getattr(rows, name))
+            if table.of_repository:
+                found = [row] if name == "repositories" else getattr(rows, name)
+                lines[name].add(found, run=run.run, repository=one.repository.name)
 
 
 def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
-    """The row of a repository, and those of what was found in it."""
+    """Return the row of a repository, and those of what was found in it."""
     outcome = one.outcome
     last = kept.outcome(one.repository.name) if outcome.status != FAILED else None
     rows = last.rows if last is not None else None
@@ -219,35 +192,16 @@ def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
     found = rows or Rows()
     severities = [finding.severity for finding in found.findings]
     row = RepositoryRow(
-        owner=one.repository.owner,
-        path=one.repository.folder,
-        status=FAILED if is_lost else outcome.status,
+        owner=one.repository.owner, path=one.repository.folder, status=FAILED if is_lost else outcome.status,
         reason="what was found can no longer be read" if is_lost else outcome.reason,
-        is_unchanged=outcome.is_unchanged,
-        revision=outcome.revision,
-        seconds=outcome.seconds,
-        cpu_seconds=outcome.cpu_seconds,
-        memory=outcome.memory,
-        files=last.files if last is not None else outcome.files,
-        attempts=one.attempts,
-        errors=severities.count("error"),
-        warnings=severities.count("warning"),
-        infos=severities.count("info"),
+        is_unchanged=outcome.is_unchanged, revision=outcome.revision, seconds=outcome.seconds,
+        cpu_seconds=outcome.cpu_seconds, memory=outcome.memory,
+        files=last.files if last is not None else outcome.files, attempts=one.attempts,
+        errors=severities.count("error"), warnings=severities.count("warning"), infos=severities.count("info"),
         undecided=len({(row.rule, row.object, row.path, row.line) for row in found.undecided}),
         suppressed=found.suppressed,
-    )
+    )  # fmt: skip
     return row, found
-
-
-def _start(columns: _Start) -> bytes:
-    return _json(columns)[:-1] + b","
-
-
-def _json(row: Struct) -> bytes:
-    try:
-        return msgspec.json.encode(row)
-    except UnicodeEncodeError:  # a name of a folder that is not Unicode
-        return msgspec.json.encode(escaped(msgspec.to_builtins(row)))
 
 
 # --- files of the tables, in the current folder
@@ -283,7 +237,7 @@ def _write_database(database: DuckDBPyConnection) -> None:
                 _add(database, table, run)
         database.execute("CHECKPOINT new")
     database.execute("DETACH new")
-    _move(new, DATABASE)
+    save.replace(new, DATABASE)
 
 
 def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
@@ -312,14 +266,8 @@ def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
     database.execute(f"INSERT INTO new.{table} BY NAME {source} SELECT {wanted}")
 
 
-def _move(file: str, place: str) -> None:
-    """Move a file that is on disk, name and content, to its place."""
-    save.make_folder(os.path.dirname(place) or ".")
-    save.replace(file, place)
-
-
 def _stored(folder: str) -> list[str]:
-    """The runs that have a Parquet file in the folder of a table."""
+    """List the runs that have a Parquet file in the folder of a table."""
     names = [os.path.splitext(name) for name, is_folder in system.entries(folder) if not is_folder] if (
         os.path.isdir(folder)
     ) else []  # fmt: skip

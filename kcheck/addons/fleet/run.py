@@ -3,75 +3,69 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.addons.fleet import process
 from kcheck.addons.fleet.checkout import Keys, revision
-from kcheck.addons.fleet.task import CHECKED, FAILED, Bounds, Outcome, Task
-from kcheck.config.config import ConfigError
+from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Outcome, Task
 from kcheck.config.today import today
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from kcheck.addons.fleet.listing import Repository
     from kcheck.addons.fleet.outcomes import Kept
 
-
-class EngineError(ConfigError):
-    """There is nothing to check repositories with, or not any more."""
+_ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")
 
 
 class Engine(Protocol):
-    """What checks repositories: `jobs` at a time. `name` is local, or the address of a scheduler."""
+    """Checks repositories, `jobs` at a time."""
 
-    name: str
-
-    @property
-    def jobs(self) -> int:
-        """Repositories checked at a time."""
-        ...
+    jobs: int
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """What becomes of each task, in the order in which they end; tasks are taken when there is room for them."""
+        """Yield the outcome of each task, in the order in which they end; few are taken ahead."""
         ...
+
+
+def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextManager[Engine]]:
+    """Return what starts the workers of a scheduler, or so many of this process; only then is Dask imported.
+
+    Raises:
+        EngineError: that is no address of a scheduler.
+    """
+    if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
+        raise EngineError(f"{scheduler} is no scheduler; expected tcp://HOST:PORT or tls://HOST:PORT")
+
+    def start() -> AbstractContextManager[Engine]:
+        if scheduler is None:
+            process.prepare()  # while Dask is imported
+        try:
+            from kcheck.addons.fleet.engine import DaskEngine
+        except ImportError as error:
+            raise EngineError("kcheck fleet needs Dask: pip install 'kcheck[fleet]'") from error
+        return DaskEngine(scheduler, jobs)
+
+    return start
 
 
 class Order(NamedTuple):
-    """What each repository may take, and how often one that failed is tried again.
+    """Limits of each repository, retries of one that failed, and whether a `fresh` run checks unchanged ones, too."""
 
-    A `fresh` run checks what is unchanged, too.
-    """
-
-    bounds: Bounds = Bounds()
+    seconds: float = 600.0
+    memory: int = 4 * 1024**3
     retries: int = 1
     fresh: bool = False
 
 
-class Done(Struct):
-    """How far a run is. `failed` are those that could not be checked, `retried` those that wait for another attempt."""
-
-    repositories: int
-    ended: int = 0
-    unchanged: int = 0
-    failed: int = 0
-    seconds: float = 0.0
-
-    @property
-    def rate(self) -> float:
-        """Repositories in a second."""
-        return self.ended / self.seconds if self.seconds else 0.0
-
-    @property
-    def left(self) -> float:
-        """Seconds that the rest takes at that rate."""
-        return (self.repositories - self.ended) / self.rate if self.ended else 0.0
-
-
 class Ended(NamedTuple):
-    """What a run says of one repository; its rows are kept. `outcome` is without them."""
+    """The outcome of a repository, whose rows are kept: here it is without them."""
 
     repository: Repository
     outcome: Outcome
@@ -79,72 +73,77 @@ class Ended(NamedTuple):
 
 
 def run(
-    repositories: Sequence[Repository], kept: Kept, engine: Engine, order: Order, tell: Callable[[Done], None]
-) -> list[Ended]:
+    repositories: Sequence[Repository], kept: Kept, start: Callable[[], AbstractContextManager[Engine]], order: Order,
+    tell: Callable[[str], None],
+) -> tuple[list[Ended], int | None]:  # fmt: skip
     """Check all repositories that have changed, those that take longest first; `tell` is told how far it is.
+
+    Also return how many were checked at a time; None if none was.
 
     Raises:
         ConfigError: KCHECK_TODAY is no day.
         EngineError: the engine has failed.
     """
-    made = _Run(repositories, kept, order, tell)
-    left = made.changed(sorted(repositories, key=lambda one: -(kept.seconds(one.name) or float("inf"))))
-    for attempt in range(1, order.retries + 2):
-        again = []
-        for task, outcome in engine.outcomes(map(made.task, left)):
-            one = made.by_name[task.name]
-            if outcome.can_retry and attempt <= order.retries:
-                again.append(one)
-            else:
-                made.end(one, outcome, attempt)
-        left = again
-    return [made.ended[one.name] for one in repositories]
+    made, jobs = _Run(repositories, kept, order, tell), None
+    if left := made.changed(repositories):
+        with start() as engine:
+            for attempt in range(1, order.retries + 2):
+                again = []
+                for task, outcome in engine.outcomes(map(made.task, left)):
+                    one = made.by_name[task.name]
+                    if outcome.can_retry and attempt <= order.retries:
+                        again.append(one)
+                    else:
+                        made.end(one, outcome, attempt)
+                left = again
+            jobs = engine.jobs
+    return [made.ended[one.name] for one in repositories], jobs
 
 
 class _Run:
-    """A run while it goes on."""
+    """A run in progress."""
 
     def __init__(
-        self, repositories: Sequence[Repository], kept: Kept, order: Order, tell: Callable[[Done], None]
+        self, repositories: Sequence[Repository], kept: Kept, order: Order, tell: Callable[[str], None]
     ) -> None:
         self.by_name = {one.name: one for one in repositories}
         self.ended: dict[str, Ended] = {}
         self._kept, self._order, self._tell = kept, order, tell
         self._day = today().isoformat()
-        self._keys = Keys(self._day)
-        self._known: dict[str, str] = {}
-        self._begin, self._done = time.monotonic(), Done(len(repositories))
+        keys = Keys(self._day)
+        self._key = cache(lambda name: keys.of(self.by_name[name]))
+        self._begin, self._failures = time.monotonic(), 0
 
     def changed(self, repositories: Iterable[Repository]) -> list[Repository]:
-        """List the repositories to be checked; the others have ended."""
-        found = []
+        """List the repositories to be checked, those that take longest first; the others have ended."""
+        seconds: dict[str, float] = {}
         for one in repositories:
-            before = "" if self._order.fresh else self._kept.key(one.name)
-            if before and before == self._key(one):
-                self.end(one, Outcome(CHECKED, is_unchanged=True, revision=revision(one.folder)), 1)
+            last = self._kept.outcome(one.name)
+            if last is not None and last.key and not self._order.fresh and last.key == self._key(one.name):
+                self.end(one, Outcome(CHECKED, is_unchanged=True), 1)
             else:
-                found.append(one)
-        return found
+                seconds[one.name] = last.seconds if last is not None and last.seconds else float("inf")
+        return [self.by_name[name] for name in sorted(seconds, key=seconds.__getitem__, reverse=True)]
 
     def task(self, one: Repository) -> Task:
-        """Say what is to be checked, with its key of now: what changes meanwhile is checked by the next run."""
-        self._key(one)
-        return Task(one.name, one.folder, one.settings, self._order.bounds, self._day)
+        """Make the task of a repository, with its key of now: what changes meanwhile is checked by the next run."""
+        self._key(one.name)
+        return Task(one.name, one.folder, one.settings, self._order.seconds, self._order.memory, self._day)
 
     def end(self, one: Repository, outcome: Outcome, attempt: int) -> None:
         """Keep the outcome of a repository, and say how far the run is."""
+        outcome = replace(outcome, revision=revision(one.folder))
         if not outcome.is_unchanged:
-            key = self._key(one) if outcome.status == CHECKED else ""
-            self._kept.keep(one.name, replace(outcome, key=key))
+            self._kept.keep(one.name, replace(outcome, key=self._key(one.name) if outcome.status == CHECKED else ""))
         self.ended[one.name] = Ended(one, replace(outcome, rows=None), attempt)
-        done = self._done
-        done.ended += 1
-        done.unchanged += outcome.is_unchanged
-        done.failed += outcome.status == FAILED
-        done.seconds = time.monotonic() - self._begin
-        self._tell(done)
+        seconds = time.monotonic() - self._begin
+        self._failures += outcome.status == FAILED
+        self._tell(progress(len(self.ended), len(self.by_name), self._failures, seconds))
 
-    def _key(self, one: Repository) -> str:
-        if one.name not in self._known:
-            self._known[one.name] = self._keys.of(one)
-        return self._known[one.name]
+
+def progress(ended: int, repositories: int, failures: int, seconds: float) -> str:
+    """Say how far a run is, and how long the rest takes at that rate."""
+    rate = ended / seconds if seconds else 0.0
+    left = (repositories - ended) / rate if rate else 0.0
+    failed = f", {failures:,} failed" if failures else ""
+    return f"{ended:,} of {repositories:,} repositories, {rate:.1f}/s{failed}, {left:.0f} s left"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.addons.fleet.listing import Surroundings
+from kcheck.addons.fleet.outcomes import FAILED
 from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, SharedRow
 from kcheck.text.units import counted, singular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kcheck.addons.fleet.declared_limits import Stated
-    from kcheck.addons.fleet.listing import Repository
+    from kcheck.addons.fleet.listing import Repository, Stated
     from kcheck.addons.fleet.outcomes import Kept
     from kcheck.addons.fleet.run import Ended
     from kcheck.addons.fleet.tables import ClusterRow, UseRow
@@ -36,7 +36,7 @@ _LISTS = {"address-units": "networks", "docker-hub": "egress", "reservation": "r
 
 
 class _Share(NamedTuple):
-    """What a cluster takes of a shared limit. `identity` is empty where the cluster may not be told from others."""
+    """A cluster's share of a limit. `identity` is empty where the cluster may not be told from others."""
 
     repository: str
     place: Surroundings
@@ -45,12 +45,12 @@ class _Share(NamedTuple):
 
     @property
     def who(self) -> str:
-        """The cluster, among those of all repositories."""
+        """Name the cluster among those of all repositories."""
         return f"{self.repository}:{self.use.cluster}"
 
 
 class _Group(NamedTuple):
-    """What tells a shared limit from all others; `alone` is a cluster of which it is not known with whom it shares."""
+    """Identity of a shared limit; `alone` is a cluster of which it is not known with whom it shares."""
 
     kind: str
     account: str
@@ -60,21 +60,15 @@ class _Group(NamedTuple):
 
 
 def of_run(ended: Iterable[Ended], kept: Kept, stated: Stated) -> list[SharedRow]:
-    """The shared limits of the clusters of all repositories of a run, one outcome after the other."""
-    return shared(
-        (
-            (one.repository, found.clusters, found.uses)
-            for one in ended
-            if one.outcome.status != "failed" and (found := kept.uses(one.repository.name)) is not None
-        ),
-        stated,
-    )
+    """List the shared limits of all clusters of a run, one outcome after the other."""
+    last = ((one.repository, kept.outcome(one.repository.name)) for one in ended if one.outcome.status != FAILED)
+    return shared(((one, found.rows.clusters, found.rows.uses) for one, found in last if found and found.rows), stated)
 
 
 def shared(
     found: Iterable[tuple[Repository, Sequence[ClusterRow], Sequence[UseRow]]], stated: Stated
 ) -> list[SharedRow]:
-    """The shared limits of clusters: those that they are over first, then those of which this is not known."""
+    """List the shared limits of clusters: exceeded ones first, then those of which this is not known."""
     groups: dict[_Group, list[_Share]] = defaultdict(list)
     for repository, clusters, uses in found:
         by_id = {one.cluster: placed(one, repository) for one in clusters}
@@ -87,13 +81,13 @@ def shared(
 
 
 def placed(row: ClusterRow, repository: Repository) -> ClusterRow:
-    """A cluster with the account and region that the list of the fleet says, in place of those of the code."""
+    """Put a cluster into the account and region that the list of the fleet says, in place of those of the code."""
     around = repository.around(row.root, row.environment)
     return replace(row, account=around.account or row.account, region=around.region or row.region)
 
 
 def sentence(row: SharedRow) -> str:
-    """What a limit is about that clusters are over."""
+    """Say which limit is exceeded, and by how much."""
     where = ", ".join(text for text in (f"account {row.account or 'unknown'}", row.region) if text)
     quota = f"{where}: {row.key} ({row.name})"
     what = quota if row.kind == "quota" else f"{_NOUNS[row.kind]} {row.key or 'unknown'}"
@@ -108,7 +102,7 @@ def sentence(row: SharedRow) -> str:
 
 
 def _share(use: UseRow, cluster: ClusterRow, repository: Repository) -> _Share:
-    """A use with what the list says of its cluster."""
+    """Add to a use what the list says of its cluster."""
     said = repository.around(cluster.root, cluster.environment)
     if use.kind == "address-units" and said.network:
         use = replace(use, key=said.network, scope=EVERYWHERE)
@@ -116,11 +110,8 @@ def _share(use: UseRow, cluster: ClusterRow, repository: Repository) -> _Share:
         use = replace(use, key=said.egress, scope=EVERYWHERE, available=None)
     is_id = use.scope == EVERYWHERE and use.kind in _IDS
     is_one = cluster.is_named and (is_id or (cluster.account and cluster.region))
-    identity = (
-        "/".join((cluster.cloud, cluster.account, cluster.region, cluster.resource_group, cluster.name))
-        if is_one
-        else ""
-    )
+    names = (cluster.cloud, cluster.account, cluster.region, cluster.resource_group, cluster.name)
+    identity = "/".join(names) if is_one else ""
     place = Surroundings(cluster.account, cluster.region, said.network, said.egress)
     return _Share(repository.name, place, identity, use)
 
@@ -136,7 +127,7 @@ def _group(share: _Share) -> _Group:
 
 
 def _gaps(share: _Share) -> list[str]:
-    """What the list would have to say, so that a use can be added to others."""
+    """List the keys that the list lacks to add a use to others."""
     needed = {IN_ACCOUNT: ("account",), IN_REGION: ("account", "region")}.get(share.use.scope, ())
     return [f"{name}:" for name in needed if not getattr(share.place, name)]
 
@@ -153,23 +144,16 @@ def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[t
     doubts = _doubts(counting[0], group.key, (least, most), is_exact=is_exact) if state == UNKNOWN else ()
     first = counting[0].use
     return SharedRow(
-        kind=group.kind,
-        account=group.account or _common(share.place.account for share in shares),
+        kind=group.kind, account=group.account or _common(share.place.account for share in shares),
         region=group.region or ("" if first.scope == IN_ACCOUNT else _common(one.place.region for one in shares)),
-        key=group.key,
-        name=first.name,
-        unit=first.unit,
-        needed=needed,
-        is_exact=is_exact,
-        available=most if state == OVER else least,
-        state=state,
-        clusters=tuple(share.who for share in counting),
+        key=group.key, name=first.name, unit=first.unit, needed=needed, is_exact=is_exact,
+        available=most if state == OVER else least, state=state, clusters=tuple(share.who for share in counting),
         note="; ".join((*doubts, *_remarks(copies, others))),
-    )
+    )  # fmt: skip
 
 
 def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
-    """The shares that count, the largest first, and those of the same clusters in copies, which do not."""
+    """Split shares into those that count, the largest first, and those of the same clusters in copies."""
     ordered = sorted(shares, key=lambda one: (-one.use.needed, one.repository, one.use.cluster, one.use.is_exact))
     counting: list[_Share] = []
     copies: list[_Share] = []
@@ -181,7 +165,7 @@ def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
 
 
 def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | None, int | None]:
-    """How much there is at least and at most: as the list says, else as the repositories do."""
+    """Return how much there is at least and at most, by the list, else by the repositories."""
     said = stated.of_key(group.kind, group.key)
     if said is not None:
         return said, said
@@ -192,13 +176,13 @@ def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | 
 
 
 def _common(texts: Iterable[str]) -> str:
-    """The text that all are; empty if they differ."""
+    """Return the text that all are; empty if they differ."""
     found = set(texts)
     return found.pop() if len(found) == 1 else ""
 
 
 def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, is_exact: bool) -> Iterator[str]:
-    """What would decide whether a limit holds, by its largest share."""
+    """Say what would decide whether a limit holds, by its largest share."""
     (least, most), where = limits, _where(share, key)
     if not share.use.key:
         yield f"not added to others: write {_MISSING[share.use.kind]}"
@@ -213,7 +197,7 @@ def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, i
 
 
 def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
-    """What a sum leaves out: the same clusters in copies, and those that are not known to be of it."""
+    """Say what a sum leaves out: copies of clusters, and those that are not known to be of it."""
     if copies:
         more = f" and {len(copies) - _MOST_NAMES:,} more" if len(copies) > _MOST_NAMES else ""
         names = ", ".join(share.who for share in copies[:_MOST_NAMES])
@@ -223,7 +207,7 @@ def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
 
 
 def _where(share: _Share, key: str) -> str:
-    """What the list says a limit by."""
+    """Say where a limit is written in the list."""
     use, place = share.use, share.place
     if use.kind != "quota":
         return f"{_LISTS[use.kind]}: {{{key or 'NAME'}: N}}"

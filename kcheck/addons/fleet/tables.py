@@ -205,16 +205,3 @@ class Rows(Struct, frozen=True):
     undecided: list[UndecidedRow] = []
     uses: list[UseRow] = []
     suppressed: int = 0
-
-
-class Uses(Struct, frozen=True):
-    """Of these rows, clusters and what they take of shared limits."""
-
-    clusters: list[ClusterRow] = []
-    uses: list[UseRow] = []
-
-
-class Found(Struct, frozen=True):
-    """An outcome, of which only these rows are read."""
-
-    rows: Uses | None = None

@@ -257,7 +257,7 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
     actions = text(root, "actions")
     names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
     plugins: dict[str, dict[str, str]] = {}
-    last: Value[tuple[str, ...]] = NOTHING
+    last: Value[tuple[str, ...]] = Unset(Origin((root.span,), why="no tier is there to add it to"))
     packed: Value[str] = NOTHING
     weight: Value[int] = NOTHING
     for tier in items(root, "tiers"):

@@ -13,11 +13,11 @@ from kcheck.text.units import counted
 from kcheck.text.values import Known, Unknown, equals, known, number, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.model import Cluster
     from kcheck.scale.egress import Pull
-    from kcheck.scale.walls.model import Sizes, Wall, WallFinder
+    from kcheck.scale.walls.model import Wall, WallFinder
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
@@ -107,7 +107,7 @@ _ANY_NODES = Growth((None,), (True,))
 """Growth of a cluster whose pools are not in the code, by nodes of any kind."""
 
 
-def _nodes_of(pull: Pull, sizes: Sizes) -> int:
+def _nodes_of(pull: Pull, sizes: Mapping[str, int]) -> int:
     """Count the nodes that may run the pods of a pull."""
     return sum(size for name, size in sizes.items() if pull.pools is None or name in pull.pools)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     from kcheck.config.numbers.profiles import ProfileValue
@@ -22,16 +23,30 @@ if TYPE_CHECKING:
     from kcheck.text.interval import Interval
     from kcheck.text.values import Value
 
-    Sizes: TypeAlias = Mapping[str, int]
-    """Nodes of each pool of a cluster, by its id."""
-
-    Fits: TypeAlias = Callable[[Sizes], bool]
-    Takes: TypeAlias = Callable[[Sizes], int]
+    Fits: TypeAlias = Callable[["Sizes"], bool]
+    Takes: TypeAlias = Callable[["Sizes"], int]
     """Amount of a limit that pools of some sizes take, in its unit."""
 
 
 CAPS = ("autoscaling", "quota")
 """Mechanisms of the walls that lower the target of their cluster."""
+
+
+class Sizes(Mapping[str, int]):
+    """Nodes of each pool of a cluster, by its id; a view, as walls look at one of many pools."""
+
+    def __init__(self, places: Mapping[str, int], nodes: Sequence[int]) -> None:
+        self._places = places
+        self._nodes = nodes
+
+    def __getitem__(self, pool: str) -> int:
+        return self._nodes[self._places[pool]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 class Wall(Thing, frozen=True):
@@ -85,7 +100,7 @@ class WallFinder:
         self.cluster = cluster
         self.world = world
         self.pools = world.pools.of_cluster(cluster)
-        self._names = [pool.id for pool in self.pools]
+        self._places = {pool.id: i for i, pool in enumerate(self.pools)}
         self.growth = world.sizes.growth(cluster)
         every = world.pools.all_of_cluster(cluster)
         self.gap = every.reason if isinstance(every, Unknown) else ""
@@ -96,21 +111,18 @@ class WallFinder:
         sizes = self.world.sizes
         return (sizes.wanted_interval if mechanism in CAPS else sizes.target_interval)(self.cluster)
 
-    def sizes(self, nodes: int) -> dict[str, int]:
+    def sizes(self, nodes: int) -> Sizes:
         """Return the size of each pool when the cluster has `nodes`; all maxima are known."""
-        return self._named(self.growth.sizes(nodes))
+        return Sizes(self._places, self.growth.sizes(nodes))
 
     def runs_today(self, sizes: Sizes) -> bool:
         """Whether the cluster is no larger than today; others that share a limit then count as today, too."""
         return all(sizes[pool.id] <= number(pool.size.standing, 0) for pool in self.pools)
 
-    def _named(self, sizes: list[int]) -> dict[str, int]:
-        return dict(zip(self._names, sizes, strict=True))
-
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
         """Build a trial over all possible pool sizes; `weights` are by pool id."""
-        first = lambda sizes: least(self._named(sizes))  # noqa: E731
-        second = first if most is least else None if most is None else lambda sizes: most(self._named(sizes))
+        first = lambda sizes: least(Sizes(self._places, sizes))  # noqa: E731
+        second = first if most is least else None if most is None else lambda sizes: most(Sizes(self._places, sizes))
         return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
 
     def upgraded(self, most: int, others: int = 0, others_today: int = 0) -> Trial:

@@ -12,7 +12,7 @@ import msgspec
 
 from kcheck.addons.fleet import results
 from kcheck.addons.fleet.listing import Repository
-from kcheck.addons.fleet.outcomes import Kept
+from kcheck.addons.fleet.outcomes import CHECKED, FAILED, PARTLY, Kept, Outcome
 from kcheck.addons.fleet.results import columns
 from kcheck.addons.fleet.run import Ended
 from kcheck.addons.fleet.tables import (
@@ -26,7 +26,6 @@ from kcheck.addons.fleet.tables import (
     UndecidedRow,
     UseRow,
 )
-from kcheck.addons.fleet.task import CHECKED, FAILED, PARTLY, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.addons.fleet import check as module
 from kcheck.addons.fleet.check import check
-from kcheck.addons.fleet.task import Settings, Task, encoded
+from kcheck.addons.fleet.outcomes import Settings, Task, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,11 +98,14 @@ def test_names_that_are_no_text_travel(repository: str) -> None:
     assert rb"\udcff" in encoded(outcome)
 
 
-def test_the_commit_is_told(repository: str) -> None:
-    os.mkdir(os.path.join(repository, ".git"))
-    with open(os.path.join(repository, ".git", "HEAD"), "w") as file:
-        file.write("0123456789abcdef0123456789abcdef01234567\n")
-    assert check(Task("x", repository)).revision == "0123456789abcdef0123456789abcdef01234567"
+def test_a_bug_is_a_reason(repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: object) -> None:
+        raise ValueError("not like that")
+
+    monkeypatch.setattr(module, "rows_of", wrong)
+    outcome = check(Task("a", repository))
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("a bug in kcheck: ValueError: not like that")
 
 
 def test_each_checkout_is_by_itself(repository: str, tmp_path: Path) -> None:

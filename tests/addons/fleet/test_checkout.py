@@ -11,7 +11,7 @@ import pytest
 from kcheck.addons.fleet import checkout
 from kcheck.addons.fleet.checkout import Keys, revision
 from kcheck.addons.fleet.listing import Repository
-from kcheck.addons.fleet.task import Settings
+from kcheck.addons.fleet.outcomes import Settings
 from kcheck.config.config import Environment
 from kcheck.text.files.disk import MAX_BYTES
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.addons.fleet.listing import Common, Surroundings, fleet
+from kcheck.addons.fleet.listing import Surroundings, fleet
 from kcheck.config.config import ConfigError
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def test_a_path_that_leads_nowhere(checkouts: Path) -> None:
 
 
 def test_what_holds_for_all_is_less_than_what_is_said_of_one(checkouts: Path) -> None:
-    common = Common(nodes=64, rules=("checkouts",), module_dirs=("checkouts/data",))
-    data, training, _ = fleet(["fleet.yaml"], common).repositories
+    data, training, _ = fleet(["fleet.yaml"], 64, ["checkouts"], ["checkouts/data"]).repositories
     assert (data.settings.nodes, training.settings.nodes) == (("64",), ("512",))
     assert data.settings.rules == training.settings.rules == (str(checkouts / "checkouts"),)
     assert data.settings.module_dirs == (str(checkouts / "checkouts/data"),)

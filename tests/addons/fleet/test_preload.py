@@ -9,10 +9,8 @@ import sys
 import tomllib
 from typing import TYPE_CHECKING
 
-import pytest
-
+from kcheck.addons.fleet.outcomes import Task
 from kcheck.addons.fleet.process import outcome_of
-from kcheck.addons.fleet.task import Task
 from kcheck.config.numbers.clouds import CLOUDS
 from tests.places import ROOT
 
@@ -30,16 +28,6 @@ from kcheck.addons.fleet.preload import warm
 print(json.dumps({
     cloud: (one.status, [row.cloud for row in one.rows.clusters], len(one.rows.findings)) for cloud, one in warm().items()
 }))
-"""
-
-NEW = """
-import sys
-from kcheck.addons.fleet import preload
-from kcheck.addons.fleet.check import check
-from kcheck.addons.fleet.task import Task
-before = set(sys.modules)
-outcome = check(Task("x", "."))
-print(outcome.status, *(name for name in sys.modules if name not in before and name.startswith("kcheck.")))
 """
 
 TWINS = """
@@ -80,12 +68,6 @@ def test_a_wheel_has_these_examples() -> None:
     assert {wheel["force-include"].get(f"examples/{name}") for name in EXAMPLES} == {
         f"kcheck/_data/examples/{name}" for name in EXAMPLES
     }
-
-
-@pytest.mark.parametrize("folder", ["examples/usage", "examples/published", "tests/cases/modules"])
-def test_a_check_imports_nothing_more(folder: str, tmp_path: Path) -> None:
-    copied = shutil.copytree(ROOT / folder, tmp_path / "repository")
-    assert python(NEW, copied).split() == ["checked"]
 
 
 def test_findings_are_those_of_the_plain_command(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.addons.fleet import check, process
+from kcheck.addons.fleet import process
+from kcheck.addons.fleet.outcomes import Outcome, Task
 from kcheck.addons.fleet.process import all_ended, outcome_of
-from kcheck.addons.fleet.task import Bounds, Outcome, Task
 from tests.addons.fleet.processes import IS_LINUX, checking, children, is_gone, slow, small, start_code, wait_for
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ KILLED = "its process was ended by SIGKILL: out of memory, or a bug in a library
 CHECK = """
 import sys
 from kcheck.addons.fleet.process import outcome_of
-from kcheck.addons.fleet.task import Task
+from kcheck.addons.fleet.outcomes import Task
 print(outcome_of(Task("a", sys.argv[1])).status)
 """
 
@@ -60,7 +60,7 @@ def test_a_path_that_is_no_text_is_a_path(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_says_so(tmp_path: Path) -> None:
-    outcome = outcome_of(Task("a", str(slow(tmp_path / "a", 3000)), bounds=Bounds(seconds=0.5)))
+    outcome = outcome_of(Task("a", str(slow(tmp_path / "a", 3000)), seconds=0.5))
     assert outcome.status == "partly"
     assert outcome.reason.startswith("stopped after 0.5 s (--timeout)")
 
@@ -70,10 +70,10 @@ def test_what_needs_too_much_memory_says_so(tmp_path: Path) -> None:
     (slow(tmp_path / "a", 100) / "big.yaml").write_text(
         "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c, d]}}\n" * 200_000
     )
-    outcome = outcome_of(Task("a", str(tmp_path / "a"), bounds=Bounds(memory=64 * 1024**2)))
+    outcome = outcome_of(Task("a", str(tmp_path / "a"), memory=64 * 1024**2))
     assert (outcome.status, outcome.can_retry) == ("failed", False)
     assert outcome.reason == "it needs more memory than it may have (--memory)"
-    assert outcome_of(Task("b", str(small(tmp_path / "b")), bounds=Bounds(memory=64 * 1024**2))).status == "checked"
+    assert outcome_of(Task("b", str(small(tmp_path / "b")), memory=64 * 1024**2)).status == "checked"
 
 
 @linux
@@ -89,61 +89,12 @@ def test_a_process_that_crashes_is_an_outcome_and_the_next_repository_is_checked
 def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by the deadline inside, which a stopped process does not see."""
     monkeypatch.setattr(process, "GRACE", 3.0)
-    waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000)), bounds=Bounds(seconds=1)))
+    waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000)), seconds=1))
     os.kill(child, signal.SIGSTOP)
     waiting.join()
     assert (found[0].status, found[0].reason) == ("failed", "it did not end within 1 s (--timeout)")
     assert found[0].can_retry is False
     assert is_gone(child)
-
-
-@linux
-@pytest.mark.parametrize("how", ["ends", "is killed"])
-def test_nothing_is_left_that_a_check_has_started(how: str, tmp_path: Path) -> None:
-    with start_code(STARTS.format(how=how), str(small(tmp_path / "a")), folder=tmp_path) as run:
-        output, errors = run.communicate()
-    assert output.split()[0] == {"ends": "checked", "is killed": "failed"}[how], errors
-    for number in output.split()[1:]:
-        wait_for(lambda number=number: is_gone(int(number)))  # type: ignore[misc]
-
-
-STARTS = """
-import os, signal, subprocess, sys
-from kcheck.addons.fleet import check, process, task
-process._CONTEXT = __import__("multiprocessing").get_context("fork")
-made = check.check
-def starting(task):
-    sleeping = subprocess.Popen(["sleep", "600"])
-    open("../started", "w").write(str(sleeping.pid))
-    if "{how}" == "is killed":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return made(task)
-check.check = starting
-print(process.outcome_of(task.Task("a", sys.argv[1])).status, open("started").read())
-"""
-
-
-@linux
-def test_a_check_ends_with_its_worker(tmp_path: Path) -> None:
-    with start_code(WAITS, str(small(tmp_path / "a")), folder=tmp_path) as worker:
-        numbers = wait_for(lambda: (tmp_path / "started").exists() and (tmp_path / "started").read_text().split())
-        worker.kill()
-    for number in numbers:
-        wait_for(lambda number=number: is_gone(int(number)))  # type: ignore[misc]
-
-
-WAITS = """
-import multiprocessing, os, subprocess, sys, time
-from kcheck.addons.fleet import check, process, task
-process._CONTEXT = multiprocessing.get_context("fork")
-def waiting(task):
-    sleeping = subprocess.Popen(["sleep", "600"])
-    open("../new", "w").write(f"{os.getpid()} {sleeping.pid}")
-    os.rename("../new", "../started")
-    time.sleep(600)
-check.check = waiting
-process.outcome_of(task.Task("a", sys.argv[1]))
-"""
 
 
 @linux
@@ -218,14 +169,3 @@ def test_nothing_is_imported_from_the_current_folder(name: str, tmp_path: Path) 
 
 def _indented(code: str) -> str:
     return "".join(f"    {line}\n" for line in code.splitlines())
-
-
-def test_a_bug_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(_: Task) -> Outcome:
-        raise ValueError("not like that")
-
-    monkeypatch.setattr(check, "check", wrong)
-    monkeypatch.chdir(tmp_path)
-    outcome = process._attempt(Task("a", str(tmp_path)))
-    assert outcome.status == "failed"
-    assert outcome.reason.startswith("a bug in kcheck: ValueError: not like that")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from kcheck.addons.fleet import questions
+from kcheck.addons.fleet import database
+from kcheck.addons.fleet.database import QUESTIONS, ask, question
 from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.questions import QUESTIONS, ask, question
 from kcheck.addons.fleet.tables import Rows
 from kcheck.commands.cli import cli
 from kcheck.report import query_result
@@ -278,7 +278,7 @@ def test_every_question_has_an_answer_for_a_fleet_without_anything(name: str, tm
 
 
 def test_questions_are_the_files_of_the_folder_and_each_begins_with_its_sentence() -> None:
-    there = os.listdir(os.path.join(os.path.dirname(questions.__file__), "queries"))
+    there = os.listdir(os.path.join(os.path.dirname(database.__file__), "queries"))
     assert sorted(there) == sorted(f"{name}.sql" for name in QUESTIONS)
     assert len(QUESTIONS) == 10
     for name in QUESTIONS:

@@ -10,10 +10,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.questions import QUESTIONS
+from kcheck.addons.fleet.database import QUESTIONS
+from kcheck.addons.fleet.outcomes import FAILED, Kept
 from kcheck.addons.fleet.tables import TABLES, ClusterRow, Rows
-from kcheck.addons.fleet.task import FAILED
 from kcheck.commands.cli import cli
 from kcheck.report.verdict import states_text
 from tests.addons.fleet import story

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,15 +10,16 @@ import msgspec
 import pytest
 
 from kcheck.addons.fleet.listing import Repository
-from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.run import Done, Order, run
+from kcheck.addons.fleet.outcomes import Kept, Outcome, failed
+from kcheck.addons.fleet.run import Order, progress
+from kcheck.addons.fleet.run import run as run_with
 from kcheck.addons.fleet.tables import Rows
-from kcheck.addons.fleet.task import Bounds, Outcome, failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.addons.fleet.task import Task
+    from kcheck.addons.fleet.outcomes import Task
+    from kcheck.addons.fleet.run import Ended
 
 pytestmark = pytest.mark.smoke
 
@@ -35,7 +37,6 @@ class Scripted:
     """An engine whose outcomes are given, by the name of the repository, an attempt each; it notes what it is asked."""
 
     jobs = 1
-    name = "scripted"
 
     def __init__(self, **outcomes: list[Outcome]) -> None:
         self.outcomes_of = outcomes
@@ -47,20 +48,25 @@ class Scripted:
             yield task, self.outcomes_of.get(task.name, [Outcome("checked", rows=Rows(suppressed=1))]).pop(0)
 
 
+def run(
+    repositories: list[Repository], kept: Kept, engine: Scripted, order: Order, tell: Callable[[str], None]
+) -> list[Ended]:
+    return run_with(repositories, kept, lambda: nullcontext(engine), order, tell)[0]
+
+
 @pytest.fixture
 def kept(tmp_path: Path) -> Kept:
     return Kept(str(tmp_path / "out"))
 
 
 def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> None:
-    told: list[tuple[int, int]] = []
-    ended = run(
-        fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda done: told.append((done.ended, done.failed))
-    )
+    told: list[str] = []
+    ended = run(fleet, kept, Scripted(b=[failed("broken")]), Order(), told.append)
     assert [(one.repository.name, one.outcome.status, one.attempts) for one in ended] == [
         ("a", "checked", 1), ("b", "failed", 1), ("c", "checked", 1),
     ]  # fmt: skip
-    assert told == [(1, 0), (2, 1), (3, 1)]
+    assert [line.partition("/s")[2].partition(", 0 s")[0] for line in told] == ["", ", 1 failed", ", 1 failed"]
+    assert [line.partition(",")[0] for line in told] == [f"{number} of 3 repositories" for number in (1, 2, 3)]
     assert all(one.outcome.rows is None for one in ended)
     outcome = kept.outcome("a")
     assert outcome is not None
@@ -70,11 +76,11 @@ def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> 
 def test_what_is_unchanged_is_not_checked_again(kept: Kept, fleet: list[Repository]) -> None:
     run(fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda _: None)
     Path(fleet[2].folder, "main.tf").write_text("changed")
-    again, counts = Scripted(), list[tuple[int, int]]()
-    ended = run(fleet, kept, again, Order(), lambda done: counts.append((done.ended, done.unchanged)))
+    again, told = Scripted(), list[str]()
+    ended = run(fleet, kept, again, Order(), told.append)
     assert [task.name for task in again.asked] == ["b", "c"]
     assert [one.outcome.is_unchanged for one in ended] == [True, False, False]
-    assert counts == [(1, 1), (2, 1), (3, 1)]
+    assert len(told) == 3
     outcome = kept.outcome("a")
     assert outcome is not None
     assert outcome.rows == Rows(suppressed=1)  # of the run before
@@ -129,21 +135,21 @@ def test_who_died_by_chance_is_tried_again(
 ) -> None:
     dead = failed("its process was ended by SIGKILL", can_retry=True)
     engine = Scripted(b=[dead, dead, Outcome("checked", rows=Rows())])
-    counts: list[int] = []
-    ended = run(fleet, kept, engine, Order(Bounds(), retries), lambda done: counts.append(done.ended))
+    told: list[str] = []
+    ended = run(fleet, kept, engine, Order(retries=retries), told.append)
     assert (ended[1].outcome.status, ended[1].attempts) == (status, attempts)
-    assert counts == [1, 2, 3]
+    assert len(told) == 3
     assert [task.name for task in engine.asked] == ["a", "b", "c", *["b"] * (attempts - 1)]
 
 
 def test_an_interrupted_run_keeps_what_it_has(kept: Kept, fleet: list[Repository]) -> None:
-    def stop(done: Done) -> None:
-        if done.ended == 2:
+    def stop(told: str) -> None:
+        if told.startswith("2 of 3"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run(fleet, kept, Scripted(), Order(), stop)
-    assert [bool(kept.key(name)) for name in "abc"] == [True, True, False]
+    assert [kept.outcome(name) is not None for name in "abc"] == [True, True, False]
 
 
 def test_files_of_another_kcheck_are_as_none(kept: Kept, tmp_path: Path) -> None:
@@ -151,7 +157,6 @@ def test_files_of_another_kcheck_are_as_none(kept: Kept, tmp_path: Path) -> None
     (file,) = (tmp_path / "out/outcomes").iterdir()
     file.write_bytes(b"\x81\xa6status\x01")
     assert kept.outcome("a") is None
-    assert kept.key("a") == ""
 
 
 def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
@@ -169,7 +174,21 @@ def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
     assert [one.outcome.status for one in ended] == ["checked"] * 3
 
 
+def test_without_a_change_no_engine_is_started(kept: Kept, fleet: list[Repository]) -> None:
+    assert run_with(fleet, kept, lambda: nullcontext(Scripted()), Order(), lambda _: None)[1] == 1
+    ended, jobs = run_with(fleet, kept, pytest.fail, Order(), lambda _: None)
+    assert ([one.outcome.is_unchanged for one in ended], jobs) == ([True] * 3, None)
+
+
+def test_the_commit_is_told(kept: Kept, fleet: list[Repository]) -> None:
+    git = Path(fleet[0].folder, ".git")
+    git.mkdir()
+    (git / "HEAD").write_text("0123456789abcdef0123456789abcdef01234567\n")
+    for _ in range(2):
+        ended = run(fleet, kept, Scripted(), Order(), lambda _: None)
+        assert [one.outcome.revision for one in ended] == ["0123456789abcdef0123456789abcdef01234567", "", ""]
+
+
 def test_progress_has_a_rate() -> None:
-    done = Done(10, ended=4, seconds=2.0)
-    assert (done.rate, done.left) == (2.0, 3.0)
-    assert (Done(10).rate, Done(10).left) == (0.0, 0.0)
+    assert progress(4, 10, 0, 2.0) == "4 of 10 repositories, 2.0/s, 3 s left"
+    assert progress(0, 1000, 1, 0.0) == "0 of 1,000 repositories, 0.0/s, 1 failed, 0 s left"

@@ -13,13 +13,11 @@ from hypothesis import strategies as some
 from msgspec.structs import replace
 
 from kcheck.addons.fleet.check import check
-from kcheck.addons.fleet.declared_limits import Stated
-from kcheck.addons.fleet.listing import Repository, Surroundings
-from kcheck.addons.fleet.outcomes import Kept
+from kcheck.addons.fleet.listing import Repository, Stated, Surroundings
+from kcheck.addons.fleet.outcomes import Kept, Outcome, Task, failed
 from kcheck.addons.fleet.run import Ended
 from kcheck.addons.fleet.shared import of_run, placed, sentence, shared
 from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, ClusterRow, UseRow
-from kcheck.addons.fleet.task import Outcome, Task, failed
 from kcheck.commands.cli import cli
 
 if TYPE_CHECKING:

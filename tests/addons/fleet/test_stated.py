@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.addons.fleet.declared_limits import Stated
+    from kcheck.addons.fleet.listing import Stated
 
 LIST = """
 repositories:

@@ -1,1 +1,1 @@
-"""What the tables of a fleet say to those who ask for all clusters at once: as text, Markdown and a page."""
+"""Reports on all clusters of a fleet from its tables: as text, Markdown and a page."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcheck import __version__
 from kcheck.report.html import document
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from kcheck.addons.fleet.report.layout import Part, Report, Table
-    from kcheck.addons.fleet.report.overview import Point
+    from kcheck.addons.fleet.report.layout import Part, Report
+    from kcheck.addons.fleet.report.numbers import Row
 
-MOST = 100
-"""Rows of a table."""
 _STATES = {"stops": "stop before their target", "unknown": "not known", "reaches": "reach their target"}
 """The parts of a bar, from the bottom to the top."""
 _HEIGHT, _LINE = 160, 20
@@ -30,8 +28,8 @@ _LABELS = 4
 """Of the axis at the most: they fit a phone."""
 
 
-def render(report: Report) -> str:
-    """The report as a page, the same bytes for the same numbers."""
+def html(report: Report) -> str:
+    """Render the report as a page, the same bytes for the same numbers."""
     body = document.markup("fleet_head.html", lines=report.lines, numbers=document.numbers(report.numbers))
     sections = [Section(part.title, _body(part), part.name) for part in report.parts]
     return document.page(Head(report.title, report.about, body), sections, [f"kcheck {__version__}"])
@@ -39,40 +37,17 @@ def render(report: Report) -> str:
 
 def _body(part: Part) -> Markup:
     shown = [table for table in part.tables if table.rows]
-    tables = [(table, [column.title for column in table.columns], _words(table)) for table in shown]
+    words = [[at for at, column in enumerate(table.columns) if not column.is_number] for table in shown]
+    tables = [(one, [column.title for column in one.columns], own) for one, own in zip(shown, words, strict=True)]
     picture = chart(part.points).svg if part.points else ""
     return document.markup("fleet.html", part=part, tables=tables, picture=picture)
-
-
-def _words(table: Table) -> list[int]:
-    """The columns of a table that have text."""
-    return [at for at, column in enumerate(table.columns) if not column.is_number]
 
 
 # --- the trend: clusters by what becomes of them, run by run
 
 
-class Piece(NamedTuple):
-    """A part of a bar: pixels from the top of the plot."""
-
-    state: str
-    y: float
-    height: float
-
-
-class Bar(NamedTuple):
-    """A run: percentages of the width, its parts, and what a pointer is shown."""
-
-    x: float
-    width: float
-    middle: float
-    pieces: list[Piece]
-    about: str
-    label: str
-
-
-def chart(runs: Sequence[Point]) -> Picture:
-    """The clusters of some runs, the oldest first."""
+def chart(runs: Sequence[Row]) -> Picture:
+    """Draw the clusters of some runs, the oldest first."""
     most = max(1, *(run.clusters for run in runs))
     step = round_step(most / 4)
     top = -(-most // step) * step
@@ -85,17 +60,17 @@ def chart(runs: Sequence[Point]) -> Picture:
     return Picture(svg, begin + _HEIGHT + 28)
 
 
-def _about(runs: Sequence[Point]) -> str:
+def _about(runs: Sequence[Row]) -> str:
     first, last = runs[0], runs[-1]
     before, now = counted(first.clusters_that_stop, "cluster"), f"{last.clusters_that_stop:,}"
     return f"{before} stopped before the target on {first.started}, {now} on {last.started}"
 
 
-def _bars(runs: Sequence[Point], top: int) -> list[Bar]:
+def _bars(runs: Sequence[Row], top: int) -> list[dict[str, object]]:
     place = 100 / len(runs)
     every = -(-len(runs) // _LABELS)
     is_daily = len({run.started[:10] for run in runs}) > 1
-    found = []
+    found: list[dict[str, object]] = []
     for at, run in enumerate(runs):
         x = place * (at + (1 - _SHARE) / 2)
         counts = {
@@ -105,17 +80,19 @@ def _bars(runs: Sequence[Point], top: int) -> list[Bar]:
         label = (run.started[5:10] if is_daily else run.started[11:]) if is_labelled else ""
         about = f"{run.started}: {', '.join(f'{counts[state]:,} {text}' for state, text in _STATES.items())}"
         width = place * _SHARE
-        middle = round(x + width / 2, 2)
-        found.append(Bar(round(x, 2), round(width, 2), middle, _pieces(counts, top), about, label))
+        found.append({
+            "x": round(x, 2), "width": round(width, 2), "middle": round(x + width / 2, 2),
+            "pieces": _pieces(counts, top), "about": about, "label": label,
+        })  # fmt: skip
     return found
 
 
-def _pieces(counts: dict[str, int], top: int) -> list[Piece]:
-    below, found = 0, []
+def _pieces(counts: dict[str, int], top: int) -> list[dict[str, object]]:
+    below, found = 0, list[dict[str, object]]()
     for state in _STATES:
         if counts[state]:
             y = _y(below + counts[state], top)
-            found.append(Piece(state, y, round(_y(below, top) - y, 1)))
+            found.append({"state": state, "y": y, "height": round(_y(below, top) - y, 1)})
         below += counts[state]
     return found
 

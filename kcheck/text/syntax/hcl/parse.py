@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import modern
-from kcheck.text.syntax.hcl.template import EscapeError, Gap, Kind, decoded, markers, strips, unescape
+from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in, markers, unescape
 from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
 from kcheck.text.syntax.scan import without_trailing_blanks
 from kcheck.text.text import BOM, Problem, Source, Span
@@ -388,12 +388,7 @@ class _Reader:
 
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, nodes.Text]:
         """Map the offset at which each gap between markers begins to its text."""
-        gaps: list[Gap] = []
-        at, left = start, False
-        for marker in markers(children):
-            gaps.append(Gap(at, self.between(at, marker.start_byte), left, strips(marker, 1)))
-            at, left = marker.end_byte, strips(marker, -2)
-        gaps.append(Gap(at, self.between(at, end), left, right=False))
+        gaps = list(gaps_in(children, start, end, self.between))
         ends = [marker.start_byte for marker in markers(children)] + [end]
         result = {}
         for (begin, text), stop in zip(decoded(gaps, kind).items(), ends, strict=True):
@@ -415,10 +410,8 @@ class _Reader:
                 continue
             result.append(texts[child.end_byte])
         found = [part for part in result if part != ""]
-        empty = (part for part in result if isinstance(part, nodes.Text) and not part)
-        stripped = next((part for part in empty if part.span.start < part.span.end), None)
-        if stripped is not None and len(found) == 1:  # `" ${~ x ~} "` is a text all the same
-            found.append(stripped)
+        if len(found) == 1:  # `" ${~ x ~} "` is a text all the same
+            found += [part for part in result if part == "" and part.span.start < part.span.end][:1]
         return tuple(found)
 
     def directive(self, node: Node, texts: dict[int, nodes.Text], depth: int) -> nodes.Expression:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
 
@@ -130,6 +130,15 @@ def markers(children: list[Node]) -> Iterator[Node]:
             yield child
         elif child.type == "template_directive":
             yield from markers(child.children[0].children)
+
+
+def gaps_in(children: list[Node], start: int, end: int, between: Callable[[int, int], str]) -> Iterator[Gap]:
+    """Yield the gaps between markers; `between` gives the text from one place to another."""
+    at, left = start, False
+    for marker in markers(children):
+        yield Gap(at, between(at, marker.start_byte), left, strips(marker, 1))
+        at, left = marker.end_byte, strips(marker, -2)
+    yield Gap(at, between(at, end), left, right=False)
 
 
 def strips(node: Node, at: int) -> bool:
