@@ -169,9 +169,6 @@ def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     return found
 
 
-_OTHER_VALUES = "--render helm with --helm-values FILE gives it values"
-
-
 def unrendered(reading: Reading) -> Iterator[Skipped]:
     """Yield folders with templates of manifests, and charts that were not rendered."""
     for folder, sources in reading.templates.items():
@@ -180,7 +177,9 @@ def unrendered(reading: Reading) -> Iterator[Skipped]:
         why = reading.charts.refused.get(chart.folder) if reading.charts is not None else None
         if why is not None:
             path, _, line = why.place.rpartition(":")
-            remedy = "--render helm renders it" if why.unsupported else _OTHER_VALUES
+            remedy = (
+                "--render helm renders it" if why.unsupported else "give it values with --helm-values and --render helm"
+            )
             reason = f"the chart {chart.label} was not rendered: {why}"
             folder = "" if chart.folder == "." and path else f"{chart.folder}/"
             yield Skipped(f"{folder}{path}", reason, int(line or 0), remedy)

@@ -82,7 +82,7 @@ class Marks:
     def as_json(self) -> str | None:
         """Return all values, with marks, as JSON; None if there are no marks or too many values."""
         try:
-            return json.dumps(_Data().of(self.values, self._changes)) if self.marks else None
+            return json.dumps(Data().of(self.values, self._changes)) if self.marks else None
         except OverflowError:
             return None
 
@@ -173,16 +173,7 @@ class Marks:
         return replace(mark.origin, why=f"the chart uses the value {'.'.join(mark.path)} for more than this")
 
 
-def as_data(node: yaml.Node | None) -> object:
-    """Convert values to data.
-
-    Raises:
-        OverflowError: there are too many.
-    """
-    return _Data().of(node, {})
-
-
-class _Data:
+class Data:
     """Converts values to data, up to a limit, as aliases of aliases can multiply."""
 
     def __init__(self) -> None:

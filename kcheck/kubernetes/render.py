@@ -98,8 +98,8 @@ class Rendering:
             self.refused = error
         if self.problems:
             self.objects = []
-        if self.problems and not helm:
-            self.refused = TemplateError(self.problems.pop(0).message)
+            if not helm:
+                self.refused, self.problems = TemplateError(self.problems[0].message), []
 
     def _render(self, render: Callable[[str], str], *, traced: bool) -> None:
         """Read the output of a function of other values, in JSON."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import yaml as pyyaml
 
-from kcheck.kubernetes.marked_values import as_data
+from kcheck.kubernetes.marked_values import Data
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
@@ -17,7 +18,7 @@ from kcheck.text.text import Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MAX_DEPTH = 100
+DEPTH = 100
 MOST_TEXT = 2_000_000
 """Characters of one value."""
 _MOST_ITEMS = 10_000
@@ -61,11 +62,9 @@ class Chance(str):
     __hash__ = str.__hash__
 
     def __bool__(self) -> bool:
-        """Refuse conditions."""
         raise unsupported("a random text as a condition")
 
     def __eq__(self, other: object) -> bool:
-        """Refuse comparisons."""
         raise unsupported("a comparison with a random text")
 
 
@@ -85,23 +84,18 @@ def kind(value: object) -> str:
 
 
 def shown(value: object, nothing: str = "<nil>") -> str:
-    """Print a value as %v."""
+    """Print a value as %v: a float64 in its shortest form."""
     if isinstance(value, bool) or value is None:
         return nothing if value is None else str(value).lower()
     if isinstance(value, float):
-        return decimal(value)
+        if not math.isfinite(value):
+            raise unsupported("an infinite number")
+        if not value or 1e-4 <= abs(value) < 1e6:
+            return repr(value).removesuffix(".0")
+        return next(text for digits in range(17) if float(text := f"{value:.{digits}e}") == value)
     if not isinstance(value, str | int):
         raise unsupported(f"a {kind(value)} as a text")
     return value if isinstance(value, str) else str(value)
-
-
-def decimal(value: float) -> str:
-    """Print a float64 in its shortest form."""
-    if not math.isfinite(value):
-        raise unsupported("an infinite number")
-    if not value or 1e-4 <= abs(value) < 1e6:
-        return repr(value).removesuffix(".0")
-    return next(text for digits in range(17) if float(text := f"{value:.{digits}e}") == value)
 
 
 def _quoted(text: str) -> str:
@@ -111,13 +105,9 @@ def _quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def _weigh(value: object, left: int = MOST_TEXT, depth: int = MAX_DEPTH) -> int:
-    """Subtract the size of a value from the characters left; lists may hold the same one many times.
-
-    Raises:
-        TemplateError: none are left, or kcheck cannot write the value.
-    """
-    left -= 10 + 2 * (MAX_DEPTH - depth) + (len(value) if isinstance(value, str | list | dict) else 0)
+def _weigh(value: object, left: int = MOST_TEXT, depth: int = DEPTH) -> int:
+    """Subtract the size of a value from the characters left; lists may hold the same one many times."""
+    left -= 10 + 2 * (DEPTH - depth) + (len(value) if isinstance(value, str | list | dict) else 0)
     if left < 0 or depth < 0:
         raise unsupported("too much text")
     if kind(value) in ("struct", "func", "random text"):
@@ -174,7 +164,7 @@ def values_of(root: yaml.Node | None) -> dict[str, object]:
     if not isinstance(root, yaml.Mapping):
         raise unsupported("YAML that is no map")
     try:
-        return dict(json.loads(json.dumps(as_data(root), allow_nan=False), parse_int=float))
+        return dict(json.loads(json.dumps(Data().of(root, {}), allow_nan=False), parse_int=float))
     except (OverflowError, ValueError):
         raise unsupported("too many values") from None
 
@@ -237,11 +227,7 @@ def _until(count: int) -> list[int]:
 
 
 def _equal(one: object, *others: object) -> bool:
-    """Whether a value equals one of some others.
-
-    Raises:
-        TemplateError: their types differ.
-    """
+    """Whether a value equals one of some others; refuse those of other types."""
     for other in others:
         kinds = {"int" if kind(value) == "int64" else kind(value) for value in (one, other)}
         fits = len(kinds) == 1 and kinds <= {"bool", "int", "float64", "string"}
@@ -263,12 +249,6 @@ def _ascii(text: str) -> str:
     if not text.isascii():
         raise unsupported("letters beyond ASCII")
     return text
-
-
-def _trunc(length: int, text: str) -> str:
-    if length < 0:
-        raise unsupported(f"trunc {length}")
-    return _ascii(text)[:length]
 
 
 def _indent(spaces: int, text: str) -> str:
@@ -301,17 +281,6 @@ def field(value: object, key: str) -> object:
     if key in _METHODS or (isinstance(value, Fields) and key not in value):
         raise unsupported(f".{key}")
     return value.get(key)
-
-
-def _set(values: dict[str, object], key: str, value: object) -> dict[str, object]:
-    values[key] = value
-    return values
-
-
-def _sha256sum(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _random_text(length: int) -> Chance:
@@ -355,12 +324,12 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "quote": ("a*", lambda *values: " ".join(_quoted(shown(value)) for value in values if value is not None)),
     "randAlphaNum": ("i", _random_text),
     "replace": ("sss", _replace),
-    "set": ("msa", _set),
-    "sha256sum": ("s", _sha256sum),
+    "set": ("msa", lambda values, key, value: values.update({key: value}) or values),
+    "sha256sum": ("s", lambda text: hashlib.sha256(text.encode()).hexdigest()),
     "ternary": ("aab", lambda yes, no, value: yes if value else no),
     "toYaml": ("a", to_yaml),
     "trimSuffix": ("ss", lambda part, text: text.removesuffix(part)),
-    "trunc": ("is", _trunc),
+    "trunc": ("is", lambda length, text: _ascii(text)[length:] if length < 0 else _ascii(text)[:length]),
     "unixEpoch": ("t", lambda _: Chance("unixepoch")),
     "until": ("i", _until),
     "uuidv4": ("", lambda: Chance("uuidv4")),

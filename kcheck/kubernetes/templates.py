@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.kubernetes.template_functions import (
-    MAX_DEPTH,
-    Chance,
-    Fields,
-    TemplateError,
-    call,
-    field,
-    shown,
-    unsupported,
-)
+from kcheck.kubernetes.template_functions import DEPTH, Chance, Fields, TemplateError, call, field, shown, unsupported
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
@@ -71,20 +61,14 @@ Pipeline = tuple[Command, ...]
 """Commands; the result of each is the last argument of the next."""
 
 
-class Action(NamedTuple):
-    """Content of braces: a keyword, the name of a template, variables to set, and a value."""
+class Node(NamedTuple):
+    """An action: a keyword, the name of a template, variables to set, a value, and the bodies of a block."""
 
     keyword: str
     name: str
     variables: tuple[str, ...]
     declares: bool
     pipeline: Pipeline
-
-
-class Node(NamedTuple):
-    """An action at a place; a block has a body, and another one after `else`."""
-
-    action: Action
     place: str
     body: Body
     other: Body
@@ -105,20 +89,16 @@ def parse(text: str, path: str, name: str, templates: dict[str, Body]) -> None:
         if isinstance(node, str):
             bodies[-1].append(node)
             continue
-        keyword = node.action.keyword
+        keyword = node.keyword
+        above = blocks[-1].keyword if blocks and bodies[-1] is blocks[-1].body else ""
         if keyword == "end" and blocks:
             ended, _ = blocks.pop(), bodies.pop()
-            if ended.action.keyword == "define":
-                _add(templates, ended.action.name, ended.body)
-        elif (
-            keyword in _ELSE
-            and blocks
-            and bodies[-1] is blocks[-1].body
-            and blocks[-1].action.keyword in _ELSE[keyword]
-        ):
+            if ended.keyword == "define":
+                _add(templates, ended.name, ended.body)
+        elif above and above in _ELSE.get(keyword, ()):
             bodies[-1] = blocks[-1].other
             if keyword == "else if":
-                blocks[-1] = node._replace(action=node.action._replace(keyword="if"))
+                blocks[-1] = node._replace(keyword="if")
                 bodies[-1].append(blocks[-1])
                 bodies[-1] = node.body
         elif keyword in ("end", *_ELSE) or (keyword == "define" and blocks):
@@ -158,22 +138,20 @@ def _nodes(text: str, path: str) -> Iterator[str | Node]:
         if body.endswith("-") and body[-2:-1] in tuple(_SPACE):
             body, trims = body[:-2], True
         try:
-            yield Node(_action(body), f"{path}:{line}", [], [])
+            yield _action(body, f"{path}:{line}")
         except TemplateError as error:
             error.place = f"{path}:{line}"
             raise
     yield text[at:].lstrip(_SPACE) if trims else text[at:]
 
 
-@lru_cache(maxsize=10_000)
-def _action(text: str) -> Action:
-    """Parse an action; its place is not part of it, as charts repeat actions."""
+def _action(text: str, place: str) -> Node:
     keyword, first, second, sign, rest = _HEAD.findall(text)[0]
     keyword = " ".join(keyword.split())
     if keyword in ("block", "break", "continue"):
         raise unsupported(keyword)
-    if rest.count("(") > MAX_DEPTH:
-        raise unsupported(f"more than {MAX_DEPTH} levels")
+    if rest.count("(") > DEPTH:
+        raise unsupported(f"more than {DEPTH} levels")
     tokens = [(match.lastgroup or "sign", match[0].strip()) for match in _TOKEN.finditer(rest.rstrip(_SPACE))][::-1]
     name = ""
     if keyword in ("define", "template"):
@@ -188,7 +166,7 @@ def _action(text: str) -> Action:
         raise TemplateError(f"it has more than a {keyword or 'value'} in an action")
     if len(variables) > {"": 1, "if": 1, "with": 1, "range": 2}.get(keyword, 0):
         raise unsupported("variables there")
-    return Action(keyword, name, variables, sign.strip() == ":=", pipeline)
+    return Node(keyword, name, variables, sign.strip() == ":=", pipeline, place, body=[], other=[])
 
 
 def _pipeline(tokens: list[tuple[str, str]]) -> Pipeline:
@@ -273,8 +251,8 @@ class Interpreter:
 
     def _deeper(self) -> None:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise unsupported(f"more than {MAX_DEPTH} levels of templates")
+        if self._depth > DEPTH:
+            raise unsupported(f"more than {DEPTH} levels of templates")
 
     def _walk(self, body: Body, dot: object, scope: _Scope, out: list[str]) -> None:
         self._deeper()
@@ -291,21 +269,20 @@ class Interpreter:
         self._depth -= 1
 
     def _node(self, node: Node, dot: object, scope: _Scope, out: list[str]) -> None:
-        action = node.action
-        inner = scope.new_child() if action.keyword else scope
-        value = self._pipeline(action.pipeline, dot, scope) if action.pipeline else None
-        if action.keyword == "range":
+        inner = scope.new_child() if node.keyword else scope
+        value = self._pipeline(node.pipeline, dot, scope) if node.pipeline else None
+        if node.keyword == "range":
             self._range(node, value, dot, inner, out)
             return
-        for name in action.variables:
-            _assign(action, name, value, inner)
-        if action.keyword == "template":
-            self._walk(self._template(action.name), value, ChainMap({"$": value}), out)
-        elif action.keyword and value:
-            self._walk(node.body, value if action.keyword == "with" else dot, inner, out)
-        elif action.keyword:
+        for name in node.variables:
+            _assign(node, name, value, inner)
+        if node.keyword == "template":
+            self._walk(self._template(node.name), value, ChainMap({"$": value}), out)
+        elif node.keyword and value:
+            self._walk(node.body, value if node.keyword == "with" else dot, inner, out)
+        elif node.keyword:
             self._walk(node.other, dot, inner, out)
-        elif not action.variables:
+        elif not node.variables:
             out.append(shown(value, NOTHING))
             self._spend(out[-1])
 
@@ -317,8 +294,8 @@ class Interpreter:
             raise unsupported("range over null")
         for key, item in pairs:
             inner = scope.new_child()
-            for name, own in zip(node.action.variables[::-1], (item, key), strict=False):
-                _assign(node.action, name, own, inner)
+            for name, own in zip(node.variables[::-1], (item, key), strict=False):
+                _assign(node, name, own, inner)
             self._spend(None)
             self._walk(node.body, item, inner, out)
         if not pairs:
@@ -388,9 +365,9 @@ class Interpreter:
         return result
 
 
-def _assign(action: Action, name: str, value: object, scope: _Scope) -> None:
+def _assign(node: Node, name: str, value: object, scope: _Scope) -> None:
     """Declare a variable, or set the innermost of its name."""
-    found = [scope.maps[0]] if action.declares else [one for one in scope.maps if name in one]
+    found = [scope.maps[0]] if node.declares else [one for one in scope.maps if name in one]
     if not found:
         raise TemplateError(f"{name} is not declared")
     found[0][name] = value

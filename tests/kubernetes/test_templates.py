@@ -94,6 +94,7 @@ CASES = {
     "{{ $d := dict }}{{ $_ := set $d \"a\" 1 }}{{ $d.a }} {{ -3 }} {{ 1.50 }} {{ true }} {{ \"x\" | printf \"%s%s\" \"y\" }}": "1 -3 1.5 true yx",
     "{{ le 1 1 }} {{ lt \"a\" \"b\" }} {{ ge 2 (add 1 1) }}": "true true true",
     "{{ gt (int .Values.nodes) 9 }} {{ ne 1 2 }} {{ eq .Values.name \"a\" \"train\" }}{{ if or .Values.bad .Values.nodes | and 1 }}!{{ end }}": "true true true!",
+    "{{ trunc -2 .Values.name }} {{ trunc -9 .Values.name }} {{ trunc 0 .Values.name }}": "in train ",
     "{{ nindent 2 \"a\\nb\" }}": "\n  a\n  b",
 }  # fmt: skip
 """What templates make, as helm 3.16.4 says; it removes `<no value>` in the end."""
