@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.inventory import autoscalers
 from kcheck.inventory.reading import OfFile
-from kcheck.kubernetes import images, releases, syncs
+from kcheck.kubernetes import gitops, images, releases
 from kcheck.kubernetes.charts import Charts
 from kcheck.kubernetes.objects import objects_in
 from kcheck.kubernetes.workloads import jobs, prometheus, queues, references, sharings
@@ -71,7 +71,7 @@ class Objects:
         self._charts = charts
         self._wanted = wanted
         self._workloads = jobs.Workloads(among)
-        inventory.synced += syncs.read(among, charts.top)
+        inventory.synced += gitops.syncs(among, charts.top)
         self._watchers = list(queues.watchers(among))
         among.clear()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
-from kcheck.kubernetes import objects, releases, syncs
+from kcheck.kubernetes import gitops, objects, releases
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
 from kcheck.text.text import Skipped, grouped
@@ -79,9 +79,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
         made += kustomized.manifests.take()
     substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
     if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
-        from kcheck.kubernetes import substitutions
-
-        substituted = substitutions.of((*manifests.objects, *made), charts.top, charts.named)
+        substituted = gitops.substituting((*manifests.objects, *made), charts.top, charts.named)
         manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
     _read_clusters([*manifests.objects, *made], tree, reading)
     missing = _not_deployed(reading, charts, wanted)
@@ -111,7 +109,7 @@ def _kinds(clusters: frozenset[str]) -> Kinds:
     """Return the kinds of objects that are read, with those of clusters."""
     classes = (cloud.node_class for cloud in registry.every() if cloud.node_class)
     names = frozenset((
-        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *classes,
+        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *gitops.KINDS, *classes,
         *registry.cluster_api_kinds(), *profiles.other_clusters()["manifests"], "NodePool", "Provisioner", "Service",
     ))  # fmt: skip
     return objects.Kinds(names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS)
@@ -157,29 +155,38 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
 
 def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
-    """Render charts with helm; a chart that fails is a problem, and is read unrendered."""
+    """Render charts, with helm if that is asked for; a chart that fails is read unrendered."""
     from kcheck.kubernetes.render import Rendering, program
 
-    helm, charts, found = program(config.helm_values), charts_of(tree, reading), []
+    helm = program(config.helm_values) if config.render and not config.render_refused else ""
+    charts, found = charts_of(tree, reading), []
     for chart in charts.all:
-        if not chart.library:
-            rendering = Rendering(helm, chart, charts, config.helm_values, traced=config.traced)
-            reading.problems += rendering.problems
-            if not rendering.problems:
-                charts.rendered.add(chart.folder)
-                found += rendering.objects
+        if chart.library:
+            continue
+        rendering = Rendering(chart, charts, helm, config.helm_values if helm else (), traced=config.traced)
+        reading.problems += rendering.problems
+        if rendering.refused is not None:
+            charts.refused[chart.folder] = rendering.refused
+        elif (helm or rendering.objects) and not rendering.problems:
+            charts.rendered.add(chart.folder)
+            found += rendering.objects
     return found
 
 
-def unrendered(reading: Reading, *, charts: bool) -> Iterator[Skipped]:
-    """Yield folders with manifest templates, and with `charts` the charts with templates."""
+def unrendered(reading: Reading) -> Iterator[Skipped]:
+    """Yield folders with templates of manifests, and charts that were not rendered."""
     for folder, sources in reading.templates.items():
         yield Skipped(f"{folder}/", f"{counted(len(sources), 'template')} of manifests", remedy="render and check them")
-    for chart, sources in reading.unrendered if charts else ():
-        own = sum(not one.path.removeprefix(f"{chart.folder}/").startswith("charts/") for one in sources)
-        if own and not chart.library:
-            what = f"{counted(own, 'template')} of a chart"
-            yield Skipped(f"{chart.folder}/", what, remedy="--render helm renders it")
+    for chart, _ in reading.unrendered:
+        why = reading.charts.refused.get(chart.folder) if reading.charts is not None else None
+        if why is not None:
+            path, _, line = why.place.rpartition(":")
+            remedy = (
+                "--render helm renders it" if why.unsupported else "give it values with --helm-values and --render helm"
+            )
+            reason = f"the chart {chart.label} was not rendered: {why}"
+            folder = "" if chart.folder == "." and path else f"{chart.folder}/"
+            yield Skipped(f"{folder}{path}", reason, int(line or 0), remedy)
 
 
 def read_charts(tree: Tree, reading: Reading) -> None:

@@ -44,13 +44,12 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
     if tree.manifests or tree.kustomizations or tree.charts:
         from kcheck.inventory import manifests
 
-        renders = tree.charts and config.render and not config.render_refused
-        rendered = manifests.render_charts(tree, config, reading) if renders else []
+        rendered = manifests.render_charts(tree, config, reading) if tree.charts else []
         if tree.manifests or tree.kustomizations or rendered:
             manifests.read(tree, reading, rendered, wanted, kept)
         if tree.charts:
             manifests.read_charts(tree, reading)
-        reading.skipped += manifests.unrendered(reading, charts=not renders)
+        reading.skipped += manifests.unrendered(reading)
     if tree.configurations:
         _configurations(tree, reading)
     if reading.charts is not None:

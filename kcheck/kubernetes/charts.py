@@ -20,10 +20,12 @@ from kcheck.text.values import Known, Origin, Unset, Value, known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.kubernetes.template_functions import TemplateError
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem, Source
 
 VALUES = ("values.yaml", "values.yml")
+_DEPLOYERS = (b"argoproj.io", b"helm.toolkit.fluxcd.io", b"helmCharts")
 
 
 class Dependency(Struct, frozen=True, eq=False):
@@ -108,7 +110,9 @@ class Charts:
         self.used: set[str] = set()
         """Folders of charts that a release of the tree deploys."""
         self.rendered: set[str] = set()
-        """Folders of charts that helm rendered."""
+        """Folders of charts that were rendered."""
+        self.refused: dict[str, TemplateError] = {}
+        """Reasons why charts were not rendered without helm, by folder."""
         self.named = Named(tree)
         self._tops: dict[str, str] = {}
 
@@ -163,6 +167,18 @@ class Charts:
             return (release,)
         self.used.add(chart.folder)
         return chart.expanded(release)
+
+    @cached_property
+    def _deployers(self) -> list[str]:
+        """Texts of files that may deploy charts."""
+        sources = (*self.tree.manifests, *filter(None, map(self.tree.source, self.tree.kustomizations)))
+        found = (source.data for source in sources if any(name in source.data for name in _DEPLOYERS))
+        return [data.decode(errors="replace") for data in found]
+
+    def may_deploy(self, chart: Chart) -> bool:
+        """Whether something in the tree may deploy a chart, with values of its own."""
+        names = {chart.label, posixpath.basename(chart.folder)}
+        return chart.folder in self.used or any(name in text for name in names for text in self._deployers)
 
     def templates(self, folders: dict[str, list[Source]]) -> dict[str, tuple[Chart, list[Source]]]:
         """Return the charts with their templates, which are removed from `folders`."""

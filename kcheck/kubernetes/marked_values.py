@@ -82,7 +82,7 @@ class Marks:
     def as_json(self) -> str | None:
         """Return all values, with marks, as JSON; None if there are no marks or too many values."""
         try:
-            return json.dumps(_Data().of(self.values, self._changes)) if self.marks else None
+            return json.dumps(Data().of(self.values, self._changes)) if self.marks else None
         except OverflowError:
             return None
 
@@ -173,7 +173,7 @@ class Marks:
         return replace(mark.origin, why=f"the chart uses the value {'.'.join(mark.path)} for more than this")
 
 
-class _Data:
+class Data:
     """Converts values to data, up to a limit, as aliases of aliases can multiply."""
 
     def __init__(self) -> None:
@@ -195,9 +195,17 @@ class _Data:
             return [self.of(item, changes.get(str(i), {}), depth + 1) for i, item in enumerate(target.items)]
         if isinstance(target, yaml.Mapping) or changes:
             own = yaml.entries(target) if isinstance(target, yaml.Mapping) else {}
-            found = {key: self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()}
+            found = {
+                _key(key, entry): self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()
+            }
             return found | {key: self.of(None, below, depth + 1) for key, below in changes.items() if key not in own}
         return yaml.value(target) if isinstance(target, yaml.Scalar) else None
+
+
+def _key(key: str, entry: yaml.Pair) -> str:
+    """Return a key as helm has it: `on` is true."""
+    value = yaml.value(entry.key)
+    return str(value).lower() if isinstance(value, bool) else key
 
 
 def _may_hold(node: yaml.Node | None) -> bool:

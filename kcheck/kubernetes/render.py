@@ -1,13 +1,13 @@
-"""Charts rendered by helm on request: objects of its output, each line with its place."""
+"""Rendered charts as objects, each line with its place: by helm on request, simple ones without it."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import subprocess
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from functools import partial
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -17,6 +17,8 @@ from kcheck.config.config import ConfigError
 from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
+from kcheck.kubernetes.template_functions import MOST_TEXT, Fields, TemplateError, from_yaml, unsupported, values_of
+from kcheck.kubernetes.templates import NOTHING, Body, Interpreter, parse
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
 from kcheck.text.files.disk import TooLargeError
@@ -27,7 +29,7 @@ from kcheck.text.text import Problem
 from kcheck.text.values import Known, Origin, Piece, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.text.files.tree import Tree
@@ -42,6 +44,8 @@ _SOURCE = regex(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
 _ACTION = regex(r"\{\{-?.*?-?\}\}")
 _VALUE = regex(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
 _HEAD = regex(r"[\w./\"'-]*")
+_DOCUMENT_END = regex(r"(?:^|\n)---\s*", re.ASCII)
+_APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
 _NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
 
 
@@ -62,33 +66,48 @@ def program(values: tuple[str, ...]) -> str:
 
 
 class Rendering:
-    """Objects rendered by helm, or its problems.
+    """Objects of a rendered chart, or its problems; without helm, the reason in `refused`.
 
-    With `traced`, helm runs again to find the values that requests and limits come from.
+    With `traced`, the chart is rendered again to find the values that requests and limits come from.
     """
 
     def __init__(
-        self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...], *, traced: bool = False
+        self, chart: Chart, charts: Charts, helm: str = "", files: tuple[str, ...] = (), *, traced: bool = False
     ) -> None:
         self.chart = chart
         self.tree = charts.tree
         self.values = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
         self.problems: list[Problem] = []
         self.objects: list[Object] = []
+        self.refused: TemplateError | None = None
         self._templates: dict[str, _Template] = {}
+        name = chart.label if _NAME.fullmatch(chart.label) else "release"
         try:
-            _refuse_links(charts.tree, chart)
-            with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
-                output = _output(helm, chart, folder, values)
-                self._read(output)
-                if traced and self.objects:
-                    again = partial(_output_with, helm, chart, folder, values)
-                    self.objects = marked_values.traced(self.values, output, self.objects, again)
+            if helm:
+                _refuse_links(charts.tree, chart)
+                with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
+                    self._render(partial(_output, helm, chart, name, folder, values), traced=traced)
+            elif charts.may_deploy(chart):
+                self.refused = TemplateError("something in the tree may deploy it with other values")
+            else:
+                self._render(partial(output_without_helm, chart, charts.tree, name), traced=traced)
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
+        except TemplateError as error:
+            self.refused = error
         if self.problems:
             self.objects = []
+            if not helm:
+                self.refused, self.problems = TemplateError(self.problems[0].message), []
+
+    def _render(self, render: Callable[[str], str], *, traced: bool) -> None:
+        """Read the output of a function of other values, in JSON."""
+        output = render("")
+        self._read(output)
+        if traced and self.objects:
+            again = partial(_again, render)
+            self.objects = marked_values.traced(self.values, output, self.objects, again)
 
     def _read(self, output: str) -> None:
         for part in _SEPARATOR.split(output):
@@ -118,6 +137,8 @@ def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
     if not any(contains_path(path, changed) for path in paths for changed in tree.disk.overlay):
         yield list(paths)
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="kcheck-") as top:
         copies = [os.path.join(top, str(i), os.path.basename(os.path.abspath(path))) for i, path in enumerate(paths)]
         for path, copy in zip(paths, copies, strict=True):
@@ -144,45 +165,128 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
             raise _HelmError(f"{display_path(link)} is {REASON}")
 
 
-def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
-    """Run helm and return its output.
+def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], values: str) -> str:
+    """Run helm with additional values and return its output.
 
     Raises:
         _HelmError: it fails, or would.
     """
+    import subprocess
+    from tempfile import TemporaryDirectory
+
     missing = ", ".join(_missing(chart))
     if missing:
         which = "run `helm dependency build`; kcheck downloads nothing"
         raise _HelmError(f"its dependency {missing} is not in charts/: {which}")
-    name = chart.label if _NAME.fullmatch(chart.label) else "release"
-    command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
-    try:
-        done = subprocess.run(  # noqa: S603 - the user asked for it
-            command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
-        )
-        output = done.stdout.decode()
-    except subprocess.TimeoutExpired:
-        raise _HelmError(f"helm template took more than {TIMEOUT} s") from None
-    except OSError as error:
-        raise _HelmError(f"helm does not start: {error.strerror or error}") from error
-    except UnicodeDecodeError:
-        raise _HelmError("helm printed what is not UTF-8") from None
+    with TemporaryDirectory(prefix="kcheck-") as top:
+        if values:
+            files = [*files, os.path.join(top, "values.json")]
+            with open(files[-1], "w", encoding="utf-8") as new:
+                new.write(values)
+        command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
+        try:
+            done = subprocess.run(  # noqa: S603 - the user asked for it
+                command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
+            )
+            output = done.stdout.decode()
+        except subprocess.TimeoutExpired:
+            raise _HelmError(f"helm template took more than {TIMEOUT} s") from None
+        except OSError as error:
+            raise _HelmError(f"helm does not start: {error.strerror or error}") from error
+        except UnicodeDecodeError:
+            raise _HelmError("helm printed what is not UTF-8") from None
     if done.returncode:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise _HelmError(said[:_MOST] or f"helm template ended with {done.returncode}")
     return output.replace("\r\n", "\n")
 
 
-def _output_with(helm: str, chart: Chart, folder: str, files: list[str], values: str) -> str | None:
-    """Run helm with additional values; None if it fails."""
-    with TemporaryDirectory(prefix="kcheck-") as top:
-        path = os.path.join(top, "values.json")
-        with open(path, "w", encoding="utf-8") as new:
-            new.write(values)
-        try:
-            return _output(helm, chart, folder, [*files, path])
-        except _HelmError:
-            return None
+def _again(render: Callable[[str], str], values: str) -> str | None:
+    """Render with other values; None if that fails."""
+    try:
+        return render(values)
+    except (_HelmError, TemplateError):
+        return None
+
+
+# --- without helm
+
+
+def _has_api(name: object) -> bool:
+    """Whether helm knows an API; it knows none of other projects."""
+    group = str(name).partition("/")[0]
+    if name not in _APIS and ("." not in group or group.endswith(".k8s.io")):
+        raise unsupported(f'.Capabilities.APIVersions.Has "{name}"')
+    return name in _APIS
+
+
+def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
+    """Return the output of `helm template` for a chart, with its values or others in JSON.
+
+    Raises:
+        TemplateError: it fails, or uses something unknown to kcheck.
+    """
+    texts = dict(_templates(chart, tree))
+    if not any(holds_objects(text.encode()) for text in texts.values()):
+        return ""
+    if chart.parts or chart.dependencies:
+        raise unsupported("other charts", "Chart.yaml:1")
+    files = {f"{chart.label}/{path}": text for path, text in texts.items() if "define" not in text}
+    templates: dict[str, Body] = {}
+    for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):  # as helm does
+        if "define" in texts[path]:
+            parse(texts[path], path, f"{chart.label}/{path}", templates)
+    interpreter, dot, made = Interpreter(templates, files), _dot(chart, tree, release, values), ""
+    for path in sorted(path for path in texts if not os.path.basename(path).startswith("_")):
+        name = f"{chart.label}/{path}"
+        own_dot = Fields(dot, Template=Fields(Name=name, BasePath=f"{chart.label}/templates"))
+        documents = _DOCUMENT_END.split(interpreter.run(name, own_dot).replace(NOTHING, "").strip())
+        made += "".join(f"---\n# Source: {name}\n{one.strip()}\n" for one in documents if one.strip())
+        if len(made) > MOST_TEXT:
+            raise unsupported("too much text", f"{path}:1")
+    return made
+
+
+def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
+    """Return the dot of a chart's templates."""
+    metadata = from_yaml(chart.source.data.decode("utf-8", "replace"))
+    texts = {"Version": metadata.get("version"), "AppVersion": metadata.get("appVersion", ""), "Name": chart.label}
+    about = {"Name": release, "Namespace": "default", "Service": "Helm", "IsInstall": True, "IsUpgrade": False}
+    path = os.path.join(chart.folder, "values.yaml")
+    is_read = chart.values is not None and chart.values.source is tree.source(path)
+    own = values_of(chart.values) if is_read else from_yaml(_text(tree, path))
+    return Fields(
+        Values=json.loads(values, parse_int=float) if values else own,
+        Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
+        Release=Fields(about),
+        Capabilities=Fields(APIVersions=Fields(Has=_has_api)),
+    )
+
+
+def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
+    """Yield the templates of a chart by their paths in it."""
+    ignored = _text(tree, os.path.join(chart.folder, ".helmignore")).splitlines()
+    patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]
+    for file in sorted(tree.disk.walk(os.path.join(chart.folder, "templates"))):
+        inside, base = os.path.relpath(file, chart.folder).replace(os.sep, "/"), os.path.basename(file)
+        if base.startswith(".") or base == "NOTES.txt":
+            continue
+        if any(fnmatch(inside, one) or fnmatch(base, one) or inside.startswith(f"{one}/") for one in patterns):
+            raise unsupported(".helmignore", f"{inside}:1")
+        if tree.source(file) is None:
+            raise unsupported("a file that cannot be read", f"{inside}:1")
+        yield inside, _text(tree, file).replace("\r\n", "\n")
+
+
+def _text(tree: Tree, path: str) -> str:
+    source = tree.source(path)
+    try:
+        return source.data.decode() if source is not None else ""
+    except UnicodeDecodeError:
+        raise unsupported(f"a {os.path.basename(path)} that is not UTF-8") from None
+
+
+# --- places
 
 
 class _Template:
@@ -194,7 +298,7 @@ class _Template:
             source.derived = True  # what helm prints is not what stands there: no fix can go into it
         self.values = values
         self.plain: dict[str, list[Span]] = {}
-        self.made: dict[str, list[tuple[re.Pattern[str], Span, str]]] = {}
+        self.made: dict[str, list[tuple[str, Span, str]]] = {}
         data = source.data
         for start, end in zip(source.line_starts, [*source.line_starts[1:], len(data)], strict=True):
             line = data[start:end]
@@ -207,7 +311,7 @@ class _Template:
                 head, path = _head(text), _VALUE.findall(text) if len(_ACTION.findall(text)) == 1 else []
                 pattern = _pattern(_ACTION.split(text))
                 if head:
-                    made = (re.compile(pattern), span, path[0] if path else "")
+                    made = (pattern, span, path[0] if path else "")
                     self.made.setdefault(head, []).append(made)
             else:
                 self.plain.setdefault(text, []).append(span)
@@ -219,7 +323,9 @@ class _Template:
             same = self.plain.get(text, [])
             made = self.made.get(_head(text), []) if text and not same else []
             found = [
-                self._filled(match, span, path) for pattern, span, path in made if (match := pattern.fullmatch(text))
+                self._filled(match, span, path)
+                for pattern, span, path in made
+                if (match := re.fullmatch(pattern, text))
             ]
             certain = [one for one in found if one.value is not None] or found
             if len(same) == 1 or not certain or len(certain) > 1:

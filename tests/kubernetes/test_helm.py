@@ -463,7 +463,7 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
 def test_a_file_of_a_chart_stands_for_the_chart(path: str, write: Write) -> None:
     write(TRAIN)
     data = model.collect(Tree([path]), Config())
-    assert set(found_images(data)) == {"pytorch/pytorch:2.5", "a/b:c"}
+    assert set(found_images(data)) == {"pytorch/pytorch:2.5", "a/b:c", "busybox:1.37"}
 
 
 @pytest.mark.parametrize(
@@ -649,7 +649,8 @@ def test_settings_ask_for_it_too_but_only_the_command_line_runs_a_program(write:
 
 def test_nothing_runs_unless_it_is_asked_for(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("something was run"))
-    assert "unrendered-chart" in names(check(TRAIN))
+    job = JOB.replace(".Release.Name", "randAlpha 5")
+    assert "unrendered-chart" in names(check({**TRAIN, "train/templates/job.yaml": job}))
 
 
 def test_the_real_helm(check: Check) -> None:

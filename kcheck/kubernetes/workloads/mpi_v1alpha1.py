@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.patches import set_path
-from kcheck.kubernetes.workloads import equivalents, pods
+from kcheck.kubernetes.workloads import pods, scalars
 from kcheck.kubernetes.workloads.scalars import integer, items
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Unknown, Unset, known
@@ -64,7 +64,7 @@ def by_roles(item: Object) -> Object:
     if "slotsPerWorker" not in own and slots is not None:
         added["slotsPerWorker"] = slots
     if "cleanPodPolicy" not in own:  # its operator always deletes them
-        added["cleanPodPolicy"] = equivalents.computed_at(spec, "Running")
+        added["cleanPodPolicy"] = scalars.computed_at(spec, "Running")
     root = item.root
     for key, value in added.items():
         root = set_path(root, ("spec", key), value)
@@ -85,16 +85,14 @@ def _workers(spec: yaml.Mapping) -> _Workers:
     if unknown is None and whole > units and whole % units:
         unknown = Unknown(f"`{total}: {whole}` is not a multiple of `{each}: {units}`", all_.origin)
     if unknown is not None:
-        node = equivalents.computed_at(
-            spec, unknown if isinstance(unknown, Unknown) else Unknown(f"`{total}` is not set")
-        )
+        node = scalars.computed_at(spec, unknown if isinstance(unknown, Unknown) else Unknown(f"`{total}` is not set"))
         return _Workers(node, node, resource)
     number, of_each = (1, whole) if whole < units else (whole // units, units)
-    return _Workers(equivalents.computed_at(spec, number), equivalents.computed_at(spec, of_each), resource)
+    return _Workers(scalars.computed_at(spec, number), scalars.computed_at(spec, of_each), resource)
 
 
 def _role(template: yaml.Target, number: yaml.Target | None, pod: yaml.Target) -> yaml.Target:
-    return _mapping(template, {"replicas": number or equivalents.computed_at(template, 1), "template": pod})
+    return _mapping(template, {"replicas": number or scalars.computed_at(template, 1), "template": pod})
 
 
 def _with_units(template: yaml.Target, workers: _Workers) -> yaml.Target:
@@ -107,7 +105,7 @@ def _with_units(template: yaml.Target, workers: _Workers) -> yaml.Target:
 def _launcher(spec: yaml.Target) -> yaml.Target:
     """Return the resources of a launcher: the operator removes those of the template."""
     return yaml.get(spec, "launcherResources") or _mapping(
-        spec, {"requests": _mapping(spec, {name: equivalents.computed_at(spec, 0) for name in ("cpu", "memory")})}
+        spec, {"requests": _mapping(spec, {name: scalars.computed_at(spec, 0) for name in ("cpu", "memory")})}
     )
 
 
@@ -129,4 +127,4 @@ def _first(template: yaml.Target, key: str) -> yaml.Target | None:
 
 
 def _mapping(place: yaml.Target, entries: Mapping[str, yaml.Target]) -> yaml.Mapping:
-    return equivalents.mapping_at(place, [equivalents.entry(place, key, value) for key, value in entries.items()])
+    return scalars.mapping_at(place, [scalars.entry(place, key, value) for key, value in entries.items()])

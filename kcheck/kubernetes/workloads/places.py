@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import value_of
-from kcheck.kubernetes.workloads import equivalents, pods, runtimes
+from kcheck.kubernetes.workloads import pods, runtimes, scalars
 from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written
 from kcheck.model import NOTHING
 from kcheck.text.regex import regex
@@ -166,9 +166,9 @@ def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")
     if resources is not None:
-        entries.append(equivalents.entry(resources.key, "resources", resources.value))
-    entries.append(equivalents.entry(node, "name", equivalents.scalar_at(node, runtimes.NODE)))
-    return runtimes.patched(equivalents.of_containers(node, [equivalents.mapping_at(node, entries)]), item)
+        entries.append(scalars.entry(resources.key, "resources", resources.value))
+    entries.append(scalars.entry(node, "name", scalars.scalar_at(node, runtimes.NODE)))
+    return runtimes.patched(scalars.of_containers(node, [scalars.mapping_at(node, entries)]), item)
 
 
 def _of_trainer(origin: Origin) -> Origin:
@@ -210,26 +210,26 @@ def _spark_pod(node: yaml.Target, item: Object) -> yaml.Target:
     whole = _entries(yaml.get(item.root, "spec", "template") or yaml.get(item.root, "spec"))
     both = {key: entry for key, entry in whole.items() if key in _OF_POD or key in _OF_CONTAINER} | own
     container = [both[key] for key in _OF_CONTAINER if key in both]
-    container.append(equivalents.entry(node, "name", equivalents.scalar_at(node, "spark")))
-    container.append(equivalents.entry(node, "resources", _spark_resources(node, own)))
-    found = [equivalents.mapping_at(node, container), *items(node, "sidecars")]
-    extra = [equivalents.entry(both[key].key, name, both[key].value) for key, name in _OF_POD.items() if key in both]
+    container.append(scalars.entry(node, "name", scalars.scalar_at(node, "spark")))
+    container.append(scalars.entry(node, "resources", _spark_resources(node, own)))
+    found = [scalars.mapping_at(node, container), *items(node, "sidecars")]
+    extra = [scalars.entry(both[key].key, name, both[key].value) for key, name in _OF_POD.items() if key in both]
     metadata = [own[key] for key in ("labels", "annotations") if key in own]
-    return equivalents.of_containers(node, found, extra, metadata)
+    return scalars.of_containers(node, found, extra, metadata)
 
 
 def _spark_resources(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
-    limits = [equivalents.entry(node, "cpu", _spark_cpu(node, own, "coreLimit"))]
+    limits = [scalars.entry(node, "cpu", _spark_cpu(node, own, "coreLimit"))]
     requests = [
-        equivalents.entry(node, "cpu", _spark_cpu(node, own, "coreRequest")),
-        equivalents.entry(node, "memory", _spark_memory(node, own)),
+        scalars.entry(node, "cpu", _spark_cpu(node, own, "coreRequest")),
+        scalars.entry(node, "memory", _spark_memory(node, own)),
     ]
     name, quantity = yaml.get(node, "gpu", "name"), yaml.get(node, "gpu", "quantity")
     if isinstance(name, yaml.Scalar) and quantity is not None:
-        limits.append(equivalents.entry(name, name.text, quantity))
+        limits.append(scalars.entry(name, name.text, quantity))
     sides = {"requests": requests, "limits": limits}
-    return equivalents.mapping_at(
-        node, [equivalents.entry(node, key, equivalents.mapping_at(node, own)) for key, own in sides.items()]
+    return scalars.mapping_at(
+        node, [scalars.entry(node, key, scalars.mapping_at(node, own)) for key, own in sides.items()]
     )
 
 
@@ -247,25 +247,23 @@ def _spark_cpu(node: yaml.Target, own: dict[str, yaml.Pair], key: str) -> yaml.T
     cores = yaml.resolve(own["cores"].value) if "cores" in own and key == "coreRequest" else node
     value = value_of(cores) if isinstance(cores, yaml.Scalar) else Unset(node.span)
     if isinstance(value, Unknown):
-        return equivalents.computed_at(cores, value)
+        return scalars.computed_at(cores, value)
     usual = _CORES if key == "coreRequest" else None
     origin = Origin((cores.span,), missing=Missing(node.span, (key,)))
-    return equivalents.computed_at(cores, value.value if isinstance(value, Known) else usual, origin)
+    return scalars.computed_at(cores, value.value if isinstance(value, Known) else usual, origin)
 
 
 def _spark_memory(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
     """Convert JVM memory to a quantity: 512m are MiB."""
     if "memory" not in own:
-        return equivalents.computed_at(
-            node, _HEAP, Origin((node.span,), missing=Missing(node.span, ("memory",)), why=_WHY)
-        )
+        return scalars.computed_at(node, _HEAP, Origin((node.span,), missing=Missing(node.span, ("memory",)), why=_WHY))
     written = yaml.resolve(own["memory"].value)
     value = value_of(written) if isinstance(written, yaml.Scalar) else None
     if not isinstance(value, Known):
         return written
     match = _MEMORY.fullmatch(as_text(value.value))
     quantity = f"{match[1]}{match[2].upper()}i" if match else value.value
-    return equivalents.computed_at(written, quantity, replace(value.origin, why=_WHY))
+    return scalars.computed_at(written, quantity, replace(value.origin, why=_WHY))
 
 
 def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 from kcheck.kubernetes.patches import items_of, merged_template, set_path
-from kcheck.kubernetes.workloads import equivalents
+from kcheck.kubernetes.workloads import scalars
 from kcheck.kubernetes.workloads.scalars import items, written
 from kcheck.text.syntax import yaml
 from kcheck.text.text import leading
@@ -82,7 +82,7 @@ def _patches(item: Object, job: str) -> Iterator[yaml.Target | None]:
     for key in ("podSpecOverrides", "podTemplateOverrides"):
         for one in items(item.root, "spec", key):
             if any(known(written(target, "name")) == job for target in items(one, "targetJobs")):
-                of_pod = equivalents.mapping_at(one, [equivalents.entry(one, "spec", one)])
+                of_pod = scalars.mapping_at(one, [scalars.entry(one, "spec", one)])
                 yield of_pod if key == "podSpecOverrides" else one
     for one in items(item.root, "spec", "runtimePatches"):
         for inner in items(one, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):

@@ -12,7 +12,9 @@ from kcheck.text.values import Known, Missing, Origin, Overlaid, Unknown, Unset,
 from kcheck.text.yaml_nodes import Patched, Stated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from kcheck.text.values import DatumValue
 
 T = TypeVar("T")
 
@@ -185,3 +187,40 @@ def _wrong(found: yaml.Target, path: tuple[str, ...], wanted: str) -> Unknown:
     if isinstance(found, yaml.Computed) and isinstance(found.datum, Unknown):
         return found.datum
     return Unknown(f"`{'.'.join(path)}` is not {wanted}", Origin((found.span,)))
+
+
+# --- nodes for settings in another form, at the places of these
+
+
+def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:
+    """Build a text that stands for something at a place."""
+    return yaml.Scalar(*place.span, None, text, "plain", None)
+
+
+def computed_at(place: yaml.Target, value: DatumValue | Unknown, origin: Origin | None = None) -> yaml.Computed:
+    """Build a value that follows from something at a place."""
+    datum = value if isinstance(value, Unknown) else Known(value, origin or Origin((place.span,)))
+    text = "" if isinstance(value, Unknown) else as_text(value)
+    return yaml.Computed(*place.span, None, text, "plain", None, datum=datum)
+
+
+def mapping_at(place: yaml.Target, entries: Iterable[yaml.Pair]) -> yaml.Mapping:
+    """Build a map that stands for something at a place."""
+    return yaml.Mapping(*place.span, None, tuple(entries), flow=False)
+
+
+def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
+    """Build an entry of such a map."""
+    return yaml.Pair(scalar_at(place, name), value)
+
+
+def of_containers(
+    place: yaml.Target,
+    found: Iterable[yaml.Target],
+    spec: Iterable[yaml.Pair] = (),
+    metadata: Iterable[yaml.Pair] = (),
+) -> yaml.Mapping:
+    """Build a pod template for equivalent settings in another form."""
+    listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
+    inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
+    return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))

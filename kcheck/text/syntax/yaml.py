@@ -368,15 +368,14 @@ def value(node: Scalar) -> Plain:
     """
     if node.tag not in _TYPED if node.tag else node.style != "plain":
         return node.text
-    result = _resolved(node.text)
+    result = resolved(node.text)
     return float(result) if node.tag == _TYPED[0] and type(result) is int else result
 
 
-def _resolved(text: str) -> Plain:
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if text[0] not in "0123456789+-.":
-        return text
+def resolved(text: str) -> Plain:
+    """Return the value of a plain scalar."""
+    if text in _CONSTANTS or text[0] not in "0123456789+-.":
+        return _CONSTANTS.get(text, text)
     digits = text if text[0] == "." else text.replace("_", "")
     if _INT.fullmatch(digits) and len(digits) < 100:
         number = int(re.sub("^([-+]?)0(?=[0-7])", r"\g<1>0o", digits), 0)
@@ -416,7 +415,7 @@ def literal(value: Plain, style: Style = "plain") -> str:
     if style == "single" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
     safe = value.isprintable() and _SAFE.fullmatch(value) and not _ELSEWHERE.fullmatch(value)
-    if style != "double" and safe and _resolved(value) is value:
+    if style != "double" and safe and resolved(value) is value:
         return value
     import json
 
