@@ -1,4 +1,4 @@
-"""Decide rules on things, each by itself."""
+"""Decide the rules of a subject on each of its things."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Bug(Struct, frozen=True):
-    """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's own."""
+    """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's `own`."""
 
     rule: str
     object: str
@@ -32,7 +32,7 @@ class Bug(Struct, frozen=True):
 
 
 class Outcome(NamedTuple):
-    """What rules found of one thing. `decided` counts the checks with an answer."""
+    """Results of all rules on one thing; `decided` counts the checks with an answer."""
 
     findings: list[Finding]
     undecided: list[Undecided]
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 class Checks:
-    """The rules of a subject, with the things that they judge; `bugs` are of rules that cannot judge any."""
+    """Rules of a subject and the things they judge; `bugs` are of rules that do not compile."""
 
     def __init__(self, subject: str, rules: list[Rule], world: World) -> None:
         self.subject = subject

@@ -1,4 +1,4 @@
-"""Rules on one subject: whether a condition holds, how bad that is, what is said of it, and what mends it."""
+"""Rules on one thing: whether a condition holds, its severity, its finding and its fix."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 _MOST_RECORDS = 4
-"""A sentence that stands for each record of a list is said of so many of them."""
+"""Most records of a list for which an `each` sentence is printed."""
 
 
 @once
 def limits_view(cloud: str, world: World) -> dict[str, object]:
-    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any.
+    """Return the limits as rules see them: limits.group.name of this cloud, limits.cloud.group.name of any cloud.
 
     Only rules of the user's own name a cloud: without them the profiles of other clouds are not read.
     """
@@ -52,17 +52,17 @@ def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bo
 
 @cache
 def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel.Expression:
-    """`when` and `problem` as one three-valued conjunction: a known no beats an unknown."""
+    """Compile `when && problem`, three-valued: a known no beats an unknown."""
     return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
 
 
 def records_expression(expression: str) -> str:
-    """An expression for the numbers of the records that another one gives."""
+    """Return an expression for the numbers of the records that another one gives."""
     return f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
 
 
 class Evaluator:
-    """Decides rules on one subject; expressions share one activation."""
+    """Decides rules on one thing; expressions share one activation."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -71,11 +71,11 @@ class Evaluator:
         self.activation = self.new_activation(view.data)
 
     def new_activation(self, data: dict[str, object]) -> cel.Activation:
-        """The data that expressions see."""
+        """Wrap data for expressions, with the limits."""
         return cel.activation({self.view.subject: data, "limits": self.limits}, self.variables)
 
     def verdict(self, rule: Rule, condition: cel.Expression) -> bool | Undecided:
-        """Whether the rule's condition holds, or what it waits for."""
+        """Whether the rule's condition holds, or the values it waits for."""
         holds, error = self.truth(condition)
         if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
             halves = (cel.compile(text, self.variables) for text in (rule.when, rule.problem))
@@ -125,7 +125,7 @@ class Evaluator:
             return cel.UNDECIDED
 
     def severity(self, rule: Rule) -> Severity | None:
-        """How bad it is; None where the size is known, and too small to speak of."""
+        """Return the severity of a finding; None where its size is known and too small to report."""
         wanted = self.severity_by_size(rule.grade) if rule.grade else Severity[rule.severity.upper()]
         if wanted is None:
             return None
@@ -133,7 +133,7 @@ class Evaluator:
         return min([wanted, *caps])
 
     def severity_by_size(self, grade: Grade) -> Severity | None:
-        """How bad it is by size, of bounds by the lower one; None where it is known, and too small to speak of."""
+        """Return the severity by size, of bounds by the lower one; None where the size is too small to report."""
         size = self.size(grade)
         if size is None:
             return Severity.INFO
@@ -145,12 +145,12 @@ class Evaluator:
         return None if silent else Severity.INFO
 
     def is_small(self, grade: Grade) -> bool:
-        """Whether the size is known, and nothing worse than a note."""
+        """Whether the size is known and its severity is info."""
         size = self.size(grade)
         return size is not None and size.exact is not None and self.severity_by_size(grade) is Severity.INFO
 
     def size(self, grade: Grade) -> Interval | None:
-        """What decides how bad it is, or its bounds; None where neither is known."""
+        """Return the size that decides the severity, or its bounds; None where neither is known."""
         compiled = cel.compile(grade.of, self.variables)
         found = [self.value(grade.of)]
         if found == [None]:
@@ -161,7 +161,7 @@ class Evaluator:
     # --- findings
 
     def finding(self, rule: Rule, severity: Severity) -> Finding:
-        """What is reported."""
+        """Build the finding of a rule that fires."""
         origin = next(iter(self.origins(rule.at)), Origin((self.view.place(),)))
         span = origin.written
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
@@ -189,11 +189,14 @@ class Evaluator:
         )
 
     def origins(self, place: str) -> list[Origin]:
-        """Where the fields of a place come from: one, or one for each object of a list."""
+        """List the origins of a place: one, or one for each record of a list."""
         return [self.view.origin(*target) for target in self.targets(place)]
 
     def targets(self, place: str) -> list[tuple[int, tuple[str, ...]]]:
-        """The records of a place, each with the field that is meant: further down where what is above it is absent."""
+        """List the records of a place, each with the path of its field.
+
+        The path is longer than one name where an object on the way is not written.
+        """
         path: tuple[str, ...] = ()
         while True:
             try:
@@ -208,23 +211,23 @@ class Evaluator:
                 return [(record, path) for record in found]
 
     def records(self, expression: str) -> list[int]:
-        """The numbers of the records that an expression gives: one, or a list of them."""
+        """List the numbers of the records that an expression gives: one, or a list of them."""
         found = self.value(records_expression(expression), self.numbered_activation)
         return found if isinstance(found, list) else []
 
     @cached_property
     def numbered_activation(self) -> cel.Activation:
-        """The data with the numbers of all records."""
+        """Data with the numbers of all records."""
         return self.activation if self.view.numbered is self.view.data else self.new_activation(self.view.numbered)
 
     def fill(self, text: str) -> str:
-        """A text with its holes filled."""
+        """Fill the holes of a text."""
         return self.filled(text)[0]
 
     def filled(self, text: str, each: tuple[str, dict[str, object]] | None = None) -> tuple[str, bool]:
-        """A text with its holes filled, and whether all of them are known.
+        """Fill the holes of a text; return it and whether all their values are known.
 
-        `each` is the record that the text stands for, and the list that it is of.
+        `each` is the expression of a list, and the record in it that the text is about.
         """
         from kcheck.engine import rule_words  # types of expressions: only where something is found
 
@@ -248,7 +251,7 @@ class Evaluator:
         return " ".join("".join(parts).split()), complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
-        """What a hole shows: a value, None for null, the bounds of a number, or UNDECIDED where neither is known."""
+        """Return the value of a hole: None for null, the bounds of a number, or UNDECIDED where neither is known."""
         if each is not None:
             variables = (*self.variables, "each")
             data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
@@ -259,7 +262,7 @@ class Evaluator:
         return self.address(text) or self.view.bounds.get(text.strip(), value)
 
     def address(self, text: str) -> str:
-        """What the code calls the thing whose name a hole asks for; empty for all other holes."""
+        """Return the code's name of the thing whose `name` a hole shows; empty for all other holes."""
         try:
             targets = self.targets(text) if cel.split_place(text)[1] == "name" else []
         except cel.SyntaxProblem:  # more than a place
@@ -267,7 +270,7 @@ class Evaluator:
         return next((self.view.address(record) for record, path in targets if len(path) == 1), "")
 
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
-        """The sentences of which the condition holds and all is known; of many records the first ones."""
+        """Yield the sentences whose condition holds and whose values are known, of many records the first ones."""
         for one in sentences:
             if one.where and self.value(one.where) is not True:
                 continue
@@ -281,7 +284,7 @@ class Evaluator:
                 yield f"and {len(found) - _MOST_RECORDS:,} more"
 
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
-        """The changes that mend the finding, or what a person must do instead."""
+        """Return the fix of a finding, or None and what a person must do instead."""
         for obstacle in rule.withheld:
             if self.truth(cel.compile(obstacle.where, self.variables))[0] is not False:
                 return None, self.fill(obstacle.help)
@@ -313,14 +316,14 @@ class Evaluator:
         return Fix(self.safety(rule), tuple(changes), ", ".join(dict.fromkeys(titles))), ""
 
     def safety(self, rule: Rule) -> str:
-        """The class of a rule's fix: unsafe also where it is not known whether that holds."""
+        """Return the class of a rule's fix: also unsafe where its `unsafe` condition is undecided."""
         is_unsafe = rule.unsafe and self.truth(cel.compile(rule.unsafe, self.variables))[0] is not False
         return "unsafe" if is_unsafe else rule.safety
 
     def literal_part(
         self, origin: Origin, record: int, path: tuple[str, ...], value: object
     ) -> computed_literals.Part | None:
-        """The literal in a computed text by which it would be another one."""
+        """Find the literal of a computed text whose change gives the text this value."""
         from kcheck.text.syntax.hcl import computed_literals
 
         old = None if origin.literal or origin.missing else self.view.value(record, path)
@@ -331,7 +334,7 @@ class Evaluator:
         )
 
     def ordered_value(self, text: str) -> Any:
-        """The value of an expression with the keys of its maps in the order of the text, or of the word that it is."""
+        """Evaluate an expression; keep the order of map keys, of the expression or of the word that it is."""
         subject, *steps = text.strip().split(".")
         word: object = self.view.data if subject == self.view.subject else None
         for step in steps:
@@ -339,7 +342,7 @@ class Evaluator:
         return word if isinstance(word, dict) else _ordered(self.value(text), text)
 
     def by_hand(self, change: Change) -> str:
-        """What a person must change instead: the expression that gives a value, or the code behind a plan."""
+        """Say which code a person must change: the expression that gives a value, or the source of a plan."""
         origin, written = change.origin, change.origin.written
         if origin.why:
             return f"{origin.why}; {change.instruction}"
@@ -365,7 +368,7 @@ class Evaluator:
 
 
 def _parts(origin: Origin) -> str:
-    """Where a value that is put together has its parts; empty for another one, or one of which nothing may be shown."""
+    """Name the places of a value with several parts; empty if it has one, or one whose text is private."""
     places = dict.fromkeys(span.location for span in origin.spans)
     if len(places) == 1 or any(span.source.private for span in origin.spans):
         return ""
@@ -373,7 +376,7 @@ def _parts(origin: Origin) -> str:
 
 
 def _ordered(value: object, text: str) -> object:
-    """A value with the keys of its maps in the order of the expression: CEL keeps none."""
+    """Sort the keys of maps in the order of the expression: CEL keeps none."""
     if isinstance(value, list):
         return [_ordered(item, text) for item in value]
     if not isinstance(value, dict):
@@ -387,19 +390,18 @@ def _ordered(value: object, text: str) -> object:
 
 
 def _first_line(span: Span) -> str:
-    """The first line of a piece of code."""
     lines = span.text.splitlines() or [""]
     return lines[0].rstrip(" {[(") + (" ..." if len(lines) > 1 else "")
 
 
 def _named(origin: Origin, word: str) -> str:
-    """What the code calls a value, and whether it is there at all."""
+    """Return the code's name of a value, and say so if it is not set."""
     name = last_key(origin.path) or word
     return f"{name} is not set" if origin.missing is not None and origin.missing.path else name
 
 
 def _title(change: Change) -> str:
-    """What a fix does: the name of a flag itself is replaced, all else is set or added."""
+    """Describe a change: a flag's name is replaced, all else is set or added."""
     old = change.origin.written.text
     if change.origin.missing is None and change.key.lstrip("-") == old.lstrip("-"):
         return f"rename {old} to {change.value}"
@@ -407,7 +409,7 @@ def _title(change: Change) -> str:
 
 
 def _with_part(part: computed_literals.Part, origin: Origin) -> str:
-    """A computed value with another literal in it."""
+    """Describe the change of a literal in a computed value."""
     span, name = origin.written, last_key(origin.path)
     before, after = span.source.span(span.start, part.span.start).text, span.source.span(part.span.end, span.end).text
     if "\n" in span.text:
@@ -416,7 +418,7 @@ def _with_part(part: computed_literals.Part, origin: Origin) -> str:
 
 
 def _with_unit(value: object, unit: str) -> str:
-    """A value in a message, or what lies between two bounds; of nodes and the like the text has the unit."""
+    """Format a value, or its bounds, with its unit; counts of things have none, as the message names them."""
     if isinstance(value, Interval) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
         return between(shown(value.low, unit), shown(value.high, unit))
     return shown(value, unit)

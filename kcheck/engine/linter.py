@@ -1,4 +1,4 @@
-"""Run the rules over a tree: decide, grade, suppress, prune. Every run is one of a `Linter`."""
+"""Run the rules over a tree: decide, withhold fixes, prune, suppress, merge."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class Result(Struct):
-    """What a run read and found. `decided` counts the checks with an answer.
+    """Input and findings of a run. `decided` counts the checks with an answer.
 
-    `known` counts what was found and left out, as it was there before. It `is_late` if its time was over.
+    `known` counts findings left out as known before, by a baseline or a comparison. It `is_late` if its time was over.
     """
 
     world: World
@@ -64,7 +64,7 @@ class Result(Struct):
 
 
 def no_progress(text: str) -> None:
-    """Tell nobody what goes on."""
+    """Report no progress."""
 
 
 def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -> Result:
@@ -151,7 +151,7 @@ class Linter:
 
 
 def unread(tree: Tree, config: Config) -> Result:
-    """What is said of a tree that could not be read in time."""
+    """Return the result of a tree that could not be read in time."""
     reading = Reading(Inventory(), [], {}, [])
     result = Result(World(reading.inventory, config), reading, relevant=True, is_late=True)
     result.judged.skipped = [
@@ -161,7 +161,7 @@ def unread(tree: Tree, config: Config) -> Result:
 
 
 def _check_targets(found: Inventory, config: Config) -> None:
-    """Refuse targets of clusters that are not there.
+    """Refuse targets of unknown clusters.
 
     Raises:
         ConfigError: --nodes names one.
@@ -172,13 +172,13 @@ def _check_targets(found: Inventory, config: Config) -> None:
 
 
 def _with_set_severity(finding: Finding, config: Config) -> Finding:
-    """The finding with the severity that the settings give its rule."""
+    """Give a finding the severity that the settings give its rule."""
     wanted = config.severity.get(finding.rule)
     return replace(finding, severity=Severity[wanted.upper()]) if wanted else finding
 
 
 def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:
-    """One cause, one finding: without those that another one on the same object or place makes redundant."""
+    """Remove findings that another one on the same object or place makes redundant."""
     unless = {rule.name: rule.unless for own in by_subject.values() for rule in own if rule.unless}
     found = {(f.rule, where) for f in findings for where in (f.object, f.span)}
 

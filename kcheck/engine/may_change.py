@@ -1,4 +1,4 @@
-"""Which fixes may be made: all who share a value want it, its file is ours to change, and the place takes it."""
+"""Withhold fixes that would change a value others need, a protected file, or a place that cannot take it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def withhold_fixes(
     findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = (), others: Iterable[Finding] = ()
 ) -> list[Finding]:
-    """The findings; what cannot be fixed without somebody's decision says so instead.
+    """Replace each fix that may not be made by its reason.
 
-    `roots` are the root modules that were read, whose variables may refuse a value; `others` have been asked about.
+    `roots` are the root modules, whose variables may refuse a value; `others` are findings checked before, for sharing.
     """
     sharing = _Sharing([*findings, *others], world, tree)
     result = []
@@ -46,7 +46,7 @@ def withhold_fixes(
 
 
 def _overlaid(finding: Finding, sharing: _Sharing, tree: Tree) -> Finding:
-    """The finding with those changes in an overlay that others keep from being made where the value is."""
+    """Move changes into an overlay where a base may not be changed for all its users."""
     changes = list(finding.changes)
     for i, change in enumerate(changes):
         own = change.origin.own if isinstance(change.origin, Overlaid) else None
@@ -62,13 +62,13 @@ def _overlaid(finding: Finding, sharing: _Sharing, tree: Tree) -> Finding:
 
 
 def _protected(change: Change, tree: Tree) -> str:
-    """Why the file of a change is not ours to change; empty if it is."""
+    """Return why a change's file is protected; empty if it is not."""
     reason = tree.why_protected(edit.source_of(change))
     return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
 
 
 def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
-    """Why a finding's fix may not be made; empty if it may."""
+    """Return why a fix may not be made; empty if it may."""
     changes = finding.changes
     protected = next(filter(None, (_protected(change, tree) for change in changes)), "")
     shared = protected or next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
@@ -82,7 +82,7 @@ def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
 
 
 def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
-    """Why a variable would not take a new value, so that Terraform would refuse to plan; empty if it would."""
+    """Return which validation of a variable refuses a new value; empty if none does."""
     if not roots:
         return ""
     changes = {change.place: change for change in finding.changes if not change.append}
@@ -100,7 +100,7 @@ def _validations(_world: World, roots: tuple[Module, ...]) -> Validations:
 
 
 class _Sharing:
-    """Who else uses a value, and whether the same rule has found them too."""
+    """Other users of a value, and whether the same rule found them too."""
 
     def __init__(self, findings: Iterable[Finding], world: World, tree: Tree) -> None:
         self.world = world
@@ -116,7 +116,7 @@ class _Sharing:
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
 
     def reason(self, finding: Finding, change: Change) -> str:
-        """Why a shared value may not be changed; empty if it is not shared, or all want it."""
+        """Return why a shared value may not be changed; empty if nobody shares it, or all users need the change."""
         key = (change.subject, change.name)
         if key not in self.uses:
             self.uses[key] = {}
@@ -141,14 +141,14 @@ class _Sharing:
         return ""
 
     def _elsewhere(self, change: Change) -> str:
-        """Where the value may be written instead: in the overlay that the thing is of."""
+        """Say where to write the value instead: in the object's own overlay, if it has one."""
         scope = change.owner.partition(":")[0]
         if scope in self.overlays:
             return f"set {change.key}: {data_text(change.value)} in a patch of {scope}"
         return f"use a value of its own for this {change.subject.replace('_', ' ')}"
 
     def _content(self, finding: Finding, change: Change, users: Iterable[_Use]) -> str:
-        """The first user of a value that should not get the new one, and why; empty if there is none."""
+        """Name the first user that does not need the new value, and why; empty if there is none."""
         for user in users:
             own = self.wanting.get((finding.rule, user))
             called = user.owner if user.name == change.name else f"{user.name.replace('_', ' ')} of {user.owner}"
@@ -160,7 +160,7 @@ class _Sharing:
 
 
 class _Use(NamedTuple):
-    """A field of a thing that a value is used for."""
+    """A field of a thing that a value sets."""
 
     owner: str
     name: str
@@ -168,10 +168,10 @@ class _Use(NamedTuple):
 
 _ALIKE = {("container", f"{name}_{side}"): (f"{name}_request", f"{name}_limit")
           for name in ("cpu", "memory") for side in ("request", "limit")}  # fmt: skip
-"""Fields that one value often gives together."""
+"""Fields that one value often sets together."""
 
 
 def _called(change: Change) -> str:
-    """What the code calls a value: the variable that gives it, else its attribute or key."""
+    """Return the code's name of a value: its variable, else its attribute or key."""
     kind, _, name = (change.origin.path or ("",))[0].partition(" ")
     return f"var.{name.strip(chr(34))}" if kind == "variable" else change.key

@@ -1,4 +1,4 @@
-"""Checks of manifests that may be applied to several clusters: decided where all of these agree."""
+"""Decide checks of manifests that may run on several clusters: where all of these agree."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from kcheck.text.syntax import cel
 
 _MOST = 64
-"""A check is decided for so many clusters at most."""
+"""Most clusters for which a check is decided."""
 _BUDGET = 20_000
-"""So many are looked at for the things of a subject, three seconds for each check; the last ones stay undecided.
+"""Most clusters evaluated for the things of a subject, about three seconds a check; later things stay undecided.
 
-Which ones is told by the order of the things, not of the checks: what several processes decide is the same.
+Counted in the order of the things, so that the result does not depend on who evaluates what.
 """
 
 
 def candidates(check: Undecided, thing: Thing, world: World) -> Candidates | None:
-    """The clusters that a thing may be on, where a check of it waits for one of them; else None."""
+    """Return the clusters a thing may be on, if an undecided check of it waits for one of them."""
     found = _homes(thing, world) if check.missing else None
     waits = found is not None and not {found.reason, found.size_reason}.isdisjoint(check.missing)
     return found if waits else None
 
 
 def _homes(thing: Thing, world: World) -> Candidates | None:
-    """The clusters that a thing may be on, if there are several."""
+    """Return the clusters that a thing may be on, if there are several."""
     homes = world.inventory.candidates_of
     if not homes:
         return None
@@ -50,7 +50,7 @@ def _homes(thing: Thing, world: World) -> Candidates | None:
 
 @once
 def _looked_at(subject: str, world: World) -> dict[Thing, int]:
-    """The things of a subject that may be on several clusters, each with the number of these up to and with it."""
+    """Map the things of a subject that may be on several clusters to the running total of these."""
     counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
     return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
 
@@ -58,7 +58,10 @@ def _looked_at(subject: str, world: World) -> dict[Thing, int]:
 def decide(
     rule: Rule, condition: cel.Expression, check: Undecided, thing: Thing, world: World
 ) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
-    """What a check gives on every cluster that a thing may be on, and these; where they differ, what is missing."""
+    """Decide a check on every cluster a thing may be on.
+
+    Returns the verdict and these clusters; where they differ, or are too many, the check and none.
+    """
     found = candidates(check, thing, world)
     if found is None or not 0 < len(found.clusters) <= _MOST:
         return check, ()
@@ -76,7 +79,7 @@ def decide(
 
 
 def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...]) -> Finding | None:
-    """What is reported: of several clusters the mildest finding; None where a size is known and small."""
+    """Build the finding, of several clusters the mildest; None where a size is known and small."""
     if not clusters:
         return _finding(rule, thing, world)
     found = [_finding(rule, _placed(thing, cluster), world.assuming(cluster)) for cluster in clusters]
@@ -88,7 +91,7 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
 
 
 def _placed(thing: Thing, cluster: Cluster) -> Thing:
-    """The thing on one of the clusters that it may be on, where it says itself on which it is."""
+    """Put a thing that names its own cluster on one of its candidates."""
     if not isinstance(thing, Autoscaler | KarpenterPool):
         return thing
     return replace(thing, cluster=Known(cluster, Origin((thing.place,))))

@@ -1,4 +1,4 @@
-"""What rules are about: the words of each subject, by the tables in `words/`, and the things of a kind."""
+"""Subjects of rules: their words, by the tables in `tables/`, and their things in an inventory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TABLES = {
     ),
     "usage": ("request", "gpu_usage", "fragment"),
 }  # fmt: skip
-"""Module in `tables/` -> the subjects whose words it has."""
+"""Module in `tables/` -> its subjects."""
 
 _INPUT = (
     plain(
@@ -45,7 +45,7 @@ _INPUT = (
 
 
 class _Subjects(Mapping[str, tuple[Field, ...]]):
-    """Words by subject; the table of a subject, and what computes its words, is imported when it is first looked up."""
+    """Words by subject; a table, and the code that computes its words, is imported when first looked up."""
 
     def __init__(self) -> None:
         self._table_of = {subject: table for table, subjects in _TABLES.items() for subject in subjects}
@@ -74,18 +74,18 @@ PARTS = frozenset({
     "barred", "excess", "share", "cost", "saving", "rate", "bundle", "fabric", "misnomer", "quota_need", "refusal", "retirement", "shortage", "split", "start", "support",
     "tier",
 })  # fmt: skip
-"""Subjects that are only reached from others: no rule is about them."""
+"""Subjects that are only fields of others: no rule is about them."""
 
 _LISTS = {
     "cluster": "clusters", "pool": "pools", "pod_range": "ranges", "karpenter_pool": "karpenter",
     "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
     "admission": "admissions", "sharing": "sharings", "monitor": "monitors", "quota": "limits", "object": "objects", "resource": "resources",
 }  # fmt: skip
-"""Subject -> where the inventory keeps its things."""
+"""Subject -> field of the inventory with its things."""
 
 
 def things(subject: str, world: World) -> Sequence[Thing]:
-    """All subjects of one kind."""
+    """List the things of a subject."""
     if subject in PARTS:
         return []
     inventory = world.inventory
@@ -136,7 +136,7 @@ def _measured(subject: str, world: World) -> Sequence[Thing]:
 
 
 def cloud_of(thing: Thing, world: World) -> str:
-    """The cloud whose limits hold for a thing; `any` where it is not known."""
+    """Return the cloud whose limits apply to a thing; `any` where it is not known."""
     if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
     owner = getattr(thing, "cluster", None)
@@ -149,7 +149,7 @@ def cloud_of(thing: Thing, world: World) -> str:
 
 
 def word(subject: str, name: str) -> Field:
-    """The field of a subject with that name.
+    """Return the field of a subject by name.
 
     Raises:
         KeyError: there is no such word.

@@ -1,7 +1,7 @@
-"""What CEL sees of a subject: plain data, with the reasons of what is missing and the origins of what is there.
+"""Plain data of a subject for CEL, with the reasons of missing values and the origins of known ones.
 
-Unknown fields are absent from a view, unset ones are null. Lists and records of other subjects hold their plain
-fields only, so a view is finite and has no cycles.
+Unknown fields are absent from a view, unset ones are null. Records of other subjects hold only plain fields, or those
+that are wanted, so a view is finite and has no cycles.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _LARGEST = 10**15
 _PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
 
 Wanted: TypeAlias = "dict[str, Wanted]"
-"""Fields that are looked at, each with those that are looked at of the records it holds."""
+"""Fields that are read, each with those of the records it holds."""
 
 
 @cache
 def wanted(*expressions: Expression) -> Wanted:
-    """The fields that expressions look at, those of the subject below its name."""
+    """Return the fields that expressions read, those of the subject below its name."""
     return nested(path for expression in expressions for path in usage(expression).paths)
 
 
 def nested(paths: Iterable[str]) -> Wanted:
-    """Paths of fields as fields, each with those below it."""
+    """Convert paths of fields to fields, each with those below it."""
     result: Wanted = {}
     for path in paths:
         inner = result
@@ -58,7 +58,7 @@ def nested(paths: Iterable[str]) -> Wanted:
 
 
 class Choice(Struct, frozen=True):
-    """A field of a record that is one of some values, or lies between two; `path` is what expressions call it."""
+    """A field of a record that is one of some values, or lies between two; `path` is its name in expressions."""
 
     path: str
     record: dict[str, object]
@@ -67,9 +67,9 @@ class Choice(Struct, frozen=True):
 
 
 class View:
-    """The plain data of one subject. Only the `wanted` fields are worked out; None stands for all of them.
+    """Plain data of one thing; only the `fields` that are wanted, all if None.
 
-    An `open` view is of something whose shape kcheck does not know: what a condition stumbles over there is not known.
+    The shape of an `open` view is unknown to kcheck: errors of a condition there mean undecided.
     """
 
     open = False
@@ -91,7 +91,7 @@ class View:
     def _record(
         self, subject: str, thing: object, path: str, fields: Wanted | None, *, nested: bool
     ) -> dict[str, object]:
-        """The fields of a thing, or of a part of a fact; other subjects within another one only where they are wanted."""
+        """Read the fields of a thing, or of a part of a fact; without `fields`, other subjects only at the top."""
         result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
@@ -123,9 +123,9 @@ class View:
         return result
 
     def _note_choice(self, field: Field, value: Either, where: str, record: dict[str, object]) -> None:
-        """Remember what a field of the model that is not known may be, where that is all known.
+        """Remember the candidates of an unknown field of the model, if all are known.
 
-        What is computed of such a field is not one of its values: it may hand on the field itself as the reason.
+        A computed word may hand on such a field as its reason; its candidates are not values of the word.
         """
         found: tuple[Known[object], ...] = candidates(value)
         options = [one.value for one in found]
@@ -145,7 +145,10 @@ class View:
         self.choices.append(Choice(where, record, field.name, [bounds.low, high]))
 
     def choose(self, usage: Usage) -> Iterator[None]:
-        """Give the fields that an expression looks at each value that they may have, in all combinations, then none."""
+        """Set the fields that an expression reads to each combination of their candidates, then unset them.
+
+        Nothing is yielded if there are none, or more than MOST_CHOICES combinations.
+        """
         wanted = [one for one in self.choices if one.path in usage.paths - usage.presence]
         if not wanted or prod(len(one.values) for one in wanted) > MOST_CHOICES:
             return
@@ -157,28 +160,28 @@ class View:
             del one.record[one.name]
 
     def _checked(self, field: Field, value: object, where: str) -> object:
-        """The value, if it has the type that the table promises."""
+        """Return a value, if it has the type that the table promises."""
         if not all(type(item) is _PYTHON[field.type] for item in _items(field, value)):
             raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
         return list(_items(field, value)) if field.kind == "list" else value
 
     @property
     def numbered(self) -> dict[str, object]:
-        """The same data with the numbers of all records in it, by which places are found."""
+        """Same data with the numbers of all records in it, by which places are found."""
         return self.data
 
     def hidden(self, usage: Usage) -> tuple[str, ...]:  # noqa: ARG002 - for views in which absent may be unknown
-        """Why an expression may take what is not known for absent."""
+        """List unknown values that an expression would take for absent."""
         return ()
 
     def lacks(self, usage: Usage) -> tuple[str, ...]:
-        """The reasons of the values that an undecided expression waits for."""
+        """List the reasons of the values that an undecided expression waits for."""
         steps = (path.split(".") for path in sorted(usage.paths - usage.presence))
         outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b
         return tuple(dict.fromkeys(self.missing[path] for path in outer if path in self.missing))
 
     def origin(self, record: int, path: tuple[str, ...]) -> Origin:
-        """Where a field of a record of this view comes from; its thing's place for what is computed.
+        """Return the origin of a field of a record; the place of its thing for computed fields.
 
         Raises:
             KeyError: the record's subject has no such field.
@@ -190,52 +193,52 @@ class View:
         return origin if origin is not None and origin.spans else Origin((place,))
 
     def value(self, record: int, path: tuple[str, ...]) -> object:
-        """The value of a field of a record of this view; None if there is none."""
+        """Return the value of a field of a record; None if there is none."""
         return self._records[record].get(path[-1])
 
     def record(self, number: int) -> dict[str, object]:
-        """The data of a record of this view."""
+        """Return the data of a record."""
         return self._records[number]
 
     def owner(self, record: int) -> tuple[str, str]:
-        """The subject of a record of this view, and the id of its thing."""
+        """Return the subject of a record, and the id of its thing."""
         subject, thing = self._things[record]
         return subject, thing.id if isinstance(thing, Thing) else self.thing.id
 
     def address(self, record: int) -> str:
-        """What the code calls the thing of a record of this view; empty where it has no other name than its own."""
+        """Return the code's name of a record's thing; empty if it has none."""
         address: str = getattr(self._things[record][1], "address", "")
         return address
 
     def unit(self, record: int, path: tuple[str, ...]) -> str:
-        """The unit of a field of a record of this view."""
+        """Return the unit of a field of a record."""
         return word(self._things[record][0], path[-1]).unit
 
     def kind(self, record: int, path: tuple[str, ...]) -> str:
-        """The kind of a field of a record of this view."""
+        """Return the kind of a field of a record."""
         return word(self._things[record][0], path[-1]).kind
 
     def place(self) -> Span:
-        """Where the subject is declared."""
+        """Return where the subject is declared."""
         return self.thing.place
 
 
 def _is_too_large(field: Field, value: object) -> bool:
-    """Whether a number is larger than any of its kind can be."""
+    """Whether a number is implausibly large, or out of CEL's range."""
     if type(value) is int:
         return abs(value) > _LARGEST
     return field.type == "int" and any(type(item) is int and abs(item) > _LARGEST for item in _items(field, value))
 
 
 def _items(field: Field, value: object) -> Iterable[object]:
-    """The single values of a list or a map, or the one that it is."""
+    """Return the values of a list or a map, or the scalar itself."""
     if field.kind == "map" and isinstance(value, Mapping):
         return value.values()
     return value if field.kind == "list" and isinstance(value, Iterable) else (value,)
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Where a field of all things of a subject is written, or would be, and the ids of these things."""
+    """Yield the places where a field of a subject's things is written, or would be, with the ids of the things."""
     field = word(subject, name)
     for thing in things(subject, world):
         value = field.read(thing, world)
