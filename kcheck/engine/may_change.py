@@ -28,14 +28,9 @@ if TYPE_CHECKING:
     from kcheck.text.values import Missing
 
 
-def withhold_fixes(
-    findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = (), others: Iterable[Finding] = ()
-) -> list[Finding]:
-    """Replace each fix that may not be made by its reason.
-
-    `roots` are the root modules, whose variables may refuse a value; `others` are findings checked before, for sharing.
-    """
-    sharing = _Sharing([*findings, *others], world, tree)
+def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
+    """Replace each fix that may not be made by its reason; the variables of root modules may refuse a value."""
+    sharing = _Sharing(findings, world, tree)
     result = []
     for one in findings:
         deadline.check_cancelled()
