@@ -74,63 +74,68 @@ class Evaluator:
         """Wrap data for expressions, with the limits."""
         return cel.activation({self.view.subject: data, "limits": self.limits}, self.variables)
 
-    def verdict(self, rule: Rule, condition: cel.Expression) -> bool | Undecided:
-        """Whether the rule's condition holds, or the values it waits for."""
-        holds, error = self.truth(condition)
-        if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
-            halves = (cel.compile(text, self.variables) for text in (rule.when, rule.problem))
-            holds = False if any(self.truth(half)[0] is False for half in halves) else None
-        if holds is not None:
-            return holds
-        missing = self.view.lacks(cel.usage(condition)) or ((error,) if error else ())
-        return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
+    # --- values
 
-    def truth(self, condition: cel.Expression) -> tuple[bool | None, str]:
-        """The truth of a condition, None where it is undecided; what it stumbled over in an open view."""
-        if self.view.open and self.view.hidden(cel.usage(condition)):
-            return None, ""
+    def evaluate(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> object:
+        """Evaluate to plain data, None for null; UNDECIDED where a value is missing whose candidates do not agree."""
+        found, *others = self.options(expression, activation)
+        return found if all(other == found for other in others) else cel.UNDECIDED
+
+    def options(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> list[object]:
+        """Evaluate with the data, or others; where that is undecided, with each candidate of the missing values.
+
+        In an open view, an expression that may take what is missing for absent, or fails, is undecided.
+        """
+        compiled = cel.compile(expression, self.variables) if isinstance(expression, str) else expression
+        own = activation is None
+        if own and self.view.open and self.view.hidden(cel.usage(compiled)):
+            return [cel.UNDECIDED]
         try:
-            holds = cel.condition(condition, self.activation)
-            return self.agreed(condition) if holds is None and self.view.choices else holds, ""
-        except cel.ExpressionError as error:
-            if not self.view.open:
-                raise
-            return None, f"it does not fit what is written: {error}"
-
-    def agreed(self, condition: cel.Expression) -> bool | None:
-        """The truth of a condition whatever of its candidates a value is; None where that matters."""
-        found = {cel.condition(condition, activation) for activation in self.candidates(condition)}
-        return found.pop() if len(found) == 1 else None
-
-    def candidates(self, expression: cel.Expression) -> Iterator[cel.Activation]:
-        """The data with each value that an expression looks at being one of what it may be, in all combinations."""
-        for _ in self.view.choose(cel.usage(expression)):
-            yield self.new_activation(self.view.data)
-
-    def value(self, expression: str, activation: cel.Activation | None = None) -> object:
-        """The value of an expression; None where it is not known."""
-        result = self.result(expression, activation)
-        return None if result is cel.UNDECIDED else result
-
-    def result(self, expression: str, activation: cel.Activation | None = None) -> object:
-        """The value of an expression, None for null; UNDECIDED where it is not known."""
-        compiled = cel.compile(expression, self.variables)
-        if activation is None and self.view.open and self.view.hidden(cel.usage(compiled)):
-            return cel.UNDECIDED
-        try:
-            return cel.evaluate(compiled, activation or self.activation)
+            found = cel.evaluate(compiled, activation or self.activation)
         except cel.ExpressionError:
             if not self.view.open:
                 raise
-            return cel.UNDECIDED
+            return [cel.UNDECIDED]
+        if found is not cel.UNDECIDED or not own or not self.view.choices:
+            return [found]
+        choices = self.view.choose(cel.usage(compiled))
+        return [cel.evaluate(compiled, self.new_activation(self.view.data)) for _ in choices] or [found]
+
+    def holds(self, condition: str | cel.Expression) -> bool | None:
+        """Whether a condition holds; None where it is undecided."""
+        found = self.evaluate(condition)
+        if isinstance(found, bool):
+            return found
+        if found is not cel.UNDECIDED and not self.view.open:
+            text = condition if isinstance(condition, str) else condition.text
+            raise cel.ExpressionError(text, f"the result must be true or false, not {found!r}")
+        return None
+
+    def verdict(self, rule: Rule) -> bool | Undecided:
+        """Whether the rule's condition holds, or the values it waits for."""
+        condition = joined_condition(rule.when, rule.problem, self.variables)
+        holds = self.holds(condition)
+        if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
+            holds = False if False in map(self.holds, (rule.when, rule.problem)) else None
+        if holds is not None:
+            return holds
+        missing = self.view.lacks(cel.usage(condition)) or self.misfit(condition)
+        return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
+
+    def misfit(self, condition: cel.Expression) -> tuple[str, ...]:
+        """Return the error of a condition on what is written; empty if it has none."""
+        try:
+            cel.condition(condition, self.activation)
+        except cel.ExpressionError as error:
+            return (f"it does not fit what is written: {error}",)
+        return ()
 
     def severity(self, rule: Rule) -> Severity | None:
         """Return the severity of a finding; None where its size is known and too small to report."""
         wanted = self.severity_by_size(rule.grade) if rule.grade else Severity[rule.severity.upper()]
         if wanted is None:
             return None
-        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if self.value(cap.where)]
-        return min([wanted, *caps])
+        return min([wanted, *(Severity[cap.severity.upper()] for cap in rule.at_most if self.holds(cap.where))])
 
     def severity_by_size(self, grade: Grade) -> Severity | None:
         """Return the severity by size, of bounds by the lower one; None where the size is too small to report."""
@@ -138,10 +143,10 @@ class Evaluator:
         if size is None:
             return Severity.INFO
         for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
-            most = self.value(limit) if limit else None
+            most = self.evaluate(limit) if limit else None
             if isinstance(most, int | float) and size.low > most:
                 return severity
-        silent = grade.silent and size.exact is not None and self.value(grade.silent)
+        silent = grade.silent and size.exact is not None and self.holds(grade.silent)
         return None if silent else Severity.INFO
 
     def is_small(self, grade: Grade) -> bool:
@@ -151,17 +156,17 @@ class Evaluator:
 
     def size(self, grade: Grade) -> Interval | None:
         """Return the size that decides the severity, or its bounds; None where neither is known."""
-        compiled = cel.compile(grade.of, self.variables)
-        found = [self.value(grade.of)]
-        if found == [None]:
-            found = [self.value(grade.of, activation) for activation in self.candidates(compiled)]
+        found = self.options(grade.of)
         numbers = [int(value) for value in found if isinstance(value, int | float)]
-        return Interval(min(numbers), max(numbers)) if numbers and len(numbers) == len(found) else None
+        return Interval(min(numbers), max(numbers)) if len(numbers) == len(found) else None
 
     # --- findings
 
-    def finding(self, rule: Rule, severity: Severity) -> Finding:
-        """Build the finding of a rule that fires."""
+    def finding(self, rule: Rule) -> Finding | None:
+        """Build the finding of a rule that fires; None where its size is known and too small to report."""
+        severity = self.severity(rule)
+        if severity is None:
+            return None
         origin = next(iter(self.origins(rule.at)), Origin((self.view.place(),)))
         span = origin.written
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
@@ -212,7 +217,7 @@ class Evaluator:
 
     def records(self, expression: str) -> list[int]:
         """List the numbers of the records that an expression gives: one, or a list of them."""
-        found = self.value(records_expression(expression), self.numbered_activation)
+        found = self.evaluate(records_expression(expression), self.numbered_activation)
         return found if isinstance(found, list) else []
 
     @cached_property
@@ -255,11 +260,9 @@ class Evaluator:
         if each is not None:
             variables = (*self.variables, "each")
             data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
-            return cel.evaluate(cel.compile(text, variables), cel.activation(data, variables))
-        value = self.result(text)
-        if value is not cel.UNDECIDED:
-            return value
-        return self.address(text) or self.view.bounds.get(text.strip(), value)
+            return self.evaluate(cel.compile(text, variables), cel.activation(data, variables))
+        value = self.evaluate(text)
+        return self.address(text) or self.view.bounds.get(text.strip(), value) if value is cel.UNDECIDED else value
 
     def address(self, text: str) -> str:
         """Return the code's name of the thing whose `name` a hole shows; empty for all other holes."""
@@ -272,7 +275,7 @@ class Evaluator:
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
         """Yield the sentences whose condition holds and whose values are known, of many records the first ones."""
         for one in sentences:
-            if one.where and self.value(one.where) is not True:
+            if one.where and not self.holds(one.where):
                 continue
             found = self.records(one.each) if one.each else []
             records = [(one.each, self.view.record(number)) for number in found[:_MOST_RECORDS]]
@@ -286,13 +289,13 @@ class Evaluator:
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
         """Return the fix of a finding, or None and what a person must do instead."""
         for obstacle in rule.withheld:
-            if self.truth(cel.compile(obstacle.where, self.variables))[0] is not False:
+            if self.holds(obstacle.where) is not False:
                 return None, self.fill(obstacle.help)
         changes: list[Change] = []
         titles: list[str] = []
         for setting in rule.settings:
             value = self.ordered_value(setting.to)
-            if value is None:
+            if value in (None, cel.UNDECIDED):
                 return None, ""
             for record, path in self.targets(setting.place):
                 origin, name = self.view.origin(record, path), path[-1]
@@ -317,8 +320,7 @@ class Evaluator:
 
     def safety(self, rule: Rule) -> str:
         """Return the class of a rule's fix: also unsafe where its `unsafe` condition is undecided."""
-        is_unsafe = rule.unsafe and self.truth(cel.compile(rule.unsafe, self.variables))[0] is not False
-        return "unsafe" if is_unsafe else rule.safety
+        return "unsafe" if rule.unsafe and self.holds(rule.unsafe) is not False else rule.safety
 
     def literal_part(
         self, origin: Origin, record: int, path: tuple[str, ...], value: object
@@ -339,7 +341,7 @@ class Evaluator:
         word: object = self.view.data if subject == self.view.subject else None
         for step in steps:
             word = word.get(step) if isinstance(word, dict) else None
-        return word if isinstance(word, dict) else _ordered(self.value(text), text)
+        return word if isinstance(word, dict) else _ordered(self.evaluate(text), text)
 
     def by_hand(self, change: Change) -> str:
         """Say which code a person must change: the expression that gives a value, or the source of a plan."""

@@ -47,11 +47,11 @@ class NotJudged(Struct, frozen=True):
 
 
 class Judged(Struct):
-    """How many clusters, pools and workloads were judged, and what was not.
+    """Numbers of judged clusters, pools and workloads, and what was not judged.
 
-    A cluster is judged when its pools and the number of its nodes are known, a pool when its size is. `inputs` are
-    those that are not known, the most wanted first; `skipped` is what was not read. `environments` are those that were
-    found beside root modules. `usage` says which workloads were measured, where there is a recording.
+    A cluster is judged when its pools and its number of nodes are known, a pool when its size is. `inputs` are missing,
+    most wanted first; `skipped` was not read. `environments` were found beside root modules. `usage` says which
+    workloads were measured, if there is a recording.
     """
 
     clusters: int = 0

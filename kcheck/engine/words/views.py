@@ -152,12 +152,14 @@ class View:
         wanted = [one for one in self.choices if one.path in usage.paths - usage.presence]
         if not wanted or prod(len(one.values) for one in wanted) > MOST_CHOICES:
             return
-        for values in product(*(one.values for one in wanted)):
-            for one, value in zip(wanted, values, strict=True):
-                one.record[one.name] = value
-            yield
-        for one in wanted:
-            del one.record[one.name]
+        try:
+            for values in product(*(one.values for one in wanted)):
+                for one, value in zip(wanted, values, strict=True):
+                    one.record[one.name] = value
+                yield
+        finally:
+            for one in wanted:
+                del one.record[one.name]
 
     def _checked(self, field: Field, value: object, where: str) -> object:
         """Return a value, if it has the type that the table promises."""

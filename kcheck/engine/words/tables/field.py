@@ -26,9 +26,9 @@ Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
 class Field(Struct, frozen=True):
     """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
 
-    `type` is int, string, bool, or the other subject's name; `unit` says how messages print it. A `direct` one is a field
-    of the model, with what it may be where that is not known; a `bounded` one is a number of which perhaps only the
-    bounds are known, so that it may be compared by < and > only, and once in a condition.
+    `type` is int, string, bool, or the other subject's name; `unit` is how messages print it. A `direct` word is a
+    field of the model, whose candidates count where it is not known. Of a `bounded` number perhaps only the bounds are
+    known, so it may be compared by < and > only, and once in a condition.
     """
 
     name: str
