@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kcheck.engine.rule import Grade, Rule, Sentence
-    from kcheck.engine.words.views import View
+    from kcheck.engine.words.views import Target, View
     from kcheck.scale.world import World
     from kcheck.text.syntax.hcl import computed_literals
     from kcheck.text.text import Span
@@ -120,7 +120,7 @@ class Evaluator:
         if holds is not None:
             return holds
         missing = self.view.lacks(cel.usage(condition)) or self.misfit(condition)
-        return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
+        return Undecided(rule.name, self.view.thing.id, self.view.thing.place, missing)
 
     def misfit(self, condition: cel.Expression) -> tuple[str, ...]:
         """Return the error of a condition on what is written; empty if it has none."""
@@ -167,12 +167,13 @@ class Evaluator:
         severity = self.severity(rule)
         if severity is None:
             return None
-        origin = next(iter(self.origins(rule.at)), Origin((self.view.place(),)))
+        origin = next((target.origin for target in self.targets(rule.at)), Origin((self.view.thing.place,)))
         span = origin.written
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
         for place in rule.related:
             name = cel.split_place(place)[1]
-            found = (Related(other.written, _named(other, name)) for other in self.origins(place))
+            origins = (target.origin for target in self.targets(place))
+            found = (Related(other.written, _named(other, name)) for other in origins)
             related += [other for other in found if other.span.line != span.line]
         fix, help_text = self.fix(rule)
         if fix is None:
@@ -188,19 +189,15 @@ class Evaluator:
             object=self.view.thing.id,
             fix=fix,
             help=help_text,
-            anchors=(*origin.spans, self.view.place()),
+            anchors=(*origin.spans, self.view.thing.place),
             about=self.view.thing.about if isinstance(self.view.thing, Input) else "",
             small=rule.grade is not None and self.is_small(rule.grade),
         )
 
-    def origins(self, place: str) -> list[Origin]:
-        """List the origins of a place: one, or one for each record of a list."""
-        return [self.view.origin(*target) for target in self.targets(place)]
+    def targets(self, place: str) -> list[Target]:
+        """List the fields that a place names: one, or one for each record of a list.
 
-    def targets(self, place: str) -> list[tuple[int, tuple[str, ...]]]:
-        """List the records of a place, each with the path of its field.
-
-        The path is longer than one name where an object on the way is not written.
+        In an open view, an object on the way to the field may be not written.
         """
         path: tuple[str, ...] = ()
         while True:
@@ -213,7 +210,7 @@ class Evaluator:
             path = (name, *path)
             found = self.records(place)
             if found or not self.view.open:
-                return [(record, path) for record in found]
+                return [self.view.target(record, path) for record in found]
 
     def records(self, expression: str) -> list[int]:
         """List the numbers of the records that an expression gives: one, or a list of them."""
@@ -270,7 +267,7 @@ class Evaluator:
             targets = self.targets(text) if cel.split_place(text)[1] == "name" else []
         except cel.SyntaxProblem:  # more than a place
             return ""
-        return next((self.view.address(record) for record, path in targets if len(path) == 1), "")
+        return next((target.address for target in targets), "")
 
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
         """Yield the sentences whose condition holds and whose values are known, of many records the first ones."""
@@ -297,20 +294,19 @@ class Evaluator:
             value = self.ordered_value(setting.to)
             if value in (None, cel.UNDECIDED):
                 return None, ""
-            for record, path in self.targets(setting.place):
-                origin, name = self.view.origin(record, path), path[-1]
-                part = self.literal_part(origin, record, path, value)
+            for target in self.targets(setting.place):
+                part = _literal_part(target, value)
                 if part is not None:
                     place = Origin((part.span,), literal=True)
-                    changes.append(Change(place, name, part.value, *self.view.owner(record)))
-                    titles.append(_with_part(part, origin))
+                    changes.append(Change(place, target.name, part.value, target.subject, target.owner))
+                    titles.append(_with_part(part, target.origin))
                     continue
-                seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
+                seconds = isinstance(value, int) and target.unit == "seconds"
                 written = duration(int(value)) if seconds else value
-                change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
-                if not self.is_writable(change, path, record):
+                change = Change(target.origin, target.name, written, target.subject, target.owner, setting.append)
+                if not _is_writable(change, target):
                     return None, self.by_hand(change)
-                if origin.literal and value == self.view.value(record, path):
+                if target.origin.literal and value == target.value:
                     continue  # it is written as it should be
                 changes.append(change)
                 titles.append(_title(change))
@@ -321,19 +317,6 @@ class Evaluator:
     def safety(self, rule: Rule) -> str:
         """Return the class of a rule's fix: also unsafe where its `unsafe` condition is undecided."""
         return "unsafe" if rule.unsafe and self.holds(rule.unsafe) is not False else rule.safety
-
-    def literal_part(
-        self, origin: Origin, record: int, path: tuple[str, ...], value: object
-    ) -> computed_literals.Part | None:
-        """Find the literal of a computed text whose change gives the text this value."""
-        from kcheck.text.syntax.hcl import computed_literals
-
-        old = None if origin.literal or origin.missing else self.view.value(record, path)
-        return (
-            computed_literals.literal_to_change(origin.written, old, value)
-            if isinstance(old, str) and isinstance(value, str)
-            else None
-        )
 
     def ordered_value(self, text: str) -> Any:
         """Evaluate an expression; keep the order of map keys, of the expression or of the word that it is."""
@@ -352,21 +335,32 @@ class Evaluator:
             return f"in the code that {written.source.path} was made from, {change.instruction}"
         if written.source.path.startswith("--"):
             return change.instruction
-        if written == self.view.place():
+        if written == self.view.thing.place:
             return f"{_parts(origin)}{change.instruction}"
         line = _first_line(written)
         return (
             f"{change.instruction}; `{line}` gives it now" if line else f"{change.instruction} in {written.source.path}"
         )
 
-    def is_writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
-        """Whether a change can be made where the value is written, or would be."""
-        origin = change.origin
-        if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
-            return False
-        if origin.missing is not None:
-            return bool(origin.missing.path)
-        return origin.literal or (change.append and self.view.kind(record, path) == "list")
+
+def _literal_part(target: Target, value: object) -> computed_literals.Part | None:
+    """Find the literal of a computed text whose change gives the text this value."""
+    from kcheck.text.syntax.hcl import computed_literals
+
+    old = None if target.origin.literal or target.origin.missing else target.value
+    if not isinstance(old, str) or not isinstance(value, str):
+        return None
+    return computed_literals.literal_to_change(target.origin.written, old, value)
+
+
+def _is_writable(change: Change, target: Target) -> bool:
+    """Whether a change can be made where the value is written, or would be."""
+    origin = change.origin
+    if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
+        return False
+    if origin.missing is not None:
+        return bool(origin.missing.path)
+    return origin.literal or (change.append and target.kind == "list")
 
 
 def _parts(origin: Origin) -> str:

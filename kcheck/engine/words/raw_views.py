@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine.words import views
 from kcheck.engine.words.subjects import things
-from kcheck.engine.words.views import ID, View
+from kcheck.engine.words.views import ID, Target, View
 from kcheck.text.findings import unknown_input
 from kcheck.text.values import Missing, Origin, Unknown
 
@@ -146,50 +146,22 @@ class RawView(View):
 
     # --- places
 
-    def _found(self, record: int, path: tuple[str, ...]) -> tuple[Part, tuple[str, ...]]:
-        """Return the last written part on a path, and the names below it that are not written."""
-        part = self._parts[record] if self._parts is not None else self._root
-        for i, name in enumerate(path):
-            member = part.value.get(name) if isinstance(part.value, dict) else None
-            if member is None:
-                return part, path[i:]
-            part = member
-        return part, ()
-
-    def origin(self, record: int, path: tuple[str, ...]) -> Origin:
-        """Return where a part is written, or would be."""
-        part, rest = self._found(record, path)
-        if not rest:
-            return part.origin
-        inside = part.inside
-        missing = Missing(inside.container, (*inside.path, *rest)) if inside else None
-        return Origin(part.origin.spans, missing=missing)
-
-    def value(self, record: int, path: tuple[str, ...]) -> object:
-        """Return the value of a part; None if it is not written, or not a scalar."""
-        part, rest = self._found(record, path)
-        return None if rest or isinstance(part.value, dict | list | Unknown) else part.value
+    def target(self, record: int, path: tuple[str, ...]) -> Target:
+        """Return a part; of a path that is not all written, where the rest would be."""
+        part, rest = self._parts[record] if self._parts is not None else self._root, path
+        while rest and isinstance(part.value, dict) and (member := part.value.get(rest[0])) is not None:
+            part, rest = member, rest[1:]
+        kind = "list" if isinstance(part.value, list) else "map" if isinstance(part.value, dict) else "scalar"
+        value = part.value if kind == "scalar" and not rest and not isinstance(part.value, Unknown) else None
+        origin, inside = part.origin, part.inside
+        if rest:
+            missing = Missing(inside.container, (*inside.path, *rest)) if inside else None
+            origin = Origin(origin.spans, missing=missing)
+        return Target(path[-1], origin, value, self.subject, self.thing.id, kind)
 
     def record(self, number: int) -> dict[str, object]:
         """Return the data of a map by its number."""
         return self._maps[number]
-
-    def owner(self, record: int) -> tuple[str, str]:  # noqa: ARG002 - all parts belong to one thing
-        """Return the subject and the id of the thing."""
-        return self.subject, self.thing.id
-
-    def address(self, record: int) -> str:  # noqa: ARG002 - the parts of a thing have no names
-        """Return nothing: a resource has its address among its words."""
-        return ""
-
-    def unit(self, record: int, path: tuple[str, ...]) -> str:  # noqa: ARG002 - as it is written
-        """Return nothing: values as written have no unit."""
-        return ""
-
-    def kind(self, record: int, path: tuple[str, ...]) -> str:
-        """Return the kind of a part: list, map or scalar."""
-        part, _ = self._found(record, path)
-        return "list" if isinstance(part.value, list) else "map" if isinstance(part.value, dict) else "scalar"
 
     def literals(self) -> Iterator[Span]:
         """Yield the places of its literals."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ from kcheck.text.findings import unknown_input
 from kcheck.text.interval import Bounded
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import usage
-from kcheck.text.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
+from kcheck.text.values import Either, Known, Origin, Subnetwork, Unset, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kcheck.text.syntax.cel import Expression
     from kcheck.text.syntax.cel_usage import Usage
     from kcheck.text.text import Span
-    from kcheck.text.values import Missing
+    from kcheck.text.values import Missing, Value
 
 ID = "_id"
 _LARGEST = 10**15
@@ -64,6 +64,22 @@ class Choice(Struct, frozen=True):
     record: dict[str, object]
     name: str
     values: list[object]
+
+
+class Target(NamedTuple):
+    """A field that a place names: where it is written, or would be, its value, and the thing that owns it.
+
+    `address` is the code's name of the record's thing; empty if it has none.
+    """
+
+    name: str
+    origin: Origin
+    value: object
+    subject: str
+    owner: str
+    kind: str
+    unit: str = ""
+    address: str = ""
 
 
 class View:
@@ -103,18 +119,10 @@ class View:
             value = field.read(thing, self.world)
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
-            elif isinstance(value, Unknown):
-                self.missing.setdefault(where, unknown_input(value))
-                if isinstance(value, Either):
-                    self._note_choice(field, value, where, result)
-                elif isinstance(value, Bounded) and field.bounded:
-                    self._note_bounds(field, value.bounds, where, result)
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
-            elif isinstance(value, Unset):
-                self.missing.setdefault(where, unknown_input(value))
-            elif _is_too_large(field, value.value):
-                self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
+            elif not isinstance(value, Known) or _is_too_large(field, value.value):
+                self._note_missing(field, value, where, result)
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
@@ -122,27 +130,25 @@ class View:
                 result[field.name] = self._checked(field, plain, where)
         return result
 
-    def _note_choice(self, field: Field, value: Either, where: str, record: dict[str, object]) -> None:
-        """Remember the candidates of an unknown field of the model, if all are known.
+    def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
+        """Remember why a field is missing, and what it may be: its candidates if all are known, or both its bounds.
 
-        A computed word may hand on such a field as its reason; its candidates are not values of the word.
+        A computed word may hand on a field of the model as its reason; candidates of that are not values of the word.
+        What holds at both bounds holds between them, as a bounded number is compared only once.
         """
-        found: tuple[Known[object], ...] = candidates(value)
-        options = [one.value for one in found]
-        if not options or not field.direct or (None in options and not field.nullable):
-            return
-        if any(_is_too_large(field, one) for one in options):
-            return
-        plain = [None if one is None else self._checked(field, one, where) for one in options]
-        self.choices.append(Choice(where, record, field.name, plain))
-
-    def _note_bounds(self, field: Field, bounds: Interval, where: str, record: dict[str, object]) -> None:
-        """Remember both ends of a number: what holds at both holds between them, as it is compared only once."""
-        if bounds.low > _LARGEST:
-            return
-        self.bounds[where] = bounds
-        high = _LARGEST if bounds.high is None else min(bounds.high, _LARGEST)
-        self.choices.append(Choice(where, record, field.name, [bounds.low, high]))
+        too_large = f"{field.name} is larger than any number of it can be"
+        self.missing.setdefault(where, too_large if isinstance(value, Known) else unknown_input(value))
+        if isinstance(value, Either) and field.direct:
+            found: tuple[Known[object], ...] = candidates(value)
+            options = [one.value for one in found]
+            if any((one is None and not field.nullable) or _is_too_large(field, one) for one in options):
+                return
+            plain = [None if one is None else self._checked(field, one, where) for one in options]
+            self.choices += [Choice(where, record, field.name, plain)] if plain else []
+        elif isinstance(value, Bounded) and field.bounded and value.bounds.low <= _LARGEST:
+            self.bounds[where] = value.bounds
+            high = _LARGEST if value.bounds.high is None else min(value.bounds.high, _LARGEST)
+            self.choices.append(Choice(where, record, field.name, [value.bounds.low, high]))
 
     def choose(self, usage: Usage) -> Iterator[None]:
         """Set the fields that an expression reads to each combination of their candidates, then unset them.
@@ -182,47 +188,26 @@ class View:
         outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b
         return tuple(dict.fromkeys(self.missing[path] for path in outer if path in self.missing))
 
-    def origin(self, record: int, path: tuple[str, ...]) -> Origin:
-        """Return the origin of a field of a record; the place of its thing for computed fields.
+    def target(self, record: int, path: tuple[str, ...]) -> Target:
+        """Return a field of a record; a computed one has the place of its thing.
 
         Raises:
             KeyError: the record's subject has no such field.
         """
         subject, thing = self._things[record]
-        value = word(subject, path[-1]).read(thing, self.world)
+        own = thing if isinstance(thing, Thing) else self.thing
+        field = word(subject, path[-1])
+        value = field.read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
-        place = thing.place if isinstance(thing, Thing) else self.thing.place
-        return origin if origin is not None and origin.spans else Origin((place,))
-
-    def value(self, record: int, path: tuple[str, ...]) -> object:
-        """Return the value of a field of a record; None if there is none."""
-        return self._records[record].get(path[-1])
+        return Target(
+            field.name, origin if origin is not None and origin.spans else Origin((own.place,)),
+            self._records[record].get(field.name), subject, own.id, field.kind, field.unit,
+            getattr(thing, "address", ""),
+        )  # fmt: skip
 
     def record(self, number: int) -> dict[str, object]:
         """Return the data of a record."""
         return self._records[number]
-
-    def owner(self, record: int) -> tuple[str, str]:
-        """Return the subject of a record, and the id of its thing."""
-        subject, thing = self._things[record]
-        return subject, thing.id if isinstance(thing, Thing) else self.thing.id
-
-    def address(self, record: int) -> str:
-        """Return the code's name of a record's thing; empty if it has none."""
-        address: str = getattr(self._things[record][1], "address", "")
-        return address
-
-    def unit(self, record: int, path: tuple[str, ...]) -> str:
-        """Return the unit of a field of a record."""
-        return word(self._things[record][0], path[-1]).unit
-
-    def kind(self, record: int, path: tuple[str, ...]) -> str:
-        """Return the kind of a field of a record."""
-        return word(self._things[record][0], path[-1]).kind
-
-    def place(self) -> Span:
-        """Return where the subject is declared."""
-        return self.thing.place
 
 
 def _is_too_large(field: Field, value: object) -> bool:
