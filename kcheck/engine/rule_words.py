@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kcheck.config.config import nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.engine import expression_types
-from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type
+from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type, facts
 from kcheck.engine.rule import source_entries
 from kcheck.engine.words.raw_views import OPEN
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
@@ -207,10 +206,9 @@ def _check(one: Text, subject: str) -> tuple[Type, Checker]:
         names = {**names, "each": element or ANY}
     compiled = tuple(names)
     sure: frozenset[str] = frozenset()
-    for text in one.given:
-        sure |= expression_types.facts_of(cel.tree(cel.compile(text, compiled)), truth=True)
-    for text in one.denied:
-        sure |= expression_types.facts_of(cel.tree(cel.compile(text, compiled)), truth=False)
+    for conditions, truth in ((one.given, True), (one.denied, False)):
+        for text in conditions:
+            sure |= facts(cel.tree(cel.compile(text, compiled)), truth=truth)
     checker = Checker(names, members, sure)
     text = cel.split_place(one.text)[0] if one.is_place else one.text
     return checker.type_of(cel.tree(cel.compile(text, compiled))), checker

@@ -86,27 +86,11 @@ _LISTS = {
 
 def things(subject: str, world: World) -> Sequence[Thing]:
     """List the things of a subject."""
-    if subject in PARTS:
-        return []
     inventory = world.inventory
+    if subject in _LISTS:
+        return list(getattr(inventory, _LISTS[subject]))
     whole = [workload for workload in inventory.workloads if not workload.partial]
     match subject:
-        case "wall" | "setting" if not inventory.clusters:
-            return []
-        case "autoscaler" if not inventory.autoscalers:
-            return []
-        case "wall":
-            from kcheck.scale import walls
-
-            return [wall for cluster in inventory.clusters for wall in walls.find_walls(cluster, world)]
-        case "setting":
-            from kcheck.scale import control_plane
-
-            return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
-        case "autoscaler":
-            from kcheck.scale.autoscaler import has_work
-
-            return [one for one in inventory.autoscalers if has_work(one, world)]
         case "flag":
             return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
         case "subnet":
@@ -117,22 +101,35 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return [template for workload in whole for template in workload.templates]
         case "container":
             return [c for workload in whole for template in workload.templates for c in template.containers]
-        case "request" | "gpu_usage" | "fragment":
-            return _measured(subject, world) if world.config.usage.recording else []
         case "image":
             return [uses[0][1] for uses in world.images.every]
-    return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs
+        case "input":
+            return world.inputs
+    return _computed(subject, world)
 
 
-def _measured(subject: str, world: World) -> Sequence[Thing]:
-    from kcheck.scale.usage import fragments, gpus, requests
-
+def _computed(subject: str, world: World) -> Sequence[Thing]:
+    """List things that the inventory does not hold; the code that makes them is imported where there may be some."""
+    inventory, recording = world.inventory, world.config.usage.recording
     match subject:
-        case "request":
-            return requests.requests(world)
-        case "gpu_usage":
-            return gpus.gpus(world)
-    return fragments.fragmented(world)
+        case "wall" if inventory.clusters:
+            from kcheck.scale import walls
+
+            return [wall for cluster in inventory.clusters for wall in walls.find_walls(cluster, world)]
+        case "setting" if inventory.clusters:
+            from kcheck.scale import control_plane
+
+            return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
+        case "autoscaler" if inventory.autoscalers:
+            from kcheck.scale.autoscaler import has_work
+
+            return [one for one in inventory.autoscalers if has_work(one, world)]
+        case "request" | "gpu_usage" | "fragment" if recording:
+            from kcheck.scale.usage import fragments, gpus, requests
+
+            read = {"request": requests.requests, "gpu_usage": gpus.gpus, "fragment": fragments.fragmented}
+            return read[subject](world)
+    return []
 
 
 def cloud_of(thing: Thing, world: World) -> str:
