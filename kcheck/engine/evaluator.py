@@ -130,57 +130,45 @@ class Evaluator:
             return (f"it does not fit what is written: {error}",)
         return ()
 
-    def severity(self, rule: Rule) -> Severity | None:
-        """Return the severity of a finding; None where its size is known and too small to report."""
-        wanted = self.severity_by_size(rule.grade) if rule.grade else Severity[rule.severity.upper()]
-        if wanted is None:
-            return None
-        return min([wanted, *(Severity[cap.severity.upper()] for cap in rule.at_most if self.holds(cap.where))])
+    def severity_by_size(self, grade: Grade) -> tuple[Severity | None, bool]:
+        """Return the severity by size, of bounds by the lower one, and whether the size is known.
 
-    def severity_by_size(self, grade: Grade) -> Severity | None:
-        """Return the severity by size, of bounds by the lower one; None where the size is too small to report."""
-        size = self.size(grade)
-        if size is None:
-            return Severity.INFO
-        for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
-            most = self.evaluate(limit) if limit else None
-            if isinstance(most, int | float) and size.low > most:
-                return severity
-        silent = grade.silent and size.exact is not None and self.holds(grade.silent)
-        return None if silent else Severity.INFO
-
-    def is_small(self, grade: Grade) -> bool:
-        """Whether the size is known and its severity is info."""
-        size = self.size(grade)
-        return size is not None and size.exact is not None and self.severity_by_size(grade) is Severity.INFO
-
-    def size(self, grade: Grade) -> Interval | None:
-        """Return the size that decides the severity, or its bounds; None where neither is known."""
+        It is None where the size is too small to report.
+        """
         found = self.options(grade.of)
         numbers = [int(value) for value in found if isinstance(value, int | float)]
-        return Interval(min(numbers), max(numbers)) if len(numbers) == len(found) else None
+        if len(numbers) < len(found):
+            return Severity.INFO, False
+        is_known = min(numbers) == max(numbers)
+        for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
+            most = self.evaluate(limit) if limit else None
+            if isinstance(most, int | float) and min(numbers) > most:
+                return severity, is_known
+        silent = is_known and grade.silent and self.holds(grade.silent)
+        return None if silent else Severity.INFO, is_known
 
     # --- findings
 
     def finding(self, rule: Rule) -> Finding | None:
         """Build the finding of a rule that fires; None where its size is known and too small to report."""
-        severity = self.severity(rule)
-        if severity is None:
+        grade = rule.grade
+        by_size, is_known = self.severity_by_size(grade) if grade else (Severity[rule.severity.upper()], False)
+        if by_size is None:
             return None
+        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if self.holds(cap.where)]
         origin = next((target.origin for target in self.targets(rule.at)), Origin((self.view.thing.place,)))
         span = origin.written
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
         for place in rule.related:
             name = cel.split_place(place)[1]
-            origins = (target.origin for target in self.targets(place))
-            found = (Related(other.written, _named(other, name)) for other in origins)
+            found = (Related(one.origin.written, _named(one.origin, name)) for one in self.targets(place))
             related += [other for other in found if other.span.line != span.line]
         fix, help_text = self.fix(rule)
         if fix is None:
             help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,
-            severity=severity,
+            severity=min([by_size, *caps]),
             waste=rule.waste,
             message=self.fill(rule.message),
             details=tuple(self.sentences(rule.details)),
@@ -191,7 +179,7 @@ class Evaluator:
             help=help_text,
             anchors=(*origin.spans, self.view.thing.place),
             about=self.view.thing.about if isinstance(self.view.thing, Input) else "",
-            small=rule.grade is not None and self.is_small(rule.grade),
+            small=is_known and by_size is Severity.INFO,
         )
 
     def targets(self, place: str) -> list[Target]:
