@@ -127,8 +127,9 @@ def _computed(subject: str, world: World) -> Sequence[Thing]:
         case "request" | "gpu_usage" | "fragment" if recording:
             from kcheck.scale.usage import fragments, gpus, requests
 
-            read = {"request": requests.requests, "gpu_usage": gpus.gpus, "fragment": fragments.fragmented}
-            return read[subject](world)
+            if subject == "request":
+                return requests.requests(world)
+            return gpus.gpus(world) if subject == "gpu_usage" else fragments.fragmented(world)
     return []
 
 
