@@ -159,7 +159,7 @@ class Checker(Struct):
         if name in ("_&&_", "_||_"):
             truth = name == "_&&_"
             for one, other in (parts, parts[::-1]):
-                self._wants(one, scope.knowing(facts(other, truth=truth, scope=scope)), "bool")
+                self._wants(one, scope.knowing(facts(other, scope, truth=truth)), "bool")
             return BOOL
         if name == "!_":
             self._wants(parts[0], scope, "bool")
@@ -167,9 +167,7 @@ class Checker(Struct):
         if name == "_?_:_":
             self._wants(parts[0], scope, "bool")
             sides = zip(parts[1:], (True, False), strict=True)
-            return _joined(
-                [self._visit(one, scope.knowing(facts(parts[0], truth=side, scope=scope))) for one, side in sides]
-            )
+            return _joined([self._visit(one, scope.knowing(facts(parts[0], scope, truth=side))) for one, side in sides])
         if name in _ORDER:
             self._order(node, [self._wants(part, scope, "int", "double", "string") for part in parts])
             return BOOL
@@ -300,15 +298,18 @@ class _Scope(NamedTuple):
         return ""
 
 
-def facts(node: Node, *, truth: bool, scope: _Scope = _Scope({}, frozenset())) -> frozenset[str]:
+_WHOLE = _Scope({}, frozenset())
+
+
+def facts(node: Node, scope: _Scope = _WHOLE, *, truth: bool) -> frozenset[str]:
     """Return the paths that cannot be null where a condition is true, or false."""
     if node.kind != "call":
         return frozenset()
     name, parts = node.name, node.parts
     if name == "!_":
-        return facts(parts[0], truth=not truth, scope=scope)
+        return facts(parts[0], scope, truth=not truth)
     if name in ("_&&_", "_||_"):
-        left, right = (facts(part, truth=truth, scope=scope) for part in parts)
+        left, right = (facts(part, scope, truth=truth) for part in parts)
         return left | right if truth == (name == "_&&_") else left & right
     paths = frozenset(filter(None, (scope.path(part) for part in parts)))
     if name in _EQUAL:

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from kcheck.engine.rule import Rule
-    from kcheck.text.findings import Change, Finding, Fix
+    from kcheck.text.findings import Finding, Fix
     from kcheck.text.text import Span
-    from kcheck.text.values import Missing
 
 _COPIES = 3
 """Number of equal files from which their findings are merged."""
@@ -62,11 +61,9 @@ def _joined(
 
 def _agree(group: list[Finding]) -> bool:
     """Whether no two fixes want different values at one place."""
-    wanted: dict[tuple[Span | Missing, str], Change] = {}
-    for change in (change for finding in group for change in finding.changes):
-        if wanted.setdefault((change.place, change.name), change).value != change.value:
-            return False
-    return True
+    changes = [change for finding in group for change in finding.changes]
+    wanted = {(change.place, change.name): change.value for change in changes}
+    return all(wanted[change.place, change.name] == change.value for change in changes)
 
 
 def _entries(group: list[Finding]) -> list[list[Finding]]:

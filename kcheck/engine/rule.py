@@ -114,9 +114,9 @@ class Grade(Struct, frozen=True):
     """
 
     of: str
-    wall: str | None
-    recommended: str | None
-    silent: str | None
+    wall: str | None = None
+    recommended: str | None = None
+    silent: str | None = None
 
 
 class Cap(Struct, frozen=True):

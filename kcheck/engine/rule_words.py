@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kcheck.config.config import nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type, facts
+from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type, TypeMistake, facts
 from kcheck.engine.rule import source_entries
 from kcheck.engine.words.raw_views import OPEN
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
@@ -253,13 +253,9 @@ def _syntax_problems(found: list[Text], subject: str) -> Iterator[Mistake]:
 def _type_problems(one: Text, subject: str) -> Iterator[Mistake]:
     """Yield unknown words, values that may be null, wrong kinds, and results of a wrong kind."""
     found, checker = _check(one, subject)
-    for wrong in dict.fromkeys(checker.mistakes):
-        yield Mistake((one.steps, one.text, wrong.at), f"`{_short(one.text)}`: {wrong.message}")
-    if checker.mistakes:
-        return
-    message = _misfit(one, found)
-    if message:
-        yield Mistake((one.steps, one.text, 0), f"`{_short(one.text)}`: {message}")
+    for at, message in dict.fromkeys(checker.mistakes) or {TypeMistake(0, _misfit(one, found)): None}:
+        if message:
+            yield Mistake((one.steps, one.text, at), f"`{' '.join(one.text.split())}`: {message}")
 
 
 def _misfit(one: Text, found: Type) -> str:
@@ -308,7 +304,3 @@ def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
         if words.count(word) > 1:
             message = f"{word} may be known by its bounds only: compare it once in `when` and `problem` together"
             yield Mistake((one.steps, one.text, max(one.text.find(word), 0)), message)
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())

@@ -134,11 +134,8 @@ def selected(config: Config) -> list[Rule]:
 
 def not_ignorable(config: Config) -> set[str]:
     """Return the names of the rules that the settings forbid to ignore."""
-    return (
-        {rule.name for rule in by_name(all_rules(config.rules), config.not_ignorable)}
-        if config.not_ignorable
-        else set()
-    )
+    names = config.not_ignorable
+    return {rule.name for rule in by_name(all_rules(config.rules), names)} if names else set()
 
 
 def why_not_ignorable(name: str, config: Config) -> str:
@@ -185,7 +182,6 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
 
 def _rule(group: str, path: str, data: RuleTable) -> Rule:
     try:
-        grade = data.get("grade")
         fix: FixTable = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
         texts = data.get("help", ())
@@ -203,9 +199,7 @@ def _rule(group: str, path: str, data: RuleTable) -> Rule:
             details=tuple(map(_sentence, data.get("details", ()))),
             help=tuple(map(_sentence, [texts] if isinstance(texts, str) else texts)),
             severity=data.get("severity", ""),
-            grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended"), grade.get("silent"))
-            if grade
-            else None,
+            grade=Grade(**data["grade"]) if "grade" in data else None,
             waste=data.get("waste", False),
             tag=data.get("tag", ""),
             unless=tuple(data.get("unless", ())),

@@ -95,7 +95,10 @@ class Suppressions:
         self.all += found
         self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
         if found and source.path.endswith((".tf", ".hcl")):
-            self._by_block[id(source)] = list(_blocks(source, self._by_line))
+            from kcheck.text.syntax.hcl.parse import parse
+
+            spans = [block.span for block in parse(source).body.nested()]
+            self._by_block[id(source)] = [(span, comment) for span in spans for comment in self._on_line(span)]
 
     def _read_annotations(self, source: Source) -> None:
         """Read annotations, which hold for their whole objects."""
@@ -163,16 +166,19 @@ class Suppressions:
 
     def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
         for anchor in anchors:
-            source = id(anchor.source)
-            line = anchor.begin.line
-            here, above = self._by_line.get((source, line)), self._by_line.get((source, line - 1))
-            if here is not None:
-                yield here
-            if above is not None and above.alone:
-                yield above
-            for block, suppression in self._by_block.get(source, ()):
+            yield from self._on_line(anchor)
+            for block, suppression in self._by_block.get(id(anchor.source), ()):
                 if block.start <= anchor.start < block.end:
                     yield suppression
+
+    def _on_line(self, span: Span) -> Iterator[Suppression]:
+        """Yield the comment on the first line of a place, and the one alone on the line above."""
+        source, line = id(span.source), span.begin.line
+        here, above = self._by_line.get((source, line)), self._by_line.get((source, line - 1))
+        if here is not None:
+            yield here
+        if above is not None and above.alone:
+            yield above
 
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
         """List comments with a reason, each with a rule that they did not silence, though it ran and was decided.
@@ -192,19 +198,6 @@ class Suppressions:
         comments = (own for own in self.all if own.reason and not own.annotation)
         found = [(suppression, name) for suppression in comments for name in suppression.rules]
         return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
-
-
-def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Iterator[tuple[Span, Suppression]]:
-    """Yield the blocks of a Terraform file with a comment on their first line, or alone on the line above."""
-    from kcheck.text.syntax.hcl.parse import parse
-
-    for block in parse(source).body.nested():
-        line = block.span.begin.line
-        here, above = comments.get((id(source), line)), comments.get((id(source), line - 1))
-        if here is not None:
-            yield block.span, here
-        if above is not None and above.alone:
-            yield block.span, above
 
 
 IGNORE = "kcheck.dev/ignore"
