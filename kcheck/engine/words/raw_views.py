@@ -157,7 +157,7 @@ class RawView(View):
         if rest:
             missing = Missing(inside.container, (*inside.path, *rest)) if inside else None
             origin = Origin(origin.spans, missing=missing)
-        return Target(path[-1], origin, value, self.subject, self.thing.id, kind)
+        return Target(path[-1], origin, value, subject=self.subject, owner=self.thing.id, kind=kind)
 
     def record(self, number: int) -> dict[str, object]:
         """Return the data of a map by its number."""

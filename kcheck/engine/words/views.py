@@ -200,10 +200,15 @@ class View:
         value = field.read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
         return Target(
-            field.name, origin if origin is not None and origin.spans else Origin((own.place,)),
-            self._records[record].get(field.name), subject, own.id, field.kind, field.unit,
-            getattr(thing, "address", ""),
-        )  # fmt: skip
+            name=field.name,
+            origin=origin if origin is not None and origin.spans else Origin((own.place,)),
+            value=self._records[record].get(field.name),
+            subject=subject,
+            owner=own.id,
+            kind=field.kind,
+            unit=field.unit,
+            address=getattr(thing, "address", ""),
+        )
 
     def record(self, number: int) -> dict[str, object]:
         """Return the data of a record."""
