@@ -1,8 +1,8 @@
-"""Decide rules on things, each by itself."""
+"""Decide the rules of a subject on each of its things."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Bug(Struct, frozen=True):
-    """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's own."""
+    """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's `own`."""
 
     rule: str
     object: str
@@ -31,68 +31,61 @@ class Bug(Struct, frozen=True):
     own: Rule | None = None
 
 
-class Outcome(NamedTuple):
-    """What rules found of one thing. `decided` counts the checks with an answer."""
+class Outcome(Struct):
+    """Results of all rules on one thing; `decided` counts the checks with an answer."""
 
-    findings: list[Finding]
-    undecided: list[Undecided]
-    bugs: list[Bug]
-    decided: int
+    findings: list[Finding] = []
+    undecided: list[Undecided] = []
+    bugs: list[Bug] = []
+    decided: int = 0
 
 
 class Checks:
-    """The rules of a subject, with the things that they judge; `bugs` are of rules that cannot judge any."""
+    """Rules of a subject and the things they judge; `bugs` are of rules that do not compile."""
 
     def __init__(self, subject: str, rules: list[Rule], world: World) -> None:
         self.subject = subject
         self.things = things(subject, world)
         self.bugs: list[Bug] = []
         self._world = world
-        self._rules: list[tuple[Rule, cel.Expression]] = []
-        if not self.things:
-            return
-        for rule in sorted(rules, key=lambda one: (len(one.unless), one.name)):  # those that others yield to, first
+        self._rules: list[Rule] = []
+        conditions = []
+        for rule in sorted(rules, key=lambda one: (len(one.unless), one.name)) if self.things else ():
             try:
-                condition = joined_condition(rule.when, rule.problem, (subject, "limits"))
-                self._rules.append((rule, condition))
+                conditions.append(joined_condition(rule.when, rule.problem, (subject, "limits")))
+                self._rules.append(rule)  # those that others yield to, first
             except cel.SyntaxProblem as error:
                 self.bugs.append(_bug(rule, subject, error))
-        self._fields = wanted(*(condition for _, condition in self._rules)).get(subject, {})
+        self._fields = wanted(*conditions).get(subject, {})
 
     def outcome(self, thing: Thing) -> Outcome:
         """Decide every rule on one thing."""
         deadline.check()
-        findings: list[Finding] = []
-        undecided: list[Undecided] = []
-        bugs: list[Bug] = []
-        decided = 0
+        result = Outcome()
         try:
             evaluator = Evaluator(raw_views.view(self.subject, thing, self._world, self._fields))
         except _BROKEN as error:
             message = f"the view of the {self.subject} cannot be built: {error!r}"
-            return Outcome([], [], [Bug("", thing.id, message)], 0)
+            return Outcome(bugs=[Bug("", thing.id, message)])
         fired: set[str] = set()
-        for rule, condition in self._rules:
-            if fired.intersection(rule.unless):
+        for rule in self._rules:
+            if not fired.isdisjoint(rule.unless):
                 continue
             try:
+                verdict = evaluator.verdict(rule)
                 clusters: tuple[Cluster, ...] = ()
-                verdict = evaluator.verdict(rule, condition)
                 if isinstance(verdict, Undecided):
-                    verdict, clusters = several_clusters.decide(rule, condition, verdict, thing, self._world)
+                    verdict, clusters = several_clusters.decide(rule, verdict, thing, self._world)
                 if isinstance(verdict, Undecided):
-                    undecided.append(verdict)
+                    result.undecided.append(verdict)
                     continue
-                decided += 1
-                if not verdict:
-                    continue
-                finding = several_clusters.finding(rule, thing, self._world, clusters)
-                if finding is not None:
-                    findings.append(finding)
+                result.decided += 1
+                if verdict and (found := several_clusters.finding(rule, thing, self._world, clusters)):
+                    result.findings.append(found)
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
-                bugs.append(_bug(rule, thing.id, error))
-        return Outcome(findings, undecided, bugs, decided)
+                result.bugs.append(_bug(rule, thing.id, error))
+        return result
 
 
 def _bug(rule: Rule, where: str, error: Exception) -> Bug:

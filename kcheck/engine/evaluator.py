@@ -1,4 +1,4 @@
-"""Rules on one subject: whether a condition holds, how bad that is, what is said of it, and what mends it."""
+"""Rules on one thing: whether a condition holds, its severity, its finding and its fix."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kcheck.engine.rule import Grade, Rule, Sentence
-    from kcheck.engine.words.views import View
+    from kcheck.engine.words.views import Target, View
     from kcheck.scale.world import World
     from kcheck.text.syntax.hcl import computed_literals
     from kcheck.text.text import Span
 
 
 _MOST_RECORDS = 4
-"""A sentence that stands for each record of a list is said of so many of them."""
+"""Most records of a list for which an `each` sentence is printed."""
 
 
 @once
 def limits_view(cloud: str, world: World) -> dict[str, object]:
-    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any.
+    """Return the limits as rules see them: limits.group.name of this cloud, limits.cloud.group.name of any cloud.
 
     Only rules of the user's own name a cloud: without them the profiles of other clouds are not read.
     """
@@ -52,17 +52,17 @@ def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bo
 
 @cache
 def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel.Expression:
-    """`when` and `problem` as one three-valued conjunction: a known no beats an unknown."""
+    """Compile `when && problem`, three-valued: a known no beats an unknown."""
     return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
 
 
 def records_expression(expression: str) -> str:
-    """An expression for the numbers of the records that another one gives."""
+    """Return an expression for the numbers of the records that another one gives."""
     return f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
 
 
 class Evaluator:
-    """Decides rules on one subject; expressions share one activation."""
+    """Decides rules on one thing; expressions share one activation."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -71,110 +71,104 @@ class Evaluator:
         self.activation = self.new_activation(view.data)
 
     def new_activation(self, data: dict[str, object]) -> cel.Activation:
-        """The data that expressions see."""
+        """Wrap data for expressions, with the limits."""
         return cel.activation({self.view.subject: data, "limits": self.limits}, self.variables)
 
-    def verdict(self, rule: Rule, condition: cel.Expression) -> bool | Undecided:
-        """Whether the rule's condition holds, or what it waits for."""
-        holds, error = self.truth(condition)
-        if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
-            halves = (cel.compile(text, self.variables) for text in (rule.when, rule.problem))
-            holds = False if any(self.truth(half)[0] is False for half in halves) else None
-        if holds is not None:
-            return holds
-        missing = self.view.lacks(cel.usage(condition)) or ((error,) if error else ())
-        return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
+    # --- values
 
-    def truth(self, condition: cel.Expression) -> tuple[bool | None, str]:
-        """The truth of a condition, None where it is undecided; what it stumbled over in an open view."""
-        if self.view.open and self.view.hidden(cel.usage(condition)):
-            return None, ""
+    def evaluate(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> object:
+        """Evaluate to plain data, None for null; UNDECIDED where a value is missing whose candidates do not agree."""
+        found, *others = self.options(expression, activation)
+        return found if all(other == found for other in others) else cel.UNDECIDED
+
+    def options(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> list[object]:
+        """Evaluate with the data, or others; where that is undecided, with each candidate of the missing values.
+
+        In an open view, an expression that may take what is missing for absent, or fails, is undecided.
+        """
+        compiled = cel.compile(expression, self.variables) if isinstance(expression, str) else expression
+        own = activation is None
+        if own and self.view.open and self.view.hidden(cel.usage(compiled)):
+            return [cel.UNDECIDED]
         try:
-            holds = cel.condition(condition, self.activation)
-            return self.agreed(condition) if holds is None and self.view.choices else holds, ""
-        except cel.ExpressionError as error:
-            if not self.view.open:
-                raise
-            return None, f"it does not fit what is written: {error}"
-
-    def agreed(self, condition: cel.Expression) -> bool | None:
-        """The truth of a condition whatever of its candidates a value is; None where that matters."""
-        found = {cel.condition(condition, activation) for activation in self.candidates(condition)}
-        return found.pop() if len(found) == 1 else None
-
-    def candidates(self, expression: cel.Expression) -> Iterator[cel.Activation]:
-        """The data with each value that an expression looks at being one of what it may be, in all combinations."""
-        for _ in self.view.choose(cel.usage(expression)):
-            yield self.new_activation(self.view.data)
-
-    def value(self, expression: str, activation: cel.Activation | None = None) -> object:
-        """The value of an expression; None where it is not known."""
-        result = self.result(expression, activation)
-        return None if result is cel.UNDECIDED else result
-
-    def result(self, expression: str, activation: cel.Activation | None = None) -> object:
-        """The value of an expression, None for null; UNDECIDED where it is not known."""
-        compiled = cel.compile(expression, self.variables)
-        if activation is None and self.view.open and self.view.hidden(cel.usage(compiled)):
-            return cel.UNDECIDED
-        try:
-            return cel.evaluate(compiled, activation or self.activation)
+            found = cel.evaluate(compiled, activation or self.activation)
         except cel.ExpressionError:
             if not self.view.open:
                 raise
-            return cel.UNDECIDED
+            return [cel.UNDECIDED]
+        if found is not cel.UNDECIDED or not own or not self.view.choices:
+            return [found]
+        choices = self.view.choose(cel.usage(compiled))
+        return [cel.evaluate(compiled, self.new_activation(self.view.data)) for _ in choices] or [found]
 
-    def severity(self, rule: Rule) -> Severity | None:
-        """How bad it is; None where the size is known, and too small to speak of."""
-        wanted = self.severity_by_size(rule.grade) if rule.grade else Severity[rule.severity.upper()]
-        if wanted is None:
-            return None
-        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if self.value(cap.where)]
-        return min([wanted, *caps])
+    def holds(self, condition: str | cel.Expression) -> bool | None:
+        """Whether a condition holds; None where it is undecided."""
+        found = self.evaluate(condition)
+        if isinstance(found, bool):
+            return found
+        if found is not cel.UNDECIDED and not self.view.open:
+            text = condition if isinstance(condition, str) else condition.text
+            raise cel.ExpressionError(text, f"the result must be true or false, not {found!r}")
+        return None
 
-    def severity_by_size(self, grade: Grade) -> Severity | None:
-        """How bad it is by size, of bounds by the lower one; None where it is known, and too small to speak of."""
-        size = self.size(grade)
-        if size is None:
-            return Severity.INFO
-        for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
-            most = self.value(limit) if limit else None
-            if isinstance(most, int | float) and size.low > most:
-                return severity
-        silent = grade.silent and size.exact is not None and self.value(grade.silent)
-        return None if silent else Severity.INFO
+    def verdict(self, rule: Rule) -> bool | Undecided:
+        """Whether the rule's condition holds, or the values it waits for."""
+        condition = joined_condition(rule.when, rule.problem, self.variables)
+        holds = self.holds(condition)
+        if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
+            holds = False if False in map(self.holds, (rule.when, rule.problem)) else None
+        if holds is not None:
+            return holds
+        missing = self.view.lacks(cel.usage(condition)) or self.misfit(condition)
+        return Undecided(rule.name, self.view.thing.id, self.view.thing.place, missing)
 
-    def is_small(self, grade: Grade) -> bool:
-        """Whether the size is known, and nothing worse than a note."""
-        size = self.size(grade)
-        return size is not None and size.exact is not None and self.severity_by_size(grade) is Severity.INFO
+    def misfit(self, condition: cel.Expression) -> tuple[str, ...]:
+        """Return the error of a condition on what is written; empty if it has none."""
+        try:
+            cel.condition(condition, self.activation)
+        except cel.ExpressionError as error:
+            return (f"it does not fit what is written: {error}",)
+        return ()
 
-    def size(self, grade: Grade) -> Interval | None:
-        """What decides how bad it is, or its bounds; None where neither is known."""
-        compiled = cel.compile(grade.of, self.variables)
-        found = [self.value(grade.of)]
-        if found == [None]:
-            found = [self.value(grade.of, activation) for activation in self.candidates(compiled)]
+    def severity_by_size(self, grade: Grade) -> tuple[Severity | None, bool]:
+        """Return the severity by size, of bounds by the lower one, and whether the size is known.
+
+        It is None where the size is too small to report.
+        """
+        found = self.options(grade.of)
         numbers = [int(value) for value in found if isinstance(value, int | float)]
-        return Interval(min(numbers), max(numbers)) if numbers and len(numbers) == len(found) else None
+        if len(numbers) < len(found):
+            return Severity.INFO, False
+        is_known = min(numbers) == max(numbers)
+        for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
+            most = self.evaluate(limit) if limit else None
+            if isinstance(most, int | float) and min(numbers) > most:
+                return severity, is_known
+        silent = is_known and grade.silent and self.holds(grade.silent)
+        return None if silent else Severity.INFO, is_known
 
     # --- findings
 
-    def finding(self, rule: Rule, severity: Severity) -> Finding:
-        """What is reported."""
-        origin = next(iter(self.origins(rule.at)), Origin((self.view.place(),)))
+    def finding(self, rule: Rule) -> Finding | None:
+        """Build the finding of a rule that fires; None where its size is known and too small to report."""
+        grade = rule.grade
+        by_size, is_known = self.severity_by_size(grade) if grade else (Severity[rule.severity.upper()], False)
+        if by_size is None:
+            return None
+        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if self.holds(cap.where)]
+        origin = next((target.origin for target in self.targets(rule.at)), Origin((self.view.thing.place,)))
         span = origin.written
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
         for place in rule.related:
             name = cel.split_place(place)[1]
-            found = (Related(other.written, _named(other, name)) for other in self.origins(place))
+            found = (Related(one.origin.written, _named(one.origin, name)) for one in self.targets(place))
             related += [other for other in found if other.span.line != span.line]
         fix, help_text = self.fix(rule)
         if fix is None:
             help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,
-            severity=severity,
+            severity=min([by_size, *caps]),
             waste=rule.waste,
             message=self.fill(rule.message),
             details=tuple(self.sentences(rule.details)),
@@ -183,17 +177,16 @@ class Evaluator:
             object=self.view.thing.id,
             fix=fix,
             help=help_text,
-            anchors=(*origin.spans, self.view.place()),
+            anchors=(*origin.spans, self.view.thing.place),
             about=self.view.thing.about if isinstance(self.view.thing, Input) else "",
-            small=rule.grade is not None and self.is_small(rule.grade),
+            small=is_known and by_size is Severity.INFO,
         )
 
-    def origins(self, place: str) -> list[Origin]:
-        """Where the fields of a place come from: one, or one for each object of a list."""
-        return [self.view.origin(*target) for target in self.targets(place)]
+    def targets(self, place: str) -> list[Target]:
+        """List the fields that a place names: one, or one for each record of a list.
 
-    def targets(self, place: str) -> list[tuple[int, tuple[str, ...]]]:
-        """The records of a place, each with the field that is meant: further down where what is above it is absent."""
+        In an open view, an object on the way to the field may be not written.
+        """
         path: tuple[str, ...] = ()
         while True:
             try:
@@ -205,26 +198,26 @@ class Evaluator:
             path = (name, *path)
             found = self.records(place)
             if found or not self.view.open:
-                return [(record, path) for record in found]
+                return [self.view.target(record, path) for record in found]
 
     def records(self, expression: str) -> list[int]:
-        """The numbers of the records that an expression gives: one, or a list of them."""
-        found = self.value(records_expression(expression), self.numbered_activation)
+        """List the numbers of the records that an expression gives: one, or a list of them."""
+        found = self.evaluate(records_expression(expression), self.numbered_activation)
         return found if isinstance(found, list) else []
 
     @cached_property
     def numbered_activation(self) -> cel.Activation:
-        """The data with the numbers of all records."""
+        """Data with the numbers of all records."""
         return self.activation if self.view.numbered is self.view.data else self.new_activation(self.view.numbered)
 
     def fill(self, text: str) -> str:
-        """A text with its holes filled."""
+        """Fill the holes of a text."""
         return self.filled(text)[0]
 
     def filled(self, text: str, each: tuple[str, dict[str, object]] | None = None) -> tuple[str, bool]:
-        """A text with its holes filled, and whether all of them are known.
+        """Fill the holes of a text; return it and whether all their values are known.
 
-        `each` is the record that the text stands for, and the list that it is of.
+        `each` is the expression of a list, and the record in it that the text is about.
         """
         from kcheck.engine import rule_words  # types of expressions: only where something is found
 
@@ -248,28 +241,26 @@ class Evaluator:
         return " ".join("".join(parts).split()), complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
-        """What a hole shows: a value, None for null, the bounds of a number, or UNDECIDED where neither is known."""
+        """Return the value of a hole: None for null, the bounds of a number, or UNDECIDED where neither is known."""
         if each is not None:
             variables = (*self.variables, "each")
             data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
-            return cel.evaluate(cel.compile(text, variables), cel.activation(data, variables))
-        value = self.result(text)
-        if value is not cel.UNDECIDED:
-            return value
-        return self.address(text) or self.view.bounds.get(text.strip(), value)
+            return self.evaluate(cel.compile(text, variables), cel.activation(data, variables))
+        value = self.evaluate(text)
+        return self.address(text) or self.view.bounds.get(text.strip(), value) if value is cel.UNDECIDED else value
 
     def address(self, text: str) -> str:
-        """What the code calls the thing whose name a hole asks for; empty for all other holes."""
+        """Return the code's name of the thing whose `name` a hole shows; empty for all other holes."""
         try:
             targets = self.targets(text) if cel.split_place(text)[1] == "name" else []
         except cel.SyntaxProblem:  # more than a place
             return ""
-        return next((self.view.address(record) for record, path in targets if len(path) == 1), "")
+        return next((target.address for target in targets), "")
 
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
-        """The sentences of which the condition holds and all is known; of many records the first ones."""
+        """Yield the sentences whose condition holds and whose values are known, of many records the first ones."""
         for one in sentences:
-            if one.where and self.value(one.where) is not True:
+            if one.where and not self.holds(one.where):
                 continue
             found = self.records(one.each) if one.each else []
             records = [(one.each, self.view.record(number)) for number in found[:_MOST_RECORDS]]
@@ -281,30 +272,29 @@ class Evaluator:
                 yield f"and {len(found) - _MOST_RECORDS:,} more"
 
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
-        """The changes that mend the finding, or what a person must do instead."""
+        """Return the fix of a finding, or None and what a person must do instead."""
         for obstacle in rule.withheld:
-            if self.truth(cel.compile(obstacle.where, self.variables))[0] is not False:
+            if self.holds(obstacle.where) is not False:
                 return None, self.fill(obstacle.help)
         changes: list[Change] = []
         titles: list[str] = []
         for setting in rule.settings:
             value = self.ordered_value(setting.to)
-            if value is None:
+            if value in (None, cel.UNDECIDED):
                 return None, ""
-            for record, path in self.targets(setting.place):
-                origin, name = self.view.origin(record, path), path[-1]
-                part = self.literal_part(origin, record, path, value)
+            for target in self.targets(setting.place):
+                part = _literal_part(target, value)
                 if part is not None:
                     place = Origin((part.span,), literal=True)
-                    changes.append(Change(place, name, part.value, *self.view.owner(record)))
-                    titles.append(_with_part(part, origin))
+                    changes.append(Change(place, target.name, part.value, target.subject, target.owner))
+                    titles.append(_with_part(part, target.origin))
                     continue
-                seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
+                seconds = isinstance(value, int) and target.unit == "seconds"
                 written = duration(int(value)) if seconds else value
-                change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
-                if not self.is_writable(change, path, record):
+                change = Change(target.origin, target.name, written, target.subject, target.owner, setting.append)
+                if not _is_writable(change, target):
                     return None, self.by_hand(change)
-                if origin.literal and value == self.view.value(record, path):
+                if target.origin.literal and value == target.value:
                     continue  # it is written as it should be
                 changes.append(change)
                 titles.append(_title(change))
@@ -313,33 +303,19 @@ class Evaluator:
         return Fix(self.safety(rule), tuple(changes), ", ".join(dict.fromkeys(titles))), ""
 
     def safety(self, rule: Rule) -> str:
-        """The class of a rule's fix: unsafe also where it is not known whether that holds."""
-        is_unsafe = rule.unsafe and self.truth(cel.compile(rule.unsafe, self.variables))[0] is not False
-        return "unsafe" if is_unsafe else rule.safety
-
-    def literal_part(
-        self, origin: Origin, record: int, path: tuple[str, ...], value: object
-    ) -> computed_literals.Part | None:
-        """The literal in a computed text by which it would be another one."""
-        from kcheck.text.syntax.hcl import computed_literals
-
-        old = None if origin.literal or origin.missing else self.view.value(record, path)
-        return (
-            computed_literals.literal_to_change(origin.written, old, value)
-            if isinstance(old, str) and isinstance(value, str)
-            else None
-        )
+        """Return the class of a rule's fix: also unsafe where its `unsafe` condition is undecided."""
+        return "unsafe" if rule.unsafe and self.holds(rule.unsafe) is not False else rule.safety
 
     def ordered_value(self, text: str) -> Any:
-        """The value of an expression with the keys of its maps in the order of the text, or of the word that it is."""
+        """Evaluate an expression; keep the order of map keys, of the expression or of the word that it is."""
         subject, *steps = text.strip().split(".")
         word: object = self.view.data if subject == self.view.subject else None
         for step in steps:
             word = word.get(step) if isinstance(word, dict) else None
-        return word if isinstance(word, dict) else _ordered(self.value(text), text)
+        return word if isinstance(word, dict) else _ordered(self.evaluate(text), text)
 
     def by_hand(self, change: Change) -> str:
-        """What a person must change instead: the expression that gives a value, or the code behind a plan."""
+        """Say which code a person must change: the expression that gives a value, or the source of a plan."""
         origin, written = change.origin, change.origin.written
         if origin.why:
             return f"{origin.why}; {change.instruction}"
@@ -347,25 +323,36 @@ class Evaluator:
             return f"in the code that {written.source.path} was made from, {change.instruction}"
         if written.source.path.startswith("--"):
             return change.instruction
-        if written == self.view.place():
+        if written == self.view.thing.place:
             return f"{_parts(origin)}{change.instruction}"
         line = _first_line(written)
         return (
             f"{change.instruction}; `{line}` gives it now" if line else f"{change.instruction} in {written.source.path}"
         )
 
-    def is_writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
-        """Whether a change can be made where the value is written, or would be."""
-        origin = change.origin
-        if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
-            return False
-        if origin.missing is not None:
-            return bool(origin.missing.path)
-        return origin.literal or (change.append and self.view.kind(record, path) == "list")
+
+def _literal_part(target: Target, value: object) -> computed_literals.Part | None:
+    """Find the literal of a computed text whose change gives the text this value."""
+    from kcheck.text.syntax.hcl import computed_literals
+
+    old = None if target.origin.literal or target.origin.missing else target.value
+    if not isinstance(old, str) or not isinstance(value, str):
+        return None
+    return computed_literals.literal_to_change(target.origin.written, old, value)
+
+
+def _is_writable(change: Change, target: Target) -> bool:
+    """Whether a change can be made where the value is written, or would be."""
+    origin = change.origin
+    if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
+        return False
+    if origin.missing is not None:
+        return bool(origin.missing.path)
+    return origin.literal or (change.append and target.kind == "list")
 
 
 def _parts(origin: Origin) -> str:
-    """Where a value that is put together has its parts; empty for another one, or one of which nothing may be shown."""
+    """Name the places of a value with several parts; empty if it has one, or one whose text is private."""
     places = dict.fromkeys(span.location for span in origin.spans)
     if len(places) == 1 or any(span.source.private for span in origin.spans):
         return ""
@@ -373,7 +360,7 @@ def _parts(origin: Origin) -> str:
 
 
 def _ordered(value: object, text: str) -> object:
-    """A value with the keys of its maps in the order of the expression: CEL keeps none."""
+    """Sort the keys of maps in the order of the expression: CEL keeps none."""
     if isinstance(value, list):
         return [_ordered(item, text) for item in value]
     if not isinstance(value, dict):
@@ -387,19 +374,18 @@ def _ordered(value: object, text: str) -> object:
 
 
 def _first_line(span: Span) -> str:
-    """The first line of a piece of code."""
     lines = span.text.splitlines() or [""]
     return lines[0].rstrip(" {[(") + (" ..." if len(lines) > 1 else "")
 
 
 def _named(origin: Origin, word: str) -> str:
-    """What the code calls a value, and whether it is there at all."""
+    """Return the code's name of a value, and say so if it is not set."""
     name = last_key(origin.path) or word
     return f"{name} is not set" if origin.missing is not None and origin.missing.path else name
 
 
 def _title(change: Change) -> str:
-    """What a fix does: the name of a flag itself is replaced, all else is set or added."""
+    """Describe a change: a flag's name is replaced, all else is set or added."""
     old = change.origin.written.text
     if change.origin.missing is None and change.key.lstrip("-") == old.lstrip("-"):
         return f"rename {old} to {change.value}"
@@ -407,7 +393,7 @@ def _title(change: Change) -> str:
 
 
 def _with_part(part: computed_literals.Part, origin: Origin) -> str:
-    """A computed value with another literal in it."""
+    """Describe the change of a literal in a computed value."""
     span, name = origin.written, last_key(origin.path)
     before, after = span.source.span(span.start, part.span.start).text, span.source.span(part.span.end, span.end).text
     if "\n" in span.text:
@@ -416,7 +402,7 @@ def _with_part(part: computed_literals.Part, origin: Origin) -> str:
 
 
 def _with_unit(value: object, unit: str) -> str:
-    """A value in a message, or what lies between two bounds; of nodes and the like the text has the unit."""
+    """Format a value, or its bounds, with its unit; counts of things have none, as the message names them."""
     if isinstance(value, Interval) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
         return between(shown(value.low, unit), shown(value.high, unit))
     return shown(value, unit)

@@ -1,7 +1,7 @@
-"""Types of expressions: what each part of one is by the table of words, and mistakes that this shows.
+"""Static types of expressions by the table of words, and the mistakes they show.
 
-Nothing is evaluated. What may be null has to be compared with null first, on either side of `&&` and `||`: CEL lets a
-sure operand decide beside one that fails.
+Nothing is evaluated. A value that may be null has to be compared with null first, on either side of `&&` and `||`: CEL
+lets a sure operand decide beside one that fails.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _CALLED = {"string": "text", "int": "a number", "double": "a number", "bool": "t
 
 
 class Type(NamedTuple):
-    """What a part of an expression is.
+    """Type of a part of an expression.
 
-    `kind` is int, double, string, bool, null, type, list, map, record, or any where that is not known. `of` is what a
-    list or map holds, `subject` what a record is of. What is `bounded` may be known by its bounds only. `word` is the
-    word that it is, if it is one, with its `meaning`.
+    `kind` is int, double, string, bool, null, type, list, map, record, or any where that is not known. `of` is the type
+    of a list's or map's elements, `subject` that of a record. Of a `bounded` number perhaps only the bounds are known.
+    `word` is the rule word it is read from, if any, with its `meaning`.
     """
 
     kind: str
@@ -52,13 +52,13 @@ class Type(NamedTuple):
 
     @property
     def described(self) -> str:
-        """The word and its meaning, as a mistake names it."""
+        """Word and its meaning, as a mistake names it."""
         meaning = f" ({self.meaning})" if self.meaning else ""
         return f"`{self.word}`{meaning}" if self.word else "this"
 
     @property
     def what(self) -> str:
-        """What it is, for people."""
+        """Kind in plain English."""
         if self.kind in ("list", "map"):
             return f"a {self.kind}"
         return _CALLED.get(self.kind, f"a {self.subject}" if self.kind == "record" else self.kind)
@@ -70,16 +70,16 @@ NUMBERS = frozenset({"int", "double"})
 
 
 class TypeMistake(NamedTuple):
-    """What is wrong with an expression, and the character that is meant."""
+    """Mistake in an expression, and the index of its character."""
 
     at: int
     message: str
 
 
 class Checker(Struct):
-    """Works out the types of one expression.
+    """Infers the types of one expression.
 
-    `variables` are what it may name; `members` gives the fields of a subject. `sure` are the paths that are not null.
+    `variables` are its names; `members` gives the fields of a subject; `sure` are the paths that are not null.
     """
 
     variables: Mapping[str, Type]
@@ -87,10 +87,10 @@ class Checker(Struct):
     sure: frozenset[str] = frozenset()
     mistakes: list[TypeMistake] = []
     compared: list[str] = []
-    """Words known by their bounds that are compared, as often as they are."""
+    """Bounded words that are compared, once for each comparison."""
 
     def type_of(self, node: Node) -> Type:
-        """The type of an expression; what is wrong with it is added to the mistakes."""
+        """Return the type of an expression; add its mistakes to `mistakes`."""
         return self._visit(node, _Scope({}, self.sure))
 
     def _wrong(self, node: Node, message: str) -> None:
@@ -114,7 +114,6 @@ class Checker(Struct):
         return self._loop(node, scope) if node.kind == "loop" else self._call(node, scope)
 
     def _member(self, node: Node, of: Type, scope: _Scope) -> Type:
-        """A field of a record, or the value of a map's key."""
         if of.kind == "any":
             return ANY
         if of.nullable and scope.path(node.parts[0]) not in scope.sure:
@@ -141,14 +140,14 @@ class Checker(Struct):
         self._wrong(node, f"{found.described} may be null: ask `{found.word or 'x'} != null` first")
 
     def _known(self, node: Node, scope: _Scope) -> Type:
-        """An operand that must not be null."""
+        """Visit an operand that must not be null."""
         found = self._visit(node, scope)
         if found.kind == "null" or found.nullable:
             self._refuse_null(node, found)
         return found._replace(nullable=False)
 
     def _wants(self, node: Node, scope: _Scope, *kinds: str) -> Type:
-        """An operand of one of some kinds."""
+        """Visit an operand that must be of one of some kinds."""
         found = self._known(node, scope)
         if found.kind not in (*kinds, "any", "null"):
             wanted = " or ".join(dict.fromkeys(_CALLED.get(kind, f"a {kind}") for kind in kinds))
@@ -206,7 +205,7 @@ class Checker(Struct):
         return Type(_CONVERSIONS[name]) if name in _CONVERSIONS else ANY
 
     def _order(self, node: Node, sides: list[Type]) -> None:
-        """Mistakes of a comparison by size."""
+        """Add the mistakes of `<`, `<=`, `>` or `>=`."""
         left, right = sides
         kinds = {side.kind for side in sides} - {"any", "null"}
         if len(kinds) > 1 and not kinds <= NUMBERS:
@@ -216,7 +215,7 @@ class Checker(Struct):
         self.compared += [side.word for side in sides if side.bounded]
 
     def _equal(self, node: Node, sides: list[Type], scope: _Scope) -> None:
-        """Mistakes of a comparison that asks whether two are the same."""
+        """Add the mistakes of `==` or `!=`."""
         left, right = sides
         for one, other in (sides, sides[::-1]):
             never = not one.nullable and one.word not in scope.sure
@@ -273,7 +272,7 @@ class Checker(Struct):
 
 
 class _Scope(NamedTuple):
-    """The variables of macros with the paths that they stand for, and the paths that are not null."""
+    """Variables of macros with the paths they stand for, and the paths that are not null."""
 
     locals: Mapping[str, tuple[Type, str]]
     sure: frozenset[str]
@@ -287,7 +286,7 @@ class _Scope(NamedTuple):
         return _Scope({**self.locals, name: (type_, path)}, sure)
 
     def path(self, node: Node) -> str:
-        """`a.b[0].c` of a chain of fields; empty for all else."""
+        """Return a chain of fields as `a.b[0].c`; empty for all else."""
         if node.kind == "ident":
             return self.locals[node.name][1] if node.name in self.locals else node.name
         if node.kind == "select":
@@ -299,8 +298,11 @@ class _Scope(NamedTuple):
         return ""
 
 
-def facts(node: Node, scope: _Scope, *, truth: bool) -> frozenset[str]:
-    """The paths that are not null where a condition has this truth."""
+_WHOLE = _Scope({}, frozenset())
+
+
+def facts(node: Node, scope: _Scope = _WHOLE, *, truth: bool) -> frozenset[str]:
+    """Return the paths that cannot be null where a condition is true, or false."""
     if node.kind != "call":
         return frozenset()
     name, parts = node.name, node.parts
@@ -320,11 +322,6 @@ def facts(node: Node, scope: _Scope, *, truth: bool) -> frozenset[str]:
     return paths if name in _ORDER or name in _OF_TEXT else frozenset()
 
 
-def facts_of(node: Node, *, truth: bool) -> frozenset[str]:
-    """The paths that are not null where a whole condition has this truth."""
-    return facts(node, _Scope({}, frozenset()), truth=truth)
-
-
 def _constant(value: object) -> Type:
     kinds = {bool: "bool", int: "int", float: "double", str: "string", type(None): "null"}
     text = f'"{value}"' if isinstance(value, str) else str(value).lower()
@@ -332,7 +329,7 @@ def _constant(value: object) -> Type:
 
 
 def _joined(types: list[Type]) -> Type:
-    """What is one of several."""
+    """Return the common type of alternatives."""
     real = [one for one in types if one.kind != "null"]
     kinds = {one.kind for one in real}
     nullable = len(real) < len(types) or any(one.nullable for one in real)
@@ -349,7 +346,7 @@ def _joined(types: list[Type]) -> Type:
 
 
 def _unit_of(operator: str, sides: list[Type]) -> str:
-    """The unit of a sum, a product ...; a number of things times an amount is an amount."""
+    """Return the unit of a sum, a product ...; a count times an amount is an amount."""
     left, right = (side.unit for side in sides)
     if operator in ("_*_", "_/_"):
         amounts = [unit for unit in (left, right) if _measure(unit)]
@@ -358,12 +355,11 @@ def _unit_of(operator: str, sides: list[Type]) -> str:
 
 
 def _measure(unit: str) -> str:
-    """What a unit measures; of things that are counted nothing, as pulls may well be compared with nodes."""
+    """Return the measure of a unit; none for counted things, as pulls may be compared with nodes."""
     return next((measure for measure, units in _MEASURES.items() if unit in units), "")
 
 
 def _nearest(word: str, known: tuple[str, ...], fields: Mapping[str, Type]) -> str:
-    """The nearest word, with its meaning."""
     hint = nearest(word, known)
     meaning = next((one.meaning for name, one in fields.items() if hint.endswith(f".{name}?")), "")
     return f"{hint} ({meaning})" if meaning else hint

@@ -1,4 +1,4 @@
-"""What a run has judged, what it could not judge, and the inputs that would decide it."""
+"""Coverage of a run: what it judged, what it could not judge, and the inputs that would decide that."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class MissingInput(Struct, frozen=True):
-    """An input that is not known: why, how many checks wait for it, where the code asks for it, how to give it.
+    """An unknown input: why, how many checks wait for it, where the code uses it, how to set it.
 
-    `rules` are those that wait, with how often. `name` is the input alone where it has one: `var.subnets`.
+    `rules` counts the waiting checks of each rule. `name` is the input alone where it has one: `var.subnets`.
     """
 
     reason: str
@@ -40,18 +40,18 @@ class MissingInput(Struct, frozen=True):
 
 
 class NotJudged(Struct, frozen=True):
-    """A cluster whose nodes are not known, and the input that would tell."""
+    """A cluster whose nodes are not known, and the input that it needs."""
 
     cluster: Cluster
     input: MissingInput
 
 
 class Judged(Struct):
-    """How many clusters, pools and workloads were judged, and what was not.
+    """Numbers of judged clusters, pools and workloads, and what was not judged.
 
-    A cluster is judged when its pools and the number of its nodes are known, a pool when its size is. `inputs` are
-    those that are not known, the most wanted first; `skipped` is what was not read. `environments` are those that were
-    found beside root modules. `usage` says which workloads were measured, where there is a recording.
+    A cluster is judged when its pools and its number of nodes are known, a pool when its size is. `inputs` are missing,
+    most wanted first; `skipped` was not read. `environments` were found beside root modules. `usage` says which
+    workloads were measured, if there is a recording.
     """
 
     clusters: int = 0
@@ -65,22 +65,22 @@ class Judged(Struct):
 
     @property
     def hints(self) -> list[str]:
-        """How to give the inputs that are missing."""
+        """Instructions for setting the missing inputs."""
         return list(dict.fromkeys(missing.remedy for missing in self.inputs if missing.remedy))
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left undecided or unread that may matter."""
+        """Whether nothing that may matter was left undecided or unread."""
         return not (self.inputs or self.is_partial)
 
     @property
     def is_partial(self) -> bool:
-        """Whether a cluster was not judged, or something was not read that may matter."""
+        """Whether a cluster was not judged, or something that may matter was not read."""
         return bool(self.not_judged) or any(not skipped.by_choice for skipped in self.skipped)
 
 
 def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Judged:
-    """What was judged of an inventory, after its rules have run."""
+    """Summarize what a run has judged, after its rules."""
     inventory = world.inventory
     why_not = {cluster: why for cluster in inventory.clusters if (why := _why_not(cluster, world)) is not None}
     inputs = _Inputs(undecided, why_not.values(), reading)
@@ -97,7 +97,7 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Ju
 
 
 def _why_not(cluster: Cluster, world: World) -> UnknownInput | None:
-    """Why the nodes of a cluster are not known; None where they are."""
+    """Return why the nodes of a cluster are not known; None where they are."""
     pools, target = world.pools.all_of_cluster(cluster), world.sizes.target(cluster)
     for value in (pools, target):
         if isinstance(value, Unknown):
@@ -106,13 +106,13 @@ def _why_not(cluster: Cluster, world: World) -> UnknownInput | None:
 
 
 def missing_input(value: Unknown, reading: Reading) -> MissingInput:
-    """The input that a value waits for, whether or not a check needs it."""
+    """Return the input that an unknown value needs, whether or not a check waits for it."""
     reason = unknown_input(value)
     return _Inputs((), (reason,), reading).one(reason)
 
 
 class _Inputs:
-    """The inputs that checks and clusters wait for, each under one reason however these put it."""
+    """Missing inputs of checks and clusters, grouped by cause."""
 
     def __init__(self, undecided: Iterable[Undecided], clusters: Iterable[UnknownInput], reading: Reading) -> None:
         self.reading = reading
@@ -128,12 +128,12 @@ class _Inputs:
         self.files = list(variables.candidates(names)) if names and variables is not None else []
 
     def ordered(self) -> list[MissingInput]:
-        """All of them, the most wanted first."""
+        """List all inputs that checks wait for, most wanted first."""
         ordered = sorted(self.rules, key=lambda reason: (-self.rules[reason].total(), reason))
         return [self._input(reason, self.places[reason]) for reason in ordered]
 
     def one(self, reason: UnknownInput) -> MissingInput:
-        """One of them, which perhaps no check waits for."""
+        """Return the input of one reason; perhaps no check waits for it."""
         cause = _cause(reason)
         return self._input(cause, self.places.get(cause) or reason.place)
 
@@ -164,7 +164,6 @@ def _is_near(path: str, root: str) -> bool:
 
 
 def _cause(reason: str) -> str:
-    """The input that is not known, without what it keeps from being known."""
     return reason.cause if isinstance(reason, UnknownInput) else cause_of(reason)
 
 
@@ -176,4 +175,4 @@ _REMEDIES = (
         "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
     ),
 )
-"""How an input can be given, by what is said of it; other reasons say it themselves."""
+"""How to set an input, by its reason; other reasons name their own remedy."""

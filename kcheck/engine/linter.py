@@ -1,10 +1,8 @@
-"""Run the rules over a tree: decide, grade, suppress, prune. Every run is one of a `Linter`."""
+"""Run the rules over a tree: decide, withhold fixes, prune, suppress, merge."""
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,21 +22,23 @@ from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
     from kcheck.engine.deciding import Bug, Outcome
-    from kcheck.engine.incremental import Earlier
     from kcheck.engine.rule import Rule
     from kcheck.inventory.reading import Kept
+    from kcheck.model import Thing
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Span
 
+    Decide: TypeAlias = Callable[[Checks, Thing], Outcome]
+
 
 class Result(Struct):
-    """What a run read and found. `decided` counts the checks with an answer.
+    """Input and findings of a run. `decided` counts the checks with an answer.
 
-    `known` counts what was found and left out, as it was there before. It `is_late` if its time was over.
+    `known` counts findings left out as known before, by a baseline or a comparison. It `is_late` if its time was over.
     """
 
     world: World
@@ -53,18 +53,9 @@ class Result(Struct):
     is_late: bool = False
     judged: Judged = field(default_factory=Judged)
 
-    def add(self, checks: Checks, outcomes: Iterable[Outcome]) -> None:
-        """Add what checks gave, in the order of their things."""
-        self.bugs += checks.bugs
-        for outcome in outcomes:
-            self.findings += outcome.findings
-            self.undecided += outcome.undecided
-            self.bugs += outcome.bugs
-            self.decided += outcome.decided
-
 
 def no_progress(text: str) -> None:
-    """Tell nobody what goes on."""
+    """Report no progress."""
 
 
 def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -> Result:
@@ -73,7 +64,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
 
 
 class Linter:
-    """A tree as it was read, whose things can be judged. What was `kept` of another one is not read again."""
+    """Reads a tree and decides rules on it; files `kept` by another one are not read again."""
 
     def __init__(
         self, tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, kept: Kept | None = None
@@ -92,26 +83,32 @@ class Linter:
 
             measured.of(self.world)
 
-    def result(self, *, until_deadline: bool = False, earlier: Earlier | None = None) -> Result:
-        """Judge all things, those aside for which the outcomes of an `earlier` run stand.
+    def result(self, *, until_deadline: bool = False, decide: Decide = Checks.outcome) -> Result:
+        """Decide all rules, each subject's on each of its things by `decide`.
 
-        A run `until_deadline` gives what it has found when its time is over, and says what it has not judged.
+        A run `until_deadline` returns what it has found when its time is over, and says what it has not checked.
         """
-        found, world = self.reading.inventory, self.world
-        result = Result(world, self.reading)
-        named = any(skipped.what != "not read" for skipped in self.reading.skipped)
-        result.relevant = bool(found.has_content() or self.reading.problems or named)
-        by_subject = dict(self._by_subject)
-        of_inputs = by_subject.pop("input", [])
-        left = list(by_subject)
-        final: list[tuple[Checks, list[Outcome]]] = []
+        result = Result(self.world, self.reading, relevant=_is_relevant(self.reading))
+        self._decide_things(result, decide, until_deadline=until_deadline)
+        result.findings = _pruned(result.findings, self._rules)
+        comments = Suppressions(self.reading.sources, self.config, self._rules)
+        _suppress(result, comments)
+        self.world.inputs = list(_inputs(self.reading, comments, self.config, result.undecided, self.tree))
+        self._decide_subject("input", result)
+        _suppress(result, comments)
+        deadline.check_cancelled()
+        result.findings = merging.merged(_with_set_severities(result.findings, self.config), self._rules)
+        deadline.check_cancelled()
+        result.judged = judged.judged(self.world, result.undecided, self.reading)
+        return result
+
+    def _decide_things(self, result: Result, decide: Decide, *, until_deadline: bool) -> None:
+        subjects = [subject for subject in self._by_subject if subject != "input"]
+        left = list(subjects)
         try:
-            for number, (subject, own) in enumerate(by_subject.items(), 1):
-                self.tell(f"checking, {number} of {len(by_subject)}: {subject}")
-                checks = Checks(subject, own, world)
-                decide = checks.outcome if earlier is None else partial(earlier.outcome, checks)
-                final.append((checks, self._without_withheld(list(map(decide, checks.things)), earlier)))
-                result.add(*final[-1])
+            for number, subject in enumerate(subjects, 1):
+                self.tell(f"checking, {number} of {len(subjects)}: {subject}")
+                self._decide_subject(subject, result, decide)
                 left.remove(subject)
         except deadline.DeadlineError:
             if not until_deadline:
@@ -120,38 +117,28 @@ class Linter:
             many = f"{len(left):,} of {len(self._by_subject):,} kinds of objects were not checked: {', '.join(left)}"
             self.reading.skipped.insert(0, Skipped(self.tree.given[0], f"{deadline.reason()}; {many}"))
         deadline.check_cancelled()
-        result.findings = _pruned(result.findings, by_subject)
-        comments = Suppressions(self.reading.sources, self.config, self._rules)
-        _suppress(result, comments)
-        world.inputs = list(_inputs(self.reading, comments, self.config, result.undecided, self.tree))
-        inputs = Checks("input", of_inputs, world)
-        result.add(inputs, map(inputs.outcome, inputs.things))
-        _suppress(result, comments)
-        deadline.check_cancelled()
-        graded = (_with_set_severity(one, self.config) for one in result.findings)
-        result.findings = merging.merged(graded, self._rules)
-        deadline.check_cancelled()
-        result.judged = judged.judged(world, result.undecided, self.reading)
-        if earlier is not None:
-            earlier.end(final)
-        return result
 
-    def _without_withheld(self, outcomes: list[Outcome], earlier: Earlier | None) -> list[Outcome]:
-        """The outcomes without the fixes that nobody may make; those that were taken over are without them."""
-        fresh = outcomes if earlier is None else [outcome for outcome in outcomes if not earlier.is_taken(outcome)]
-        found = [finding for outcome in fresh for finding in outcome.findings]
-        if not any(finding.fix for finding in found):
-            return outcomes
-        from kcheck.engine import may_change
+    def _decide_subject(self, subject: str, result: Result, decide: Decide = Checks.outcome) -> None:
+        checks = Checks(subject, self._by_subject.get(subject, []), self.world)
+        outcomes = [decide(checks, thing) for thing in checks.things]
+        found = [finding for outcome in outcomes for finding in outcome.findings]
+        if any(finding.fix for finding in found):
+            from kcheck.engine import may_change
 
-        others = [] if earlier is None else [one for own in outcomes if earlier.is_taken(own) for one in own.findings]
-        final = iter(may_change.withhold_fixes(found, self.world, self.tree, self.reading.roots, others))
-        made = {id(outcome): outcome._replace(findings=list(islice(final, len(outcome.findings)))) for outcome in fresh}
-        return [made.get(id(outcome), outcome) for outcome in outcomes]
+            found = may_change.withhold_fixes(found, self.world, self.tree, self.reading.roots)
+        result.findings += found
+        result.bugs += [*checks.bugs, *(bug for outcome in outcomes for bug in outcome.bugs)]
+        result.undecided += [check for outcome in outcomes for check in outcome.undecided]
+        result.decided += sum(outcome.decided for outcome in outcomes)
+
+
+def _is_relevant(reading: Reading) -> bool:
+    named = any(skipped.what != "not read" for skipped in reading.skipped)
+    return bool(reading.inventory.has_content() or reading.problems or named)
 
 
 def unread(tree: Tree, config: Config) -> Result:
-    """What is said of a tree that could not be read in time."""
+    """Return the result of a tree that could not be read in time."""
     reading = Reading(Inventory(), [], {}, [])
     result = Result(World(reading.inventory, config), reading, relevant=True, is_late=True)
     result.judged.skipped = [
@@ -161,7 +148,7 @@ def unread(tree: Tree, config: Config) -> Result:
 
 
 def _check_targets(found: Inventory, config: Config) -> None:
-    """Refuse targets of clusters that are not there.
+    """Refuse targets of unknown clusters.
 
     Raises:
         ConfigError: --nodes names one.
@@ -171,22 +158,21 @@ def _check_targets(found: Inventory, config: Config) -> None:
         raise ConfigError(f"--nodes {name}: there is no such cluster; {nearest(name, tuple(sorted(names)))}")
 
 
-def _with_set_severity(finding: Finding, config: Config) -> Finding:
-    """The finding with the severity that the settings give its rule."""
-    wanted = config.severity.get(finding.rule)
-    return replace(finding, severity=Severity[wanted.upper()]) if wanted else finding
+def _with_set_severities(findings: Iterable[Finding], config: Config) -> Iterator[Finding]:
+    for finding in findings:
+        wanted = config.severity.get(finding.rule)
+        yield replace(finding, severity=Severity[wanted.upper()]) if wanted else finding
 
 
-def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:
-    """One cause, one finding: without those that another one on the same object or place makes redundant."""
-    unless = {rule.name: rule.unless for own in by_subject.values() for rule in own if rule.unless}
-    found = {(f.rule, where) for f in findings for where in (f.object, f.span)}
-
-    def told(finding: Finding) -> bool:
-        names = unless.get(finding.rule, ())
-        return any((name, where) in found for name in names for where in (finding.object, finding.span))
-
-    return [finding for finding in findings if not told(finding)]
+def _pruned(findings: list[Finding], rules: Iterable[Rule]) -> list[Finding]:
+    """Remove findings that another one on the same object or place makes redundant."""
+    unless = {rule.name: rule.unless for rule in rules}
+    found = {(one.rule, where) for one in findings for where in (one.object, one.span)}
+    return [
+        one
+        for one in findings
+        if found.isdisjoint((name, where) for name in unless[one.rule] for where in (one.object, one.span))
+    ]
 
 
 def _suppress(result: Result, comments: Suppressions) -> None:
@@ -197,8 +183,8 @@ def _suppress(result: Result, comments: Suppressions) -> None:
 
 def _inputs(
     reading: Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
-) -> Iterable[Input]:
-    """What is to be said of the files themselves."""
+) -> Iterator[Input]:
+    """Yield what the rules of inputs judge: unreadable and unrendered files, and idle or wrong suppressions."""
 
     def one(place: Span, kind: str, about: str, name: str = "", reason: str = "", expires: str = "") -> Input:
         path = place.source.path

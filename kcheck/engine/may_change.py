@@ -1,8 +1,9 @@
-"""Which fixes may be made: all who share a value want it, its file is ours to change, and the place takes it."""
+"""Withhold fixes that would change a value others need, a protected file, or a place that cannot take it."""
 
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -28,109 +29,88 @@ if TYPE_CHECKING:
     from kcheck.text.values import Missing
 
 
-def withhold_fixes(
-    findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = (), others: Iterable[Finding] = ()
-) -> list[Finding]:
-    """The findings; what cannot be fixed without somebody's decision says so instead.
-
-    `roots` are the root modules that were read, whose variables may refuse a value; `others` have been asked about.
-    """
-    sharing = _Sharing([*findings, *others], world, tree)
+def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
+    """Replace each fix that may not be made by its reason; the variables of root modules may refuse a value."""
+    judge = _Judge(findings, world, tree, tuple(roots))
     result = []
     for one in findings:
         deadline.check_cancelled()
-        finding = _overlaid(one, sharing, tree) if one.fix else one
-        reason = (_reason(finding, sharing, tree) or _refused(finding, world, roots)) if finding.fix else ""
+        finding = judge.overlaid(one) if one.fix else one
+        reason = judge.reason(finding) if finding.fix else ""
         result.append(replace(finding, fix=None, help=reason) if reason else finding)
     return result
 
 
-def _overlaid(finding: Finding, sharing: _Sharing, tree: Tree) -> Finding:
-    """The finding with those changes in an overlay that others keep from being made where the value is."""
-    changes = list(finding.changes)
-    for i, change in enumerate(changes):
-        own = change.origin.own if isinstance(change.origin, Overlaid) else None
-        if own is None or not (_protected(change, tree) or sharing.reason(finding, change)):
-            continue
-        moved = replace(change, origin=Origin((own.container,), missing=own))
-        if not _protected(moved, tree) and not sharing.reason(finding, moved):
-            changes[i] = moved
-    if finding.fix is None or tuple(changes) == finding.changes:
-        return finding
-    title = ", ".join(dict.fromkeys(change.instruction for change in changes))
-    return replace(finding, fix=replace(finding.fix, changes=tuple(changes), title=title))
+class _Judge:
+    """Judges the changes of findings: who else uses a value, and whether the same rule found them too."""
 
-
-def _protected(change: Change, tree: Tree) -> str:
-    """Why the file of a change is not ours to change; empty if it is."""
-    reason = tree.why_protected(edit.source_of(change))
-    return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
-
-
-def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
-    """Why a finding's fix may not be made; empty if it may."""
-    changes = finding.changes
-    protected = next(filter(None, (_protected(change, tree) for change in changes)), "")
-    shared = protected or next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
-    if shared:
-        return shared
-    try:
-        edit.edits(changes)
-    except edit.EditError as error:
-        return f"{error}; {changes[0].instruction}"
-    return ""
-
-
-def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
-    """Why a variable would not take a new value, so that Terraform would refuse to plan; empty if it would."""
-    if not roots:
-        return ""
-    changes = {change.place: change for change in finding.changes if not change.append}
-    found = _validations(world, tuple(roots)).refusing({place: change.value for place, change in changes.items()})
-    if found is None:
-        return ""
-    variable, change = found[0], changes[found[1]]
-    value = f'"{change.value}"' if isinstance(change.value, str) else data_text(change.value)
-    return f"validation of {variable} refuses {value}; {change.instruction}"
-
-
-@once
-def _validations(_world: World, roots: tuple[Module, ...]) -> Validations:
-    return Validations(roots)
-
-
-class _Sharing:
-    """Who else uses a value, and whether the same rule has found them too."""
-
-    def __init__(self, findings: Iterable[Finding], world: World, tree: Tree) -> None:
+    def __init__(self, findings: Iterable[Finding], world: World, tree: Tree, roots: tuple[Module, ...]) -> None:
         self.world = world
+        self.tree = tree
+        self.roots = roots
         self.overlays = {display_path(os.path.dirname(path) or ".") for path in tree.kustomizations}
-        self.uses: dict[tuple[str, str], dict[Span | Missing, list[_Use]]] = {}
-        self.wanting = {
-            (f.rule, _Use(change.owner, change.name)): (f, change) for f in findings for change in f.changes
-        }
-        self.content: dict[tuple[object, ...], str] = {}
+        self.wanting: dict[tuple[str, _Use], tuple[Finding, Change]] = {}
         self.owners: dict[tuple[str, Span | Missing], set[str]] = {}
         for finding in findings:
             for change in finding.changes:
+                self.wanting[finding.rule, _Use(change.owner, change.name)] = finding, change
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
+        self.content: dict[tuple[object, ...], str] = {}
 
-    def reason(self, finding: Finding, change: Change) -> str:
-        """Why a shared value may not be changed; empty if it is not shared, or all want it."""
-        key = (change.subject, change.name)
-        if key not in self.uses:
-            self.uses[key] = {}
-            for name in _ALIKE.get(key, (change.name,)):
-                for place, user in raw_views.users(change.subject, name, self.world):
-                    self.uses[key].setdefault(place, []).append(_Use(user, name))
-        case = (finding.rule, *key, change.place, data_text(change.value), finding.small)
+    def overlaid(self, finding: Finding) -> Finding:
+        """Move changes into an overlay where a base may not be changed for all its users."""
+        changes = list(finding.changes)
+        for i, change in enumerate(changes):
+            own = change.origin.own if isinstance(change.origin, Overlaid) else None
+            if own is not None and (self._protected(change) or self._shared(finding, change)):
+                moved = replace(change, origin=Origin((own.container,), missing=own))
+                if not (self._protected(moved) or self._shared(finding, moved)):
+                    changes[i] = moved
+        if finding.fix is None or tuple(changes) == finding.changes:
+            return finding
+        title = ", ".join(dict.fromkeys(change.instruction for change in changes))
+        return replace(finding, fix=replace(finding.fix, changes=tuple(changes), title=title))
+
+    def reason(self, finding: Finding) -> str:
+        """Return why a fix may not be made; empty if it may."""
+        changes = finding.changes
+        reasons = chain(map(self._protected, changes), (self._shared(finding, change) for change in changes))
+        if reason := next(filter(None, reasons), ""):
+            return reason
+        try:
+            edit.edits(changes)
+        except edit.EditError as error:
+            return f"{error}; {changes[0].instruction}"
+        return self._refused(changes)
+
+    def _protected(self, change: Change) -> str:
+        """Return why a change's file is protected; empty if it is not."""
+        reason = self.tree.why_protected(edit.source_of(change))
+        return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
+
+    def _refused(self, changes: Iterable[Change]) -> str:
+        """Return which validation of a variable refuses a new value; empty if none does."""
+        if not self.roots:
+            return ""
+        by_place = {change.place: change for change in changes if not change.append}
+        new = {place: change.value for place, change in by_place.items()}
+        found = _validations(self.world, self.roots).refusing(new)
+        if found is None:
+            return ""
+        variable, change = found[0], by_place[found[1]]
+        value = f'"{change.value}"' if isinstance(change.value, str) else data_text(change.value)
+        return f"validation of {variable} refuses {value}; {change.instruction}"
+
+    def _shared(self, finding: Finding, change: Change) -> str:
+        """Return why a shared value may not be changed; empty if nobody shares it, or all users need the change."""
+        case = (finding.rule, change.subject, change.name, change.place, data_text(change.value), finding.small)
         if case not in self.content:
-            self.content[case] = self._content(finding, change, self.uses[key].get(change.place, ()))
-        content = self.content[case]
-        if content:
-            sets = f"{change.key} would also be set for" if change.origin.missing else f"{_called(change)} also sets"
-            return f"Not fixed: {sets} {content}\n{self._elsewhere(change)}"
+            users = _users(change.subject, change.name, self.world).get(change.place, ())
+            self.content[case] = self._content(finding, change, users)
         missing = change.origin.missing
+        if content := self.content[case]:
+            sets = f"{change.key} would also be set for" if missing else f"{_called(change)} also sets"
+            return f"Not fixed: {sets} {content}\n{self._elsewhere(change)}"
         span = missing.container if missing else change.origin.written
         if edit.is_anchored(span):
             name, count = uses(span, missing.path[0] if missing else "")
@@ -140,15 +120,8 @@ class _Sharing:
                 return f"{use}\n{self._elsewhere(change)}"
         return ""
 
-    def _elsewhere(self, change: Change) -> str:
-        """Where the value may be written instead: in the overlay that the thing is of."""
-        scope = change.owner.partition(":")[0]
-        if scope in self.overlays:
-            return f"set {change.key}: {data_text(change.value)} in a patch of {scope}"
-        return f"use a value of its own for this {change.subject.replace('_', ' ')}"
-
     def _content(self, finding: Finding, change: Change, users: Iterable[_Use]) -> str:
-        """The first user of a value that should not get the new one, and why; empty if there is none."""
+        """Name the first user that does not need the new value, and why; empty if there is none."""
         for user in users:
             own = self.wanting.get((finding.rule, user))
             called = user.owner if user.name == change.name else f"{user.name.replace('_', ' ')} of {user.owner}"
@@ -158,9 +131,16 @@ class _Sharing:
                 return f"{called}, which should be {data_text(own[1].value)}"
         return ""
 
+    def _elsewhere(self, change: Change) -> str:
+        """Say where to write the value instead: in the object's own overlay, if it has one."""
+        scope = change.owner.partition(":")[0]
+        if scope in self.overlays:
+            return f"set {change.key}: {data_text(change.value)} in a patch of {scope}"
+        return f"use a value of its own for this {change.subject.replace('_', ' ')}"
+
 
 class _Use(NamedTuple):
-    """A field of a thing that a value is used for."""
+    """A field of a thing that a value sets."""
 
     owner: str
     name: str
@@ -168,10 +148,25 @@ class _Use(NamedTuple):
 
 _ALIKE = {("container", f"{name}_{side}"): (f"{name}_request", f"{name}_limit")
           for name in ("cpu", "memory") for side in ("request", "limit")}  # fmt: skip
-"""Fields that one value often gives together."""
+"""Fields that one value often sets together."""
 
 
 def _called(change: Change) -> str:
-    """What the code calls a value: the variable that gives it, else its attribute or key."""
+    """Return the code's name of a value: its variable, else its attribute or key."""
     kind, _, name = (change.origin.path or ("",))[0].partition(" ")
     return f"var.{name.strip(chr(34))}" if kind == "variable" else change.key
+
+
+@once
+def _validations(_world: World, roots: tuple[Module, ...]) -> Validations:
+    return Validations(roots)
+
+
+@once
+def _users(subject: str, name: str, world: World) -> dict[Span | Missing, list[_Use]]:
+    """Map the places that set a field to the things and fields that they set."""
+    result: dict[Span | Missing, list[_Use]] = {}
+    for alike in _ALIKE.get((subject, name), (name,)):
+        for place, owner in raw_views.users(subject, alike, world):
+            result.setdefault(place, []).append(_Use(owner, alike))
+    return result

@@ -1,4 +1,4 @@
-"""One cause, one finding: which findings have the same cause, and what they are together."""
+"""Merge findings of one cause into one finding."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from kcheck.engine.rule import Rule
-    from kcheck.text.findings import Change, Finding, Fix
+    from kcheck.text.findings import Finding, Fix
     from kcheck.text.text import Span
-    from kcheck.text.values import Missing
 
 _COPIES = 3
-"""So many equal files have their findings together."""
+"""Number of equal files from which their findings are merged."""
 _TITLES = 3
-"""So many changes of a fix are spelt out."""
+"""Most changes that the title of a fix lists."""
 
 
 def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
-    """The findings, those of one cause as one that names the others.
+    """Merge the findings of one cause, each into one that names the others.
 
     One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
     or the containers of a pod; instances of one block; the images of one file; files that are copies of each other.
@@ -51,7 +50,7 @@ def _joined(
     key: Callable[[Finding], tuple[Hashable, ...]],
     divide: Callable[[list[Finding]], Iterable[list[Finding]]],
 ) -> list[Finding]:
-    """The findings in their order; of those with the same key and fate, those that `divide` leaves together are one."""
+    """Merge findings with the same key, severity and safety, in the groups that `divide` makes; sort the result."""
     result = []
     groups = grouped(findings, lambda one: (key(one), one.severity, one.fix.safety if one.fix is not None else ""))
     for group in groups.values():
@@ -61,18 +60,16 @@ def _joined(
 
 
 def _agree(group: list[Finding]) -> bool:
-    """Whether their fixes want the same of each place."""
-    wanted: dict[tuple[Span | Missing, str], Change] = {}
-    for change in (change for finding in group for change in finding.changes):
-        if wanted.setdefault((change.place, change.name), change).value != change.value:
-            return False
-    return True
+    """Whether no two fixes want different values at one place."""
+    changes = [change for finding in group for change in finding.changes]
+    wanted = {(change.place, change.name): change.value for change in changes}
+    return all(wanted[change.place, change.name] == change.value for change in changes)
 
 
 def _entries(group: list[Finding]) -> list[list[Finding]]:
-    """Findings of one rule and file by the innermost list or map that has them, or what they are in, as entries.
+    """Group findings of one rule and file by the innermost list or map with several of them.
 
-    Else by the block of code whose instances they are of.
+    Else by the block whose instances they are about.
     """
     lists = [[*_lists(one.span), *[name for name, index, _ in [one.object.partition("[")] if index]] for one in group]
     members: dict[Hashable, list[int]] = {}
@@ -95,7 +92,7 @@ def _entries(group: list[Finding]) -> list[list[Finding]]:
 
 
 def _lists(span: Span) -> Iterator[Hashable]:
-    """The lists and maps in which a place is an entry, or part of one, the innermost first; of YAML by document."""
+    """Yield the lists and maps around a place, innermost first, with the number of the YAML document."""
     keys, source = span.keys, span.source
     document = bisect_right(scan.document_starts(source), span.start) if source.syntax == "yaml" else 0
     for at in range(len(keys) - 1, 0, -1):
@@ -104,13 +101,13 @@ def _lists(span: Span) -> Iterator[Hashable]:
 
 
 def _copies(group: list[Finding]) -> list[list[Finding]]:
-    """Equal findings by the bytes of their files, where there are several copies; two may well be environments."""
+    """Group equal findings by the bytes of their files, from three copies on; two may be environments."""
     found = grouped(group, lambda finding: finding.span.source.data).values()
     return [part for own in found for part in ([own] if len(own) >= _COPIES else ([one] for one in own))]
 
 
 def _together(group: list[Finding]) -> Finding:
-    """The worst of findings of one cause, with the objects of the others and the changes that these need."""
+    """Return the worst finding, with the objects of the others and the changes these need."""
     if len(group) == 1:
         return group[0]
     parts = [part for finding in group for part in finding.parts or (finding,)]
@@ -123,7 +120,7 @@ def _together(group: list[Finding]) -> Finding:
 
 
 def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
-    """The fix of one finding with the changes that the others need; None if one of them has none."""
+    """Add the changes of other findings to a fix; None if one of them has none."""
     fixes = [finding.fix for finding in group if finding.fix is not None]
     if worst.fix is None or len(fixes) < len(group):
         return None

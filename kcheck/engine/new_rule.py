@@ -1,4 +1,4 @@
-"""The text of a new rule of the user's own: one that works, to be changed."""
+"""Text of a new rule of the user's own that works, as a template."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _model(subject: str) -> Rule:
 
 
 def _body(rule: Rule) -> str:
-    """The condition, the place and the message of a rule, each with what it is for."""
+    """Format condition, place and message of a rule, each with a comment."""
     lines = [("when", rule.when, "which ones it judges")] if rule.when else []
     lines += [
         ("problem", rule.problem, "it fires where this holds"),
@@ -175,7 +175,7 @@ def _body(rule: Rule) -> str:
 
 
 def _scalar(value: str) -> str:
-    """A text as YAML: as it is where that means the same, else as a folded block."""
+    """Format a text for YAML: plain if it parses as itself, else as a folded block."""
     line = " ".join(value.split())
     if len(line) < _WIDTH and not re.search(r": |#", line):
         try:
@@ -188,7 +188,7 @@ def _scalar(value: str) -> str:
 
 
 def _example(example: Example) -> str:
-    """An example as an item of a list; what a fix makes of it aside."""
+    """Format an example as a list item, without its `fixed`."""
     single = len(example.bad) == 1 and example.bad.keys() == example.good.keys()
     lines = [f"file: {next(iter(example.bad))}\n"] if single else []
     for key, files, comment in (

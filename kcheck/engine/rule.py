@@ -1,4 +1,4 @@
-"""A rule as it is written, ready to be judged by."""
+"""A rule: its tables in YAML, and the parsed form that runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RuleError(ConfigError):
-    """Files that are not rules: what is wrong, a line each, with its path."""
+    """Invalid rule files: their mistakes, a line each, with the path."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__("")
@@ -31,7 +31,7 @@ class RuleError(ConfigError):
 
 
 class GradeTable(TypedDict, total=False):
-    """How bad a finding is by size."""
+    """Severity by size."""
 
     of: str
     wall: str
@@ -52,7 +52,7 @@ SentenceTable = TypedDict("SentenceTable", {"if": str, "each": str, "say": str},
 
 
 class ObstacleTable(TypedDict):
-    """Where a fix may not be made."""
+    """A condition that forbids a fix, and the help to show instead."""
 
     where: str
     help: str
@@ -108,26 +108,26 @@ class ExampleTable(TypedDict, total=False):
 
 
 class Grade(Struct, frozen=True):
-    """How bad it is by size: error past the wall, warning past the recommended number, else info.
+    """Severity by size: error past the wall, warning past the recommended number, else info.
 
-    Where `silent` holds, a known size below these numbers is nothing to speak of.
+    Where `silent` holds, a known size below these numbers is not reported.
     """
 
     of: str
-    wall: str | None
-    recommended: str | None
-    silent: str | None
+    wall: str | None = None
+    recommended: str | None = None
+    silent: str | None = None
 
 
 class Cap(Struct, frozen=True):
-    """The worst severity that a finding may have where a condition holds."""
+    """Highest severity that a finding may have where a condition holds."""
 
     severity: str
     where: str
 
 
 class Setting(Struct, frozen=True):
-    """One change of a fix: the place, and a CEL expression for the value, or for an item that its list gets."""
+    """One change of a fix: a place, and a CEL expression for its value, or for a new item of its list."""
 
     place: str
     to: str
@@ -135,17 +135,17 @@ class Setting(Struct, frozen=True):
 
 
 class Obstacle(Struct, frozen=True):
-    """Where a fix may not be made: CEL, and what a person is told instead."""
+    """A CEL condition that forbids a fix, and the help to show instead."""
 
     where: str
     help: str
 
 
 class Sentence(Struct, frozen=True):
-    """A text with holes that a finding has below its headline.
+    """A text with holes below the headline of a finding.
 
-    `where` is CEL: it is left out unless that holds. `each` gives a list of records: the text stands once for each of
-    them, which expressions call `each`.
+    Printed only if `where` (CEL) holds. `each` gives a list of records: the text is printed once for each of them, as
+    `each` in its expressions.
     """
 
     say: str
@@ -154,7 +154,7 @@ class Sentence(Struct, frozen=True):
 
 
 class Example(Struct, frozen=True):
-    """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
+    """Files that a rule fires on (`bad`), the same after `fix` (`fixed`), and files it is silent on (`good`).
 
     Each is a folder: file name -> text. `nodes` and `price` stand for the flags; `number` counts from 0.
     """
@@ -168,14 +168,14 @@ class Example(Struct, frozen=True):
 
 
 class Documentation(Struct, frozen=True):
-    """The second document of a rule file."""
+    """Second document of a rule file."""
 
     why: str
     examples: tuple[Example, ...]
 
 
 class Rule(Struct, frozen=True):
-    """One rule. Its path is its identity: `rules/<group>/<name>.yaml`."""
+    """One rule, identified by its path `rules/<group>/<name>.yaml`."""
 
     name: str
     group: str
@@ -203,16 +203,16 @@ class Rule(Struct, frozen=True):
 
     @property
     def fixable(self) -> bool:
-        """Whether the rule can mend what it finds."""
+        """Whether the rule has a fix."""
         return bool(self.settings)
 
     @property
     def documentation(self) -> Documentation:
-        """Why, and examples: read when explain, docs or tests ask for them."""
+        """Reason and examples, read from the file when asked for."""
         return _documentation(self.path)
 
     def entries(self) -> dict[str, ProfileValue | None]:
-        """The sources: numbers of the profiles by full name, and addresses."""
+        """Return the sources: numbers of the profiles by full name, and web addresses with None."""
         found: dict[str, ProfileValue | None] = {}
         for source in self.sources:
             found |= source_entries(source)
@@ -220,7 +220,7 @@ class Rule(Struct, frozen=True):
 
 
 def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
-    """What a source of a rule is: an address, or numbers of the profiles; empty if it is neither."""
+    """Look up a source of a rule: a web address, or numbers of the profiles; empty if it is neither."""
     if text.startswith(("https://", "http://")):
         return {text: None}
     from kcheck.config.numbers import profiles, retirements

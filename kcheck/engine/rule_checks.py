@@ -1,4 +1,4 @@
-"""What rules are held to beyond their types: where `has()` may be asked, and the standards of kcheck's own rules."""
+"""Checks of rules beyond types: where `has()` may stand, and the standards of kcheck's own rules."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 LONGEST_HEADLINE = 100
 LONGEST_DETAIL = 120
-"""How many characters a message, or a sentence below it, may have on the examples of a rule."""
+"""Most characters of a message, or of a sentence below it, on the examples of a rule."""
 
 _LEAST_WHY = 80
 _ADVICE = regex(r"(use|avoid|prefer|require|no|do|should|check|enable)-")
 
 
 def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:
-    """What is wrong with a rule, each with file, line and column."""
+    """Format mistakes in a rule, each with file, line and column."""
     found = list(mistakes)
     if not found:
         return []
@@ -33,7 +33,7 @@ def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:
 
 
 def failed_at(rule: Rule, error: str) -> tuple[rule_words.Steps, str, int]:
-    """The place of the expression that an error quotes; the condition where none is."""
+    """Find the expression that an error quotes; the condition if it quotes none."""
     for one in rule_words.texts(rule):
         if f"`{' '.join(one.text.split())}`" in error:
             return one.steps, one.text, 0
@@ -41,7 +41,7 @@ def failed_at(rule: Rule, error: str) -> tuple[rule_words.Steps, str, int]:
 
 
 def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
-    """`has()` outside of `when`: of a word it asks whether the value is known, so it would hide what is not."""
+    """Yield uses of `has()` outside of `when`: it asks whether a value is known, so it would hide unknown ones."""
     if rule.subject in RAW:
         return
     for one, usage in rule_words.usages(rule):
@@ -54,7 +54,7 @@ def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
 
 
 def shortcomings(rule: Rule) -> list[Mistake]:
-    """What keeps a rule from being one of kcheck's own."""
+    """List why a rule may not be one of kcheck's own."""
     return [*_incomplete(rule), *_numbers(rule)]
 
 
@@ -86,7 +86,7 @@ def _incomplete(rule: Rule) -> Iterator[Mistake]:
 
 
 def _numbers(rule: Rule) -> Iterator[Mistake]:
-    """Numbers without a name: what one means and where it comes from stands in the profiles."""
+    """Yield numbers without a name: their meaning and source belong into the profiles."""
     for one, usage in rule_words.usages(rule):
         for number in sorted(set(usage.numbers) - {0, 1}):
             match = re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.])", one.text)

@@ -1,4 +1,4 @@
-"""Rule files of an organisation's own: read so that every mistake is told by file, line and column."""
+"""Rule files of an organisation's own, with the place of every mistake."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml")
 NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ESCAPES = {"x": 4, "u": 6, "U": 10}
-"""How long the escapes of a double-quoted text are that have a number."""
+"""Lengths of the numeric escapes of a double-quoted text."""
 
 
 class File(Struct, frozen=True):
-    """A file that has the shape of a rule: its first document, and where the parts of both are."""
+    """A file in the shape of a rule: its first document, and the nodes of both."""
 
     path: str
     group: str
@@ -37,7 +37,7 @@ class File(Struct, frozen=True):
     documentation: yaml.Target | None
 
     def location(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
-        """The place of a key, or of a character of a text in its value."""
+        """Return the place of a key, or of a character of a text in its value."""
         if path[0] in ("why", "examples", "mistakes"):
             return self._documentation_place(path)
         node = yaml.get(self.root, *path)
@@ -56,7 +56,7 @@ class File(Struct, frozen=True):
         return outer.span.exact_location
 
     def _documentation_place(self, path: tuple[str | int, ...]) -> str:
-        """The place of a key of the second document, or of what is there of the path to it."""
+        """Return the place of a key of the second document, or of the last existing key on its path."""
         found: yaml.Node | None = None
         for i, step in enumerate(path if self.documentation is not None else ()):
             above = yaml.get(self.documentation, *path[:i])
@@ -67,12 +67,12 @@ class File(Struct, frozen=True):
 
 
 def is_rule_file(path: str) -> bool:
-    """Whether a path is a single file of a rule."""
+    """Whether a path is a rule file."""
     return path.endswith(SUFFIXES) and os.path.isfile(path)
 
 
 def find(folder: str) -> Iterator[tuple[str, str]]:
-    """List the rule files of a folder and of its groups, the folders in it; a file is itself."""
+    """List the rule files of a folder and of the groups below it as (group, path); a file is itself."""
     if is_rule_file(folder):
         yield os.path.basename(os.path.dirname(os.path.abspath(folder))), folder
         return
@@ -86,10 +86,10 @@ def find(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def read(group: str, path: str) -> File:
-    """One rule file.
+    """Read and validate one rule file.
 
     Raises:
-        RuleError: it is no YAML, or has not the shape of a rule; all that is wrong, a line each.
+        RuleError: it is not YAML, or not shaped like a rule; with all mistakes, a line each.
     """
     from kcheck.config import schemas
 
@@ -126,7 +126,7 @@ def read(group: str, path: str) -> File:
 
 
 def _fix_problem(fix: FixTable) -> str:
-    """What a fix lacks, or has too much of; empty for a good one."""
+    """Return which keys a fix lacks or has too many of; empty for a good one."""
     forms = [name for name in ("set", "append", "changes") if name in fix]
     if len(forms) != 1:
         return f"fix needs one of set, append and changes, not {' and '.join(forms) or 'none'}"
@@ -141,9 +141,9 @@ def _key(root: yaml.Target, name: str) -> Span:
 
 
 def _offset(node: yaml.Scalar, index: int) -> int | None:
-    """Where a character of a text is written in its file; None where that cannot be told.
+    """Return the byte offset of a character of a scalar in its file; None where it cannot be told.
 
-    Blanks and line ends stand for each other: how they are folded matters to no place.
+    Blanks and line ends match each other, however a block is folded.
     """
     raw, text = node.span.text, node.text
     at = 0

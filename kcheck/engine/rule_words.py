@@ -1,4 +1,4 @@
-"""What a rule asks for: the words and limits in its expressions, and mistakes in them."""
+"""Words and limits in the expressions of a rule, and the mistakes in them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kcheck.config.config import nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.engine import expression_types
-from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type
+from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type, TypeMistake, facts
 from kcheck.engine.rule import source_entries
 from kcheck.engine.words.raw_views import OPEN
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
@@ -25,15 +24,14 @@ if TYPE_CHECKING:
     from kcheck.text.syntax.cel_usage import Usage
 
 Steps: TypeAlias = "tuple[str | int, ...]"
-"""The keys under which a text stands in its file."""
+"""Keys under which a text stands in its file."""
 
 
 class Text(NamedTuple):
-    """An expression of a rule, or a place, with the keys that it is under.
+    """An expression or a place of a rule, with its keys in the file.
 
-    `kind` says what it has to be: condition, number, value, hole, records or place; or that it is broken. `given` are
-    conditions that hold where it is asked for, `denied` some that do not; of a text that stands for each of some
-    records, `each` gives them.
+    `kind` is condition, number, value, hole, records, place or broken. `given` are conditions that hold when it is
+    evaluated, `denied` conditions that do not; `each` is the list whose records it is evaluated for.
     """
 
     steps: Steps
@@ -45,12 +43,12 @@ class Text(NamedTuple):
 
     @property
     def is_place(self) -> bool:
-        """Whether it ends in the name of a field that may be that of each object in a list."""
+        """Whether it is a place: it ends in the name of a field, of one record or of each in a list."""
         return self.kind == "place"
 
 
 def texts(rule: Rule) -> Iterator[Text]:
-    """All expressions and places of a rule."""
+    """Yield all expressions and places of a rule."""
     fires = tuple(filter(None, (rule.when, rule.problem)))
     if rule.when:
         yield Text(("when",), rule.when, "condition")
@@ -82,7 +80,7 @@ def texts(rule: Rule) -> Iterator[Text]:
 
 
 def _holes(steps: Steps, text: str, given: tuple[str, ...], denied: tuple[str, ...] = (), each: str = "") -> list[Text]:
-    """The expressions in a text with holes; the text itself where its braces do not match."""
+    """List the expressions in a text with holes; the text itself as broken if its braces do not match."""
     try:
         parts = cel.holes(text)
     except cel.SyntaxProblem:
@@ -102,19 +100,19 @@ def _sentence(steps: Steps, sentence: Sentence, given: tuple[str, ...]) -> Itera
 
 
 def usages(rule: Rule) -> Iterator[tuple[Text, Usage]]:
-    """The expressions of a rule, its places aside, with what they use."""
+    """Yield the expressions of a rule, without its places, each with its usage."""
     for one in texts(rule):
         if not one.is_place:
             yield one, cel.usage(cel.compile(one.text, names(one, rule.subject)))
 
 
 def limits(rule: Rule) -> set[str]:
-    """The limits that the expressions of a rule use, as `limits[.cloud].group.name`."""
+    """Return the limits that a rule uses, as `limits[.cloud].group.name`."""
     return {path for path in places(rule) if path.startswith("limits.") and profiles.entries(path)}
 
 
 def places(rule: Rule) -> dict[str, tuple[str, ...]]:
-    """The words and limits that a rule uses, each with the keys of the rule that use it."""
+    """Map the words and limits that a rule uses to the keys of the rule that use them."""
     found: dict[str, dict[str, None]] = {}
     for one in texts(rule):
         for path in _used_words(one, rule.subject):
@@ -123,12 +121,12 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 
 
 def looked_at(rule: Rule) -> Wanted:
-    """The fields of the subject that any expression or place of a rule may look at."""
+    """Return the fields of the subject that any expression or place of a rule may read."""
     return nested(places(rule)).get(rule.subject, {})
 
 
 def _used_words(one: Text, subject: str) -> set[str]:
-    """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
+    """Return the words that an expression or a place uses."""
     if one.kind == "broken":
         cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
@@ -142,7 +140,7 @@ def _used_words(one: Text, subject: str) -> set[str]:
 
 
 def names(one: Text, subject: str) -> tuple[str, ...]:
-    """The variables of an expression."""
+    """Return the variables of an expression."""
     return (subject, "limits", "each") if one.each else (subject, "limits")
 
 
@@ -151,7 +149,7 @@ def names(one: Text, subject: str) -> tuple[str, ...]:
 
 @cache
 def members(subject: str) -> Mapping[str, Type]:
-    """The fields of a subject, or of the limits, with their types."""
+    """Return the types of a subject's fields, or of the limits."""
     head, _, group = subject.partition(".")
     if head == "limits":
         return _limits(group)
@@ -171,7 +169,7 @@ def members(subject: str) -> Mapping[str, Type]:
 
 @cache
 def _limits(path: str) -> dict[str, Type]:
-    """The limits of a group, or the groups of limits: of all clouds, or below the name of one."""
+    """Return the types of limits: of a group, of a cloud, or of all clouds."""
     first, _, rest = path.partition(".")
     clouds, group = ((first,), rest) if first in owners() else (owners(), path)
     above = f"limits.{first}" if first in owners() else "limits"
@@ -189,29 +187,28 @@ def _limits(path: str) -> dict[str, Type]:
 
 
 def variables(subject: str) -> dict[str, Type]:
-    """What the expressions of a rule about a subject may name."""
+    """Return the types of the variables of rules about a subject."""
     own = ANY if subject in OPEN else Type("record", subject=subject)
     return {subject: own, "limits": Type("record", subject="limits")}
 
 
 @cache
 def result_type(text: str, subject: str, each: str = "") -> Type:
-    """The type of an expression; `each` gives the records that it stands for each of."""
+    """Return the type of an expression; `each` is the list whose records it is evaluated for."""
     return _check(Text((), text, "hole", each=each), subject)[0]
 
 
 def _check(one: Text, subject: str) -> tuple[Type, Checker]:
-    """The type of an expression, or of what a place is a field of, and what is wrong with it."""
+    """Infer the type of an expression, or of the object before a place's last field, and its mistakes."""
     names = variables(subject)
     if one.each:
         element = _check(Text((), one.each, "records"), subject)[0].of
         names = {**names, "each": element or ANY}
     compiled = tuple(names)
     sure: frozenset[str] = frozenset()
-    for text in one.given:
-        sure |= expression_types.facts_of(cel.tree(cel.compile(text, compiled)), truth=True)
-    for text in one.denied:
-        sure |= expression_types.facts_of(cel.tree(cel.compile(text, compiled)), truth=False)
+    for conditions, truth in ((one.given, True), (one.denied, False)):
+        for text in conditions:
+            sure |= facts(cel.tree(cel.compile(text, compiled)), truth=truth)
     checker = Checker(names, members, sure)
     text = cel.split_place(one.text)[0] if one.is_place else one.text
     return checker.type_of(cel.tree(cel.compile(text, compiled))), checker
@@ -221,14 +218,14 @@ def _check(one: Text, subject: str) -> tuple[Type, Checker]:
 
 
 class Mistake(NamedTuple):
-    """What is wrong with a rule: the keys that it is under, the text, and the character in it that is meant."""
+    """A mistake in a rule: the keys above it, the text, and the index of the character."""
 
     place: tuple[Steps, str, int]
     message: str
 
 
 def problems(rule: Rule) -> Iterator[Mistake]:
-    """What is wrong with a rule that can be told without running it: syntax, words that do not exist, types."""
+    """Yield static mistakes in a rule: syntax, unknown words, types."""
     if rule.subject not in SUBJECTS and rule.subject not in RAW:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         yield Mistake((("subject",), "", 0), message)
@@ -254,19 +251,15 @@ def _syntax_problems(found: list[Text], subject: str) -> Iterator[Mistake]:
 
 
 def _type_problems(one: Text, subject: str) -> Iterator[Mistake]:
-    """Words that do not exist, what may be null, kinds that do not fit, and results of the wrong kind."""
+    """Yield unknown words, values that may be null, wrong kinds, and results of a wrong kind."""
     found, checker = _check(one, subject)
-    for wrong in dict.fromkeys(checker.mistakes):
-        yield Mistake((one.steps, one.text, wrong.at), f"`{_short(one.text)}`: {wrong.message}")
-    if checker.mistakes:
-        return
-    message = _misfit(one, found)
-    if message:
-        yield Mistake((one.steps, one.text, 0), f"`{_short(one.text)}`: {message}")
+    for at, message in dict.fromkeys(checker.mistakes) or {TypeMistake(0, _misfit(one, found)): None}:
+        if message:
+            yield Mistake((one.steps, one.text, at), f"`{' '.join(one.text.split())}`: {message}")
 
 
 def _misfit(one: Text, found: Type) -> str:
-    """Why what an expression gives does not fit where it stands; empty where it does."""
+    """Return why the type of an expression does not fit its key; empty if it does."""
     if found.kind == "any":
         return ""
     if one.is_place:
@@ -285,7 +278,7 @@ def _misfit(one: Text, found: Type) -> str:
 
 
 def _misplaced(one: Text, found: Type) -> str:
-    """Why a place is none: it is not a field of a record, or of each record of a list."""
+    """Return why a place is not a field of a record, or of each record of a list; empty if it is."""
     name = cel.split_place(one.text)[1]
     record = found.of or ANY if found.kind == "list" else found
     if record.kind == "any":
@@ -299,7 +292,7 @@ def _misplaced(one: Text, found: Type) -> str:
 
 
 def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
-    """Words known by their bounds that a condition asks for twice: both ends would not tell what holds between them."""
+    """Yield bounded words that a condition compares twice: both ends do not tell what holds between them."""
     compared = [
         (one, word)
         for one in found
@@ -311,8 +304,3 @@ def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
         if words.count(word) > 1:
             message = f"{word} may be known by its bounds only: compare it once in `when` and `problem` together"
             yield Mistake((one.steps, one.text, max(one.text.find(word), 0)), message)
-
-
-def _short(text: str) -> str:
-    """An expression in one line."""
-    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Rules: YAML files, found by their path, compiled when a subject of theirs occurs."""
+"""Load and select rules: YAML files, identified by path, compiled when their subject occurs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import ChangeTable, FixTable, RuleTable, SentenceTable
 
 RuleEntry: TypeAlias = "tuple[str, str, RuleTable]"
-"""The group of a rule, its path below the folder of rules, and what is written."""
+"""Group of a rule, its path below the folder of rules, and its table."""
 
 
 @cache
 def load() -> tuple[Rule, ...]:
-    """Kcheck's own rules, by group and name."""
+    """Load kcheck's own rules, by group and name."""
     found: list[RuleEntry] = bundled.compiled("rules") or entries()
     return tuple(_rule(group, os.path.join(RULES, path), table) for group, path, table in found)
 
 
 def entries() -> list[RuleEntry]:
-    """Kcheck's own rules as they are written; the second document is for people and tests only."""
+    """Read the tables of kcheck's own rules; the second document is for people and tests only."""
     from kcheck.engine import rule_files  # what reads rules of the user's own is imported where there are some
 
     found = rule_files.find(RULES)
@@ -44,11 +44,11 @@ def entries() -> list[RuleEntry]:
 
 
 def read(folder: str) -> list[Rule]:
-    """An organisation's own rules below a folder or of one file, by group and name.
+    """Read an organisation's own rules from a folder or a file, by group and name.
 
     Raises:
         ConfigError: there is no such folder or file, or no rule in it.
-        RuleError: files are not rules; all that is wrong, a line each.
+        RuleError: files are not rules; with all mistakes, a line each.
     """
     from kcheck.engine import rule_files, rule_words
 
@@ -76,7 +76,7 @@ def read(folder: str) -> list[Rule]:
 
 
 def all_rules(folders: Iterable[str]) -> list[Rule]:
-    """Kcheck's rules and those of some folders; kcheck's own folder adds nothing.
+    """List kcheck's rules and those of some folders; kcheck's own folder adds nothing.
 
     Raises:
         ConfigError: there is no such folder.
@@ -99,7 +99,7 @@ def all_rules(folders: Iterable[str]) -> list[Rule]:
 
 
 def selected(config: Config) -> list[Rule]:
-    """The rules of a run: kcheck's and the user's own, less those that the settings leave out.
+    """Select the rules of a run by the settings.
 
     Raises:
         ConfigError: the settings name a rule or a limit that does not exist, or may not be changed.
@@ -133,21 +133,18 @@ def selected(config: Config) -> list[Rule]:
 
 
 def not_ignorable(config: Config) -> set[str]:
-    """The names of the rules that cannot be ignored."""
-    return (
-        {rule.name for rule in by_name(all_rules(config.rules), config.not_ignorable)}
-        if config.not_ignorable
-        else set()
-    )
+    """Return the names of the rules that the settings forbid to ignore."""
+    names = config.not_ignorable
+    return {rule.name for rule in by_name(all_rules(config.rules), names)} if names else set()
 
 
 def why_not_ignorable(name: str, config: Config) -> str:
-    """What to say of a rule that the settings allow nobody to ignore."""
+    """Explain that the settings forbid to ignore a rule."""
     return f"{name} cannot be ignored (not_ignorable in {config.places.get('not_ignorable', 'the settings')})"
 
 
 def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
-    """Those of some rules that are named, or are of a group that is."""
+    """Filter rules by names of rules and groups."""
     wanted = set(names)
     return [rule for rule in rules if {rule.name, rule.group} & wanted]
 
@@ -169,7 +166,7 @@ def check_limits(config: Config) -> None:
 
 
 def raw_kinds(rules: Iterable[Rule]) -> Raw:
-    """What the raw ones of some rules look at: the kinds and types that their conditions demand."""
+    """Return the kinds of objects and types of resources that raw rules look at, by their conditions."""
     found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
     for rule in rules:
         if rule.subject in KINDS:
@@ -185,7 +182,6 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
 
 def _rule(group: str, path: str, data: RuleTable) -> Rule:
     try:
-        grade = data.get("grade")
         fix: FixTable = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
         texts = data.get("help", ())
@@ -203,9 +199,7 @@ def _rule(group: str, path: str, data: RuleTable) -> Rule:
             details=tuple(map(_sentence, data.get("details", ()))),
             help=tuple(map(_sentence, [texts] if isinstance(texts, str) else texts)),
             severity=data.get("severity", ""),
-            grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended"), grade.get("silent"))
-            if grade
-            else None,
+            grade=Grade(**data["grade"]) if "grade" in data else None,
             waste=data.get("waste", False),
             tag=data.get("tag", ""),
             unless=tuple(data.get("unless", ())),

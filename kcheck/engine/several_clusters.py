@@ -1,4 +1,4 @@
-"""Checks of manifests that may be applied to several clusters: decided where all of these agree."""
+"""Decide checks of manifests that may run on several clusters: where all of these agree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.engine.evaluator import Evaluator
+from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import wanted
@@ -18,29 +18,29 @@ from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
+    from kcheck.engine.words.views import Wanted
     from kcheck.model import Candidates, Cluster, Thing
     from kcheck.scale.world import World
     from kcheck.text.findings import Finding
-    from kcheck.text.syntax import cel
 
 _MOST = 64
-"""A check is decided for so many clusters at most."""
+"""Most clusters for which a check is decided."""
 _BUDGET = 20_000
-"""So many are looked at for the things of a subject, three seconds for each check; the last ones stay undecided.
+"""Most clusters evaluated for the things of a subject, about three seconds a check; later things stay undecided.
 
-Which ones is told by the order of the things, not of the checks: what several processes decide is the same.
+Counted in the order of the things, so that the result does not depend on who evaluates what.
 """
 
 
 def candidates(check: Undecided, thing: Thing, world: World) -> Candidates | None:
-    """The clusters that a thing may be on, where a check of it waits for one of them; else None."""
+    """Return the clusters a thing may be on, if an undecided check of it waits for one of them."""
     found = _homes(thing, world) if check.missing else None
     waits = found is not None and not {found.reason, found.size_reason}.isdisjoint(check.missing)
     return found if waits else None
 
 
 def _homes(thing: Thing, world: World) -> Candidates | None:
-    """The clusters that a thing may be on, if there are several."""
+    """Return the clusters that a thing may be on, if there are several."""
     homes = world.inventory.candidates_of
     if not homes:
         return None
@@ -50,36 +50,36 @@ def _homes(thing: Thing, world: World) -> Candidates | None:
 
 @once
 def _looked_at(subject: str, world: World) -> dict[Thing, int]:
-    """The things of a subject that may be on several clusters, each with the number of these up to and with it."""
+    """Map the things of a subject that may be on several clusters to the running total of these."""
     counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
     return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
 
 
-def decide(
-    rule: Rule, condition: cel.Expression, check: Undecided, thing: Thing, world: World
-) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
-    """What a check gives on every cluster that a thing may be on, and these; where they differ, what is missing."""
+def decide(rule: Rule, check: Undecided, thing: Thing, world: World) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
+    """Decide a check on every cluster a thing may be on.
+
+    Returns the verdict and these clusters; where they differ, or are too many, the check and none.
+    """
     found = candidates(check, thing, world)
-    if found is None or not 0 < len(found.clusters) <= _MOST:
+    if found is None or not 0 < len(found.clusters) <= _MOST or _looked_at(rule.subject, world)[thing] > _BUDGET:
         return check, ()
-    if _looked_at(rule.subject, world)[thing] > _BUDGET:
-        return check, ()
-    fields = wanted(condition).get(rule.subject, {})
-    first: bool | Undecided | None = None
-    for cluster in found.clusters:
-        view = raw_views.view(rule.subject, _placed(thing, cluster), world.assuming(cluster), fields)
-        verdict = Evaluator(view).verdict(rule, condition)
-        if first is not None and verdict != first:
-            return replace(check, missing=(found.reason,)), ()
-        first = verdict
-    return (check, ()) if first is None else (first, found.clusters)
+    fields = wanted(joined_condition(rule.when, rule.problem, (rule.subject, "limits"))).get(rule.subject, {})
+    evaluators = (_evaluator(rule, thing, world, fields, cluster) for cluster in found.clusters)
+    verdicts = (evaluator.verdict(rule) for evaluator in evaluators)
+    first = next(verdicts)
+    if any(verdict != first for verdict in verdicts):
+        return replace(check, missing=(found.reason,)), ()
+    return first, found.clusters
 
 
 def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...]) -> Finding | None:
-    """What is reported: of several clusters the mildest finding; None where a size is known and small."""
+    """Build the finding, of several clusters the mildest; None where a size is known and small."""
+    from kcheck.engine.rule_words import looked_at
+
+    fields = looked_at(rule)
     if not clusters:
-        return _finding(rule, thing, world)
-    found = [_finding(rule, _placed(thing, cluster), world.assuming(cluster)) for cluster in clusters]
+        return _evaluator(rule, thing, world, fields).finding(rule)
+    found = [_evaluator(rule, thing, world, fields, cluster).finding(rule) for cluster in clusters]
     least, cluster = min(zip(found, clusters, strict=True), key=lambda pair: pair[0].severity if pair[0] else -1)
     if least is None:
         return None
@@ -87,16 +87,10 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
     return replace(least, related=(*least.related, Related(cluster.place, note)))
 
 
-def _placed(thing: Thing, cluster: Cluster) -> Thing:
-    """The thing on one of the clusters that it may be on, where it says itself on which it is."""
-    if not isinstance(thing, Autoscaler | KarpenterPool):
-        return thing
-    return replace(thing, cluster=Known(cluster, Origin((thing.place,))))
-
-
-def _finding(rule: Rule, thing: Thing, world: World) -> Finding | None:
-    from kcheck.engine.rule_words import looked_at
-
-    evaluator = Evaluator(raw_views.view(rule.subject, thing, world, looked_at(rule)))
-    severity = evaluator.severity(rule)
-    return evaluator.finding(rule, severity) if severity is not None else None
+def _evaluator(rule: Rule, thing: Thing, world: World, fields: Wanted, cluster: Cluster | None = None) -> Evaluator:
+    """Make the evaluator of a thing, as if it was on a cluster that it may be on."""
+    if cluster is not None:
+        world = world.assuming(cluster)
+        if isinstance(thing, Autoscaler | KarpenterPool):
+            thing = replace(thing, cluster=Known(cluster, Origin((thing.place,))))
+    return Evaluator(raw_views.view(rule.subject, thing, world, fields))

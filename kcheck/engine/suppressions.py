@@ -1,4 +1,4 @@
-"""What silences a rule: comments (`# kcheck: ignore[rule] reason`), annotations of objects, and the settings."""
+"""Suppressions: comments (`# kcheck: ignore[rule] reason`), annotations of objects, and the settings."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ _NAMELESS = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
 class Suppression(Struct, frozen=True):
     """A comment or an annotation. Without a reason it silences nothing.
 
-    Alone on its line, a comment holds for the next one too.
-
-    An `annotation` may be meant for the cluster, where policies judge the object.
+    A comment `alone` on its line also holds for the next one. An `annotation` may be meant for policies in the cluster.
     """
 
     span: Span
@@ -44,15 +42,15 @@ class Suppression(Struct, frozen=True):
 
 
 def parse_comment(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
-    """The rules that a comment names, and its reason."""
+    """Parse a comment into the rules it names and its reason."""
     rules, reason = (group.decode("utf-8", "replace") for group in comment.groups())
     return tuple(name.strip() for name in rules.split(",")), reason.strip()
 
 
 class Suppressions:
-    """The comments of all sources, by file and line, and what the settings say of the rules that run.
+    """All suppressions of a run, by file and line, and the settings about the rules that run.
 
-    A group stands for its rules. `not_ignorable` are names of rules; `nameless` are the comments that name none.
+    A group stands for its rules. `not_ignorable` are names of rules; `nameless` are comments that name none.
     """
 
     def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
@@ -97,20 +95,23 @@ class Suppressions:
         self.all += found
         self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
         if found and source.path.endswith((".tf", ".hcl")):
-            self._by_block[id(source)] = list(_blocks(source, self._by_line))
+            from kcheck.text.syntax.hcl.parse import parse
+
+            spans = [block.span for block in parse(source).body.nested()]
+            self._by_block[id(source)] = [(span, comment) for span in spans for comment in self._on_line(span)]
 
     def _read_annotations(self, source: Source) -> None:
-        """Annotations hold for their whole objects."""
+        """Read annotations, which hold for their whole objects."""
         for span, place, value in read_annotations(source):
             suppression = Suppression(place, *parse_annotation(value), alone=False, annotation=True)
             self.all.append(suppression)
             self._by_block.setdefault(id(source), []).append((span, suppression))
 
     def silences(self, finding: Finding) -> bool:
-        """Whether the finding is accepted: by the settings, or by a comment.
+        """Whether a finding is accepted by the settings, a comment or an annotation.
 
-        A comment stands at its line, on the line above, or on the first line of a block around it; an annotation in
-        the object.
+        A comment stands on its line, on the line above, or on the first line of a block around it; an annotation in the
+        object.
         """
         if finding.rule in self.not_ignorable:
             return False
@@ -142,11 +143,11 @@ class Suppressions:
         return accepted.expires is not None and has_come(accepted.expires)
 
     def expired(self) -> list[Accepted]:
-        """What the settings accepted up to a day that has come."""
+        """List the settings' suppressions that have expired."""
         return [accepted for accepted in self._accepted if self._has_expired(accepted)]
 
     def unused_settings(self, undecided: Iterable[Undecided], given: Iterable[str]) -> list[Accepted]:
-        """What the settings accept and nothing was found of, though its rules ran, were decided, and read its files.
+        """List the settings' suppressions that silenced nothing, though all their rules were decided on their files.
 
         `given` are the paths of the run.
         """
@@ -165,19 +166,22 @@ class Suppressions:
 
     def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
         for anchor in anchors:
-            source = id(anchor.source)
-            line = anchor.begin.line
-            here, above = self._by_line.get((source, line)), self._by_line.get((source, line - 1))
-            if here is not None:
-                yield here
-            if above is not None and above.alone:
-                yield above
-            for block, suppression in self._by_block.get(source, ()):
+            yield from self._on_line(anchor)
+            for block, suppression in self._by_block.get(id(anchor.source), ()):
                 if block.start <= anchor.start < block.end:
                     yield suppression
 
+    def _on_line(self, span: Span) -> Iterator[Suppression]:
+        """Yield the comment on the first line of a place, and the one alone on the line above."""
+        source, line = id(span.source), span.begin.line
+        here, above = self._by_line.get((source, line)), self._by_line.get((source, line - 1))
+        if here is not None:
+            yield here
+        if above is not None and above.alone:
+            yield above
+
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
-        """Comments with a reason, and the rule in them that they did not silence, though it ran and was decided.
+        """List comments with a reason, each with a rule that they did not silence, though it ran and was decided.
 
         `names` are those of all rules and groups.
         """
@@ -196,31 +200,18 @@ class Suppressions:
         return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
 
 
-def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Iterator[tuple[Span, Suppression]]:
-    """The blocks of a Terraform file that a comment is about: on their first line, or alone on the line above."""
-    from kcheck.text.syntax.hcl.parse import parse
-
-    for block in parse(source).body.nested():
-        line = block.span.begin.line
-        here, above = comments.get((id(source), line)), comments.get((id(source), line - 1))
-        if here is not None:
-            yield block.span, here
-        if above is not None and above.alone:
-            yield block.span, above
-
-
 IGNORE = "kcheck.dev/ignore"
 """Its value names rules or groups, and gives a reason: `job-without-deadline, images: runs until it is stopped`."""
 
 
 def parse_annotation(value: str) -> tuple[tuple[str, ...], str]:
-    """The rules and groups that an annotation names, and its reason; empty where it gives none."""
+    """Parse an annotation into the rules and groups it names and its reason, empty if it gives none."""
     names, _, reason = value.partition(":")
     return tuple(filter(None, (name.strip() for name in names.split(",")))), reason.strip()
 
 
 def read_annotations(source: Source) -> Iterator[tuple[Span, Span, str]]:
-    """The objects of a file that have rules ignored: each with the annotation's place and value."""
+    """Yield the objects of a file that have the annotation, with its place and value."""
     for document in yaml.documents(source, lambda data: IGNORE.encode() in data):
         root = document.root
         found = yaml.get(root, "items") if root is not None and yaml.get(root, "metadata", "name") is None else None
@@ -232,6 +223,6 @@ def read_annotations(source: Source) -> Iterator[tuple[Span, Span, str]]:
 
 
 def ignoring(name: str, group: str) -> str:
-    """The pattern of the values that have a rule ignored."""
+    """Return a pattern for the values of the annotation that ignore a rule."""
     either = "|".join(map(re.escape, (name, group))).replace("\\-", "-")
     return rf"^([^:]*,)?\s*({either})\s*(,[^:]*)?:\s*\S"

@@ -175,7 +175,7 @@ def _reasons(rule: Rule, result: Result) -> Iterator[str]:
     for thing in found[:_MOST_THINGS]:
         evaluator = Evaluator(raw_views.view(rule.subject, thing, result.world, rule_words.looked_at(rule)))
         halves = [(name, text) for name, text in (("when", rule.when), ("problem", rule.problem)) if text]
-        verdicts = [evaluator.truth(cel.compile(text, evaluator.variables))[0] for _, text in halves]
+        verdicts = [evaluator.holds(text) for _, text in halves]
         if thing.id in waiting:
             yield f"undecided on {thing.id}: {'; '.join(waiting[thing.id]) or 'a value is not known'}"
         elif False in verdicts:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from kcheck.addons.editor.incremental import Earlier
 from kcheck.addons.editor.snapshot import Buffers, Snapshot
-from kcheck.engine.incremental import Earlier
 from kcheck.engine.linter import Linter
 from kcheck.inventory.reading import Kept
 from kcheck.text.files.tree import Tree
@@ -60,8 +60,9 @@ class Checker:
         linter = Linter(tree, config, kept=self._kept)
         snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins, named=self._named)
         if self._earlier.begin(linter.reading) and in_parts and self._seconds > _SHORT:
-            yield snapshot(linter.result(earlier=self._earlier), partial=True)
+            yield snapshot(linter.result(decide=self._earlier.decide), partial=True)
         self._earlier.decide_rest()
-        result = linter.result(earlier=self._earlier)
+        result = linter.result(decide=self._earlier.decide)
+        self._earlier.end()
         self._seconds = time.perf_counter() - begin
         yield snapshot(result)

@@ -1,1 +1,1 @@
-"""The vocabulary of rules: tables of words, and views of things as plain data."""
+"""Vocabulary of rules: tables of words, and views of things as plain data."""

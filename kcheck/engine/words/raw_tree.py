@@ -1,4 +1,4 @@
-"""Manifests and resources of Terraform as trees of parts, each with its place."""
+"""Manifests and Terraform resources as trees of parts, each with its place."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kcheck.text.yaml_nodes import Plain
 
 _META = frozenset({"count", "for_each", "depends_on", "provider", "lifecycle", "provisioner", "connection"})
-"""Arguments that are Terraform's, not the resource's."""
+"""Terraform's own arguments, not the resource's."""
 
 _MOST = 100_000
-"""Values of one object: aliases can stand for more than anybody has written."""
+"""Most values of one object: aliases can multiply what is written."""
 
 
 class Part(NamedTuple):
@@ -39,19 +39,18 @@ class Part(NamedTuple):
 
 
 def raw_tree(thing: Thing) -> Part:
-    """All of a manifest or a resource."""
+    """Build the tree of a manifest or a resource."""
     return _Builder(thing.place).root(thing)
 
 
 class _Builder:
-    """Makes the parts of one thing, up to a number of them."""
+    """Builds the parts of one thing, up to _MOST values."""
 
     def __init__(self, place: Span) -> None:
         self.place = place
         self.left = _MOST
 
     def root(self, thing: Thing) -> Part:
-        """All of a thing."""
         here = Origin((thing.place,))
         if isinstance(thing, Manifest):
             whole = self.node(thing.tree, thing.place)
@@ -68,7 +67,7 @@ class _Builder:
         return self.left < 0
 
     def node(self, node: yaml.Node, place: Span) -> Part:
-        """A node of YAML; `place` is its key."""
+        """Convert a YAML node; `place` is its key."""
         target, here = yaml.resolve(node), Origin((place,))
         if self._full():
             return Part(Unknown(f"it has more than {_MOST:,} values"), here)
@@ -91,7 +90,7 @@ class _Builder:
         return Part(members, here, Missing(target.span, ()) if _takes_members(target.span) else None)
 
     def record(self, record: Record, without: frozenset[str] = frozenset()) -> Part:
-        """A block of Terraform."""
+        """Convert a Terraform block."""
         members = {}
         for name in record.names():
             if name not in without:
@@ -107,7 +106,7 @@ class _Builder:
         return Part([self.record(block) for block in blocks], Origin((place,)))
 
     def datum(self, datum: Datum) -> Part:
-        """A value of Terraform, or a single one of a manifest."""
+        """Convert a Terraform value, or a scalar of a manifest."""
         origin = (datum.origin or Origin(())).outside(self.place)
         origin = origin if origin.spans else Origin((self.place,))
         if isinstance(datum, Unknown) or self._full():
@@ -126,7 +125,7 @@ class _Builder:
 
 
 def _scalar(value: object) -> Plain | Unknown:
-    """A single value as CEL takes it."""
+    """Convert a single value for CEL."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Fraction):
@@ -137,7 +136,7 @@ def _scalar(value: object) -> Plain | Unknown:
 
 
 def _takes_members(span: Span) -> bool:
-    """Whether a fix can write into the map at a span: what stands there is a map as it is written."""
+    """Whether a fix can write into the map at a span: it is written there as a map."""
     path = span.source.path
     if path.endswith(".json"):
         return not path.endswith((*TERRAFORM, *VARIABLES))

@@ -1,7 +1,7 @@
-"""Raw subjects: a manifest or a resource of Terraform as it is written, for rules that no model has words for.
+"""Raw subjects: manifests and Terraform resources as written, for rules about things the model does not have.
 
-Their trees are open: an absent key is absent, and so is null. What is not known is left out of the data too, so a view
-remembers where, and says of an expression whether it would take the one for the other.
+Their trees are open: an absent key is absent, and so is null. Unknown values are left out of the data too, so a view
+remembers where, and says of an expression whether it would mistake an unknown value for an absent one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine.words import views
 from kcheck.engine.words.subjects import things
-from kcheck.engine.words.views import ID, View
+from kcheck.engine.words.views import ID, Target, View
 from kcheck.text.findings import unknown_input
 from kcheck.text.values import Missing, Origin, Unknown
 
@@ -37,17 +37,17 @@ SUBJECTS: dict[str, dict[str, str]] = {
         "values": "its arguments as they are written, evaluated; nested blocks are lists, as in terraform show -json",
     },
 }
-"""Subject -> its fixed words; what is below the last one of each is as it is written."""
+"""Subject -> its fixed words; below the last one of each any name may stand."""
 
 OPEN = ("object", "resource.values")
 """Words below which any name may stand."""
 
 KINDS = {"object": "object.kind", "resource": "resource.type"}
-"""What tells one kind of a raw subject from others."""
+"""Word that tells the kinds of a raw subject apart."""
 
 
 class RawView(View):
-    """The data of a manifest or a resource."""
+    """View of a manifest or a resource."""
 
     open = True
 
@@ -62,7 +62,7 @@ class RawView(View):
 
     @cached_property
     def numbered(self) -> dict[str, object]:
-        """The same data with the numbers of all maps in it."""
+        """Same data with the numbers of all maps in it."""
         self._parts, self._maps = [], []
         return self._whole()
 
@@ -72,9 +72,9 @@ class RawView(View):
         return data
 
     def _plain(self, part: Part, path: str, above: tuple[tuple[str, bool], ...]) -> object:
-        """The plain data of a part; what is not known is left out, with all lists that it is an item of.
+        """Convert a part to plain data; an unknown one is left out, with all lists that it is an item of.
 
-        `above` are the paths of the collections around it, with whether it is a map.
+        `above` are the paths of the collections around it, with whether each is a map.
         """
         value = part.value
         unknown = value
@@ -108,9 +108,9 @@ class RawView(View):
     # --- what expressions may say
 
     def hidden(self, usage: Usage) -> tuple[str, ...]:
-        """Why an expression may take what is not known for absent.
+        """List unknown values that an expression would take for absent.
 
-        A member that is selected is no danger: without it, CEL has no answer.
+        A selected member is no danger: without it, CEL has no answer.
         """
         if not self._unknown:
             return ()
@@ -120,7 +120,7 @@ class RawView(View):
         return tuple(dict.fromkeys(reason for reason in found if reason))
 
     def lacks(self, usage: Usage) -> tuple[str, ...]:
-        """What an undecided expression waits for: what is not known, else what is not written."""
+        """List what an undecided expression waits for: unknown values, else keys that are not written."""
         reasons = list(self.hidden(usage))
         for path in sorted(usage.paths):
             steps = path.split(".")
@@ -133,7 +133,7 @@ class RawView(View):
         return tuple(dict.fromkeys(reasons))
 
     def _absent(self, path: str) -> str:
-        """The first part of a path that is not written, as a person calls it; empty if all of it is."""
+        """Return the first part of a path that is not written, in the user's words; empty if all of it is."""
         steps = path.split(".")
         parts = [self._root]
         for i, step in enumerate(steps[1:]):
@@ -146,53 +146,25 @@ class RawView(View):
 
     # --- places
 
-    def _found(self, record: int, path: tuple[str, ...]) -> tuple[Part, tuple[str, ...]]:
-        """The last part on the way that is written, and the names below it that are not."""
-        part = self._parts[record] if self._parts is not None else self._root
-        for i, name in enumerate(path):
-            member = part.value.get(name) if isinstance(part.value, dict) else None
-            if member is None:
-                return part, path[i:]
-            part = member
-        return part, ()
-
-    def origin(self, record: int, path: tuple[str, ...]) -> Origin:
-        """Where a part is written, or would be."""
-        part, rest = self._found(record, path)
-        if not rest:
-            return part.origin
-        inside = part.inside
-        missing = Missing(inside.container, (*inside.path, *rest)) if inside else None
-        return Origin(part.origin.spans, missing=missing)
-
-    def value(self, record: int, path: tuple[str, ...]) -> object:
-        """The value of a part; None if it is not written, or no single one."""
-        part, rest = self._found(record, path)
-        return None if rest or isinstance(part.value, dict | list | Unknown) else part.value
+    def target(self, record: int, path: tuple[str, ...]) -> Target:
+        """Return a part; of a path that is not all written, where the rest would be."""
+        part, rest = self._parts[record] if self._parts is not None else self._root, path
+        while rest and isinstance(part.value, dict) and (member := part.value.get(rest[0])) is not None:
+            part, rest = member, rest[1:]
+        kind = "list" if isinstance(part.value, list) else "map" if isinstance(part.value, dict) else "scalar"
+        value = part.value if kind == "scalar" and not rest and not isinstance(part.value, Unknown) else None
+        origin, inside = part.origin, part.inside
+        if rest:
+            missing = Missing(inside.container, (*inside.path, *rest)) if inside else None
+            origin = Origin(origin.spans, missing=missing)
+        return Target(path[-1], origin, value, subject=self.subject, owner=self.thing.id, kind=kind)
 
     def record(self, number: int) -> dict[str, object]:
-        """The data of a map of what is written."""
+        """Return the data of a map by its number."""
         return self._maps[number]
 
-    def owner(self, record: int) -> tuple[str, str]:  # noqa: ARG002 - all parts belong to one thing
-        """The subject, and the id of its thing."""
-        return self.subject, self.thing.id
-
-    def address(self, record: int) -> str:  # noqa: ARG002 - the parts of a thing have no names
-        """None: a resource has its address among its words."""
-        return ""
-
-    def unit(self, record: int, path: tuple[str, ...]) -> str:  # noqa: ARG002 - as it is written
-        """There are none."""
-        return ""
-
-    def kind(self, record: int, path: tuple[str, ...]) -> str:
-        """The kind of a part: list, map or scalar."""
-        part, _ = self._found(record, path)
-        return "list" if isinstance(part.value, list) else "map" if isinstance(part.value, dict) else "scalar"
-
     def literals(self) -> Iterator[Span]:
-        """Where its single values are written."""
+        """Yield the places of its literals."""
         todo = [self._root]
         while todo:
             part = todo.pop()
@@ -203,12 +175,12 @@ class RawView(View):
 
 
 def view(subject: str, thing: Thing, world: World, fields: Wanted | None = None) -> View:
-    """The view of a thing: of its words, or of what is written."""
+    """Build the view of a thing, raw for raw subjects."""
     return (RawView if subject in SUBJECTS else View)(subject, thing, world, fields)
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """The literals that give a field of all things of a subject its value, and the ids of these things."""
+    """Yield the places that set a field, or any literal of a raw subject, with the ids of their things."""
     if subject not in SUBJECTS:
         yield from views.users(subject, name, world)
         return
@@ -218,7 +190,6 @@ def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missin
 
 
 def _flat(part: Part) -> Iterator[Part]:
-    """A part, or the items of lists."""
     if isinstance(part.value, list):
         for item in part.value:
             yield from _flat(item)

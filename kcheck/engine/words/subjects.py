@@ -1,4 +1,4 @@
-"""What rules are about: the words of each subject, by the tables in `words/`, and the things of a kind."""
+"""Subjects of rules: their words, by the tables in `tables/`, and their things in an inventory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TABLES = {
     ),
     "usage": ("request", "gpu_usage", "fragment"),
 }  # fmt: skip
-"""Module in `tables/` -> the subjects whose words it has."""
+"""Module in `tables/` -> its subjects."""
 
 _INPUT = (
     plain(
@@ -45,7 +45,7 @@ _INPUT = (
 
 
 class _Subjects(Mapping[str, tuple[Field, ...]]):
-    """Words by subject; the table of a subject, and what computes its words, is imported when it is first looked up."""
+    """Words by subject; a table, and the code that computes its words, is imported when first looked up."""
 
     def __init__(self) -> None:
         self._table_of = {subject: table for table, subjects in _TABLES.items() for subject in subjects}
@@ -74,39 +74,23 @@ PARTS = frozenset({
     "barred", "excess", "share", "cost", "saving", "rate", "bundle", "fabric", "misnomer", "quota_need", "refusal", "retirement", "shortage", "split", "start", "support",
     "tier",
 })  # fmt: skip
-"""Subjects that are only reached from others: no rule is about them."""
+"""Subjects that are only fields of others: no rule is about them."""
 
 _LISTS = {
     "cluster": "clusters", "pool": "pools", "pod_range": "ranges", "karpenter_pool": "karpenter",
     "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
     "admission": "admissions", "sharing": "sharings", "monitor": "monitors", "quota": "limits", "object": "objects", "resource": "resources",
 }  # fmt: skip
-"""Subject -> where the inventory keeps its things."""
+"""Subject -> field of the inventory with its things."""
 
 
 def things(subject: str, world: World) -> Sequence[Thing]:
-    """All subjects of one kind."""
-    if subject in PARTS:
-        return []
+    """List the things of a subject."""
     inventory = world.inventory
+    if subject in _LISTS:
+        return list(getattr(inventory, _LISTS[subject]))
     whole = [workload for workload in inventory.workloads if not workload.partial]
     match subject:
-        case "wall" | "setting" if not inventory.clusters:
-            return []
-        case "autoscaler" if not inventory.autoscalers:
-            return []
-        case "wall":
-            from kcheck.scale import walls
-
-            return [wall for cluster in inventory.clusters for wall in walls.find_walls(cluster, world)]
-        case "setting":
-            from kcheck.scale import control_plane
-
-            return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
-        case "autoscaler":
-            from kcheck.scale.autoscaler import has_work
-
-            return [one for one in inventory.autoscalers if has_work(one, world)]
         case "flag":
             return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
         case "subnet":
@@ -117,26 +101,40 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return [template for workload in whole for template in workload.templates]
         case "container":
             return [c for workload in whole for template in workload.templates for c in template.containers]
-        case "request" | "gpu_usage" | "fragment":
-            return _measured(subject, world) if world.config.usage.recording else []
         case "image":
             return [uses[0][1] for uses in world.images.every]
-    return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs
+        case "input":
+            return world.inputs
+    return _computed(subject, world)
 
 
-def _measured(subject: str, world: World) -> Sequence[Thing]:
-    from kcheck.scale.usage import fragments, gpus, requests
-
+def _computed(subject: str, world: World) -> Sequence[Thing]:
+    """List things that the inventory does not hold; the code that makes them is imported where there may be some."""
+    inventory, recording = world.inventory, world.config.usage.recording
     match subject:
-        case "request":
-            return requests.requests(world)
-        case "gpu_usage":
-            return gpus.gpus(world)
-    return fragments.fragmented(world)
+        case "wall" if inventory.clusters:
+            from kcheck.scale import walls
+
+            return [wall for cluster in inventory.clusters for wall in walls.find_walls(cluster, world)]
+        case "setting" if inventory.clusters:
+            from kcheck.scale import control_plane
+
+            return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
+        case "autoscaler" if inventory.autoscalers:
+            from kcheck.scale.autoscaler import has_work
+
+            return [one for one in inventory.autoscalers if has_work(one, world)]
+        case "request" | "gpu_usage" | "fragment" if recording:
+            from kcheck.scale.usage import fragments, gpus, requests
+
+            if subject == "request":
+                return requests.requests(world)
+            return gpus.gpus(world) if subject == "gpu_usage" else fragments.fragmented(world)
+    return []
 
 
 def cloud_of(thing: Thing, world: World) -> str:
-    """The cloud whose limits hold for a thing; `any` where it is not known."""
+    """Return the cloud whose limits apply to a thing; `any` where it is not known."""
     if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
     owner = getattr(thing, "cluster", None)
@@ -149,7 +147,7 @@ def cloud_of(thing: Thing, world: World) -> str:
 
 
 def word(subject: str, name: str) -> Field:
-    """The field of a subject with that name.
+    """Return the field of a subject by name.
 
     Raises:
         KeyError: there is no such word.

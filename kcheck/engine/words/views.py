@@ -1,7 +1,7 @@
-"""What CEL sees of a subject: plain data, with the reasons of what is missing and the origins of what is there.
+"""Plain data of a subject for CEL, with the reasons of missing values and the origins of known ones.
 
-Unknown fields are absent from a view, unset ones are null. Lists and records of other subjects hold their plain
-fields only, so a view is finite and has no cycles.
+Unknown fields are absent from a view, unset ones are null. Records of other subjects hold only plain fields, or those
+that are wanted, so a view is finite and has no cycles.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ from kcheck.text.findings import unknown_input
 from kcheck.text.interval import Bounded
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import usage
-from kcheck.text.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
+from kcheck.text.values import Either, Known, Origin, Subnetwork, Unset, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from kcheck.text.syntax.cel import Expression
     from kcheck.text.syntax.cel_usage import Usage
     from kcheck.text.text import Span
-    from kcheck.text.values import Missing
+    from kcheck.text.values import Missing, Value
 
 ID = "_id"
 _LARGEST = 10**15
 _PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
 
 Wanted: TypeAlias = "dict[str, Wanted]"
-"""Fields that are looked at, each with those that are looked at of the records it holds."""
+"""Fields that are read, each with those of the records it holds."""
 
 
 @cache
 def wanted(*expressions: Expression) -> Wanted:
-    """The fields that expressions look at, those of the subject below its name."""
+    """Return the fields that expressions read, those of the subject below its name."""
     return nested(path for expression in expressions for path in usage(expression).paths)
 
 
 def nested(paths: Iterable[str]) -> Wanted:
-    """Paths of fields as fields, each with those below it."""
+    """Convert paths of fields to fields, each with those below it."""
     result: Wanted = {}
     for path in paths:
         inner = result
@@ -58,7 +58,7 @@ def nested(paths: Iterable[str]) -> Wanted:
 
 
 class Choice(Struct, frozen=True):
-    """A field of a record that is one of some values, or lies between two; `path` is what expressions call it."""
+    """A field of a record that is one of some values, or lies between two; `path` is its name in expressions."""
 
     path: str
     record: dict[str, object]
@@ -66,10 +66,26 @@ class Choice(Struct, frozen=True):
     values: list[object]
 
 
-class View:
-    """The plain data of one subject. Only the `wanted` fields are worked out; None stands for all of them.
+class Target(NamedTuple):
+    """A field that a place names: where it is written, or would be, its value, and the thing that owns it.
 
-    An `open` view is of something whose shape kcheck does not know: what a condition stumbles over there is not known.
+    `address` is the code's name of the record's thing; empty if it has none.
+    """
+
+    name: str
+    origin: Origin
+    value: object
+    subject: str
+    owner: str
+    kind: str
+    unit: str = ""
+    address: str = ""
+
+
+class View:
+    """Plain data of one thing; only the `fields` that are wanted, all if None.
+
+    The shape of an `open` view is unknown to kcheck: errors of a condition there mean undecided.
     """
 
     open = False
@@ -91,7 +107,7 @@ class View:
     def _record(
         self, subject: str, thing: object, path: str, fields: Wanted | None, *, nested: bool
     ) -> dict[str, object]:
-        """The fields of a thing, or of a part of a fact; other subjects within another one only where they are wanted."""
+        """Read the fields of a thing, or of a part of a fact; without `fields`, other subjects only at the top."""
         result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
@@ -103,18 +119,10 @@ class View:
             value = field.read(thing, self.world)
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
-            elif isinstance(value, Unknown):
-                self.missing.setdefault(where, unknown_input(value))
-                if isinstance(value, Either):
-                    self._note_choice(field, value, where, result)
-                elif isinstance(value, Bounded) and field.bounded:
-                    self._note_bounds(field, value.bounds, where, result)
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
-            elif isinstance(value, Unset):
-                self.missing.setdefault(where, unknown_input(value))
-            elif _is_too_large(field, value.value):
-                self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
+            elif not isinstance(value, Known) or _is_too_large(field, value.value):
+                self._note_missing(field, value, where, result)
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
@@ -122,120 +130,107 @@ class View:
                 result[field.name] = self._checked(field, plain, where)
         return result
 
-    def _note_choice(self, field: Field, value: Either, where: str, record: dict[str, object]) -> None:
-        """Remember what a field of the model that is not known may be, where that is all known.
+    def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
+        """Remember why a field is missing, and what it may be: its candidates if all are known, or both its bounds.
 
-        What is computed of such a field is not one of its values: it may hand on the field itself as the reason.
+        A computed word may hand on a field of the model as its reason; candidates of that are not values of the word.
+        What holds at both bounds holds between them, as a bounded number is compared only once.
         """
-        found: tuple[Known[object], ...] = candidates(value)
-        options = [one.value for one in found]
-        if not options or not field.direct or (None in options and not field.nullable):
-            return
-        if any(_is_too_large(field, one) for one in options):
-            return
-        plain = [None if one is None else self._checked(field, one, where) for one in options]
-        self.choices.append(Choice(where, record, field.name, plain))
-
-    def _note_bounds(self, field: Field, bounds: Interval, where: str, record: dict[str, object]) -> None:
-        """Remember both ends of a number: what holds at both holds between them, as it is compared only once."""
-        if bounds.low > _LARGEST:
-            return
-        self.bounds[where] = bounds
-        high = _LARGEST if bounds.high is None else min(bounds.high, _LARGEST)
-        self.choices.append(Choice(where, record, field.name, [bounds.low, high]))
+        too_large = f"{field.name} is larger than any number of it can be"
+        self.missing.setdefault(where, too_large if isinstance(value, Known) else unknown_input(value))
+        if isinstance(value, Either) and field.direct:
+            found: tuple[Known[object], ...] = candidates(value)
+            options = [one.value for one in found]
+            if any((one is None and not field.nullable) or _is_too_large(field, one) for one in options):
+                return
+            plain = [None if one is None else self._checked(field, one, where) for one in options]
+            self.choices += [Choice(where, record, field.name, plain)] if plain else []
+        elif isinstance(value, Bounded) and field.bounded and value.bounds.low <= _LARGEST:
+            self.bounds[where] = value.bounds
+            high = _LARGEST if value.bounds.high is None else min(value.bounds.high, _LARGEST)
+            self.choices.append(Choice(where, record, field.name, [value.bounds.low, high]))
 
     def choose(self, usage: Usage) -> Iterator[None]:
-        """Give the fields that an expression looks at each value that they may have, in all combinations, then none."""
+        """Set the fields that an expression reads to each combination of their candidates, then unset them.
+
+        Nothing is yielded if there are none, or more than MOST_CHOICES combinations.
+        """
         wanted = [one for one in self.choices if one.path in usage.paths - usage.presence]
         if not wanted or prod(len(one.values) for one in wanted) > MOST_CHOICES:
             return
-        for values in product(*(one.values for one in wanted)):
-            for one, value in zip(wanted, values, strict=True):
-                one.record[one.name] = value
-            yield
-        for one in wanted:
-            del one.record[one.name]
+        try:
+            for values in product(*(one.values for one in wanted)):
+                for one, value in zip(wanted, values, strict=True):
+                    one.record[one.name] = value
+                yield
+        finally:
+            for one in wanted:
+                del one.record[one.name]
 
     def _checked(self, field: Field, value: object, where: str) -> object:
-        """The value, if it has the type that the table promises."""
+        """Return a value, if it has the type that the table promises."""
         if not all(type(item) is _PYTHON[field.type] for item in _items(field, value)):
             raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
         return list(_items(field, value)) if field.kind == "list" else value
 
     @property
     def numbered(self) -> dict[str, object]:
-        """The same data with the numbers of all records in it, by which places are found."""
+        """Same data with the numbers of all records in it, by which places are found."""
         return self.data
 
     def hidden(self, usage: Usage) -> tuple[str, ...]:  # noqa: ARG002 - for views in which absent may be unknown
-        """Why an expression may take what is not known for absent."""
+        """List unknown values that an expression would take for absent."""
         return ()
 
     def lacks(self, usage: Usage) -> tuple[str, ...]:
-        """The reasons of the values that an undecided expression waits for."""
+        """List the reasons of the values that an undecided expression waits for."""
         steps = (path.split(".") for path in sorted(usage.paths - usage.presence))
         outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b
         return tuple(dict.fromkeys(self.missing[path] for path in outer if path in self.missing))
 
-    def origin(self, record: int, path: tuple[str, ...]) -> Origin:
-        """Where a field of a record of this view comes from; its thing's place for what is computed.
+    def target(self, record: int, path: tuple[str, ...]) -> Target:
+        """Return a field of a record; a computed one has the place of its thing.
 
         Raises:
             KeyError: the record's subject has no such field.
         """
         subject, thing = self._things[record]
-        value = word(subject, path[-1]).read(thing, self.world)
+        own = thing if isinstance(thing, Thing) else self.thing
+        field = word(subject, path[-1])
+        value = field.read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
-        place = thing.place if isinstance(thing, Thing) else self.thing.place
-        return origin if origin is not None and origin.spans else Origin((place,))
-
-    def value(self, record: int, path: tuple[str, ...]) -> object:
-        """The value of a field of a record of this view; None if there is none."""
-        return self._records[record].get(path[-1])
+        return Target(
+            name=field.name,
+            origin=origin if origin is not None and origin.spans else Origin((own.place,)),
+            value=self._records[record].get(field.name),
+            subject=subject,
+            owner=own.id,
+            kind=field.kind,
+            unit=field.unit,
+            address=getattr(thing, "address", ""),
+        )
 
     def record(self, number: int) -> dict[str, object]:
-        """The data of a record of this view."""
+        """Return the data of a record."""
         return self._records[number]
-
-    def owner(self, record: int) -> tuple[str, str]:
-        """The subject of a record of this view, and the id of its thing."""
-        subject, thing = self._things[record]
-        return subject, thing.id if isinstance(thing, Thing) else self.thing.id
-
-    def address(self, record: int) -> str:
-        """What the code calls the thing of a record of this view; empty where it has no other name than its own."""
-        address: str = getattr(self._things[record][1], "address", "")
-        return address
-
-    def unit(self, record: int, path: tuple[str, ...]) -> str:
-        """The unit of a field of a record of this view."""
-        return word(self._things[record][0], path[-1]).unit
-
-    def kind(self, record: int, path: tuple[str, ...]) -> str:
-        """The kind of a field of a record of this view."""
-        return word(self._things[record][0], path[-1]).kind
-
-    def place(self) -> Span:
-        """Where the subject is declared."""
-        return self.thing.place
 
 
 def _is_too_large(field: Field, value: object) -> bool:
-    """Whether a number is larger than any of its kind can be."""
+    """Whether a number is implausibly large, or out of CEL's range."""
     if type(value) is int:
         return abs(value) > _LARGEST
     return field.type == "int" and any(type(item) is int and abs(item) > _LARGEST for item in _items(field, value))
 
 
 def _items(field: Field, value: object) -> Iterable[object]:
-    """The single values of a list or a map, or the one that it is."""
+    """Return the values of a list or a map, or the scalar itself."""
     if field.kind == "map" and isinstance(value, Mapping):
         return value.values()
     return value if field.kind == "list" and isinstance(value, Iterable) else (value,)
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Where a field of all things of a subject is written, or would be, and the ids of these things."""
+    """Yield the places where a field of a subject's things is written, or would be, with the ids of the things."""
     field = word(subject, name)
     for thing in things(subject, world):
         value = field.read(thing, world)

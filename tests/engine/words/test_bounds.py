@@ -80,7 +80,7 @@ def test_bounds_beyond_all_numbers_leave_it_undecided(
     def read(_thing: object, _world: object) -> Bounded:
         return Bounded("a range of any size", None, bounds=Interval(1, 10**21))
 
-    fields = tuple(replace(one, read=read) if one.name == "addresses_needed" else one for one in SUBJECTS["subnet"])
+    fields = tuple(replace(one, compute=read) if one.name == "addresses_needed" else one for one in SUBJECTS["subnet"])
     monkeypatch.setattr(views, "SUBJECTS", {**SUBJECTS, "subnet": fields})
     write({"main.tf": AKS.format(prefix=24, nodes=10)})
     result = linter.run(Tree(["."]), Config())

@@ -1,1 +1,1 @@
-"""The words of each subject, with type, unit and meaning."""
+"""Words of each subject, with type, unit and meaning."""

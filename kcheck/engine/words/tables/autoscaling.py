@@ -1,4 +1,4 @@
-"""The words of autoscalers, their flags, and Karpenter's pools."""
+"""Words of autoscalers, their flags, and Karpenter node pools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of clusters and their node pools."""
+"""Words of clusters and their node pools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kcheck.scale.walls import words
 
 
 def _retired(name: str, *, of: str = "") -> Field:
-    """The retirement of what a word names."""
+    """Define a word for the retirement of the version, machine or image that a field names."""
     get = attrgetter(f"{of}.{name}" if of else name)
     return record(
         f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays",

@@ -1,4 +1,4 @@
-"""What a word is."""
+"""Define the words of rules."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
 class Field(Struct, frozen=True):
     """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
 
-    `type` is int, string, bool, or the other subject's name; `unit` says how messages print it. A `direct` one is a field
-    of the model, with what it may be where that is not known; a `bounded` one is a number of which perhaps only the
-    bounds are known, so that it may be compared by < and > only, and once in a condition.
+    `type` is int, string, bool, or the other subject's name; `unit` is how messages print it. A `direct` word is a
+    field of the model, whose candidates count where it is not known. Of a `bounded` number perhaps only the bounds are
+    known, so it may be compared by < and > only, and once in a condition.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Field(Struct, frozen=True):
 def simple(
     name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar", of: str = ""
 ) -> Field:
-    """A field that is a field of the model, or of one of its records."""
+    """Define a field of the model, or of its record `of`, as a word."""
     get = attrgetter(f"{of}.{name}" if of else name)
     return Field(
         name, kind, type_, unit, nullable, meaning=meaning, compute=lambda thing, _world: get(thing), direct=True
@@ -63,22 +63,22 @@ def made(
     name: str, type_: str, meaning: str, read: Read, unit: str = "", *, nullable: bool = False,
     kind: str = "scalar", bounded: bool = False,
 ) -> Field:  # fmt: skip
-    """A scalar that is computed."""
+    """Define a computed scalar."""
     return Field(name, kind, type_, unit, nullable, meaning=meaning, compute=read, bounded=bounded)
 
 
 def record(name: str, subject: str, meaning: str, read: Read, *, nullable: bool = False) -> Field:
-    """A field that is one of another subject."""
+    """Define a field that is one thing of another subject."""
     return Field(name, "record", subject, unit="", nullable=nullable, meaning=meaning, compute=read)
 
 
 def records(name: str, subject: str, meaning: str, read: Read) -> Field:
-    """A field that lists things of another subject."""
+    """Define a field that lists things of another subject."""
     return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, compute=read)
 
 
 def flag(name: str, meaning: str, *, of: str = "") -> Field:
-    """A yes or no of the model that is no where nothing is written."""
+    """Define a bool of the model that is false where nothing is written."""
     get = attrgetter(f"{of}.{name}" if of else name)
 
     def read(thing: object, _world: World) -> Value[object]:
@@ -89,7 +89,7 @@ def flag(name: str, meaning: str, *, of: str = "") -> Field:
 
 
 def named(meaning: str) -> Field:
-    """The name of a thing; where none is written, what the code calls it."""
+    """Define the name of a thing; where none is written, its address in the code."""
 
     def read(thing: Thing, _world: World) -> Value[object]:
         value: Value[str] = attrgetter("name")(thing)
@@ -99,12 +99,12 @@ def named(meaning: str) -> Field:
 
 
 def plain(name: str, type_: str, meaning: str, unit: str = "") -> Field:
-    """A field of the model that is always known."""
+    """Define a field of the model that is always known."""
     return made(name, type_, meaning, lambda thing, _world: basics.computed(thing, getattr(thing, name)), unit)
 
 
 def part(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = False) -> Field:
-    """A field of a part of a fact, such as what one pool takes of a subnet; None stands for null."""
+    """Define a field of a part of a fact, such as one pool's share of a subnet; None is null."""
     get = attrgetter(name)
 
     def read(thing: object, _world: World) -> Value[object]:

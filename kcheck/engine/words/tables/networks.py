@@ -1,4 +1,4 @@
-"""The words of subnets, pod ranges, and of what ends the growth of a cluster."""
+"""Words of subnets, pod ranges, and walls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADDRESSES = (
     records("pools", "pool", "pools whose nodes or pods are in it", addresses.pools_of),
     records("shares", "share", "what each pool takes of it, the largest share first", ranges.shares),
 )  # fmt: skip
-"""The words of subnets and of pod ranges."""
+"""Words of subnets and of pod ranges."""
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "subnet": ADDRESSES,

@@ -1,4 +1,4 @@
-"""The words of workloads, their pods, containers and images."""
+"""Words of workloads, their pods, containers and images."""
 
 from __future__ import annotations
 

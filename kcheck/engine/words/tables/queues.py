@@ -1,4 +1,4 @@
-"""The words of what decides when jobs run."""
+"""Words of queues, quotas and schedulers, which decide when jobs run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMED_QUEUE = (
     made("nearby_queues", "string", "queues that it may mean, by name: those in its folder or above it, of a job also those of that name in other namespaces; the first five",
          queues.nearby_queues, kind="list"),
 )  # fmt: skip
-"""The words of what names a queue: jobs, and the LocalQueues that lead to a ClusterQueue."""
+"""Words of things that name a queue: jobs, and the LocalQueues that lead to a ClusterQueue."""
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (

@@ -1,4 +1,4 @@
-"""The words of what was measured (`--usage FILE`)."""
+"""Words of measured usage (`--usage FILE`)."""
 
 from __future__ import annotations
 
