@@ -145,6 +145,7 @@ class _Ack(Reader):
             name=fields.text("name"),
             environment=self.root.environment,
             version=fields.text("version"),
+            proxy_mode=fields.text("proxy_mode"),
             provisioned=fields.flag("auto_mode"),
             tier=Known("dedicated", place) if dedicated else fields.text("tier"),
             network_plugin=_plugin(fields, addons),
