@@ -223,7 +223,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _retired("image", of="system"),
         simple("driver", "string", "who installs the driver of its GPUs: Install for the cloud, None for the user (AKS)", of="system"),
         simple("driver_tag", "string", "the tag SkipGPUDriverInstall, which said so before (AKS)", of="system"),
-        simple("set_type", "string", "VirtualMachineScaleSets or AvailabilitySet (AKS)", of="placement"),
+        simple("set_type", "string", "VirtualMachineScaleSets, VirtualMachines or AvailabilitySet (AKS)", of="placement"),
         _retired("set_type", of="placement"),
         made("efa_interfaces", "string", "the types of a node's EFA interfaces: efa, which takes an address, or efa-only, which takes none (EKS)", pools.efa, kind="list"),
         record("fabric", "fabric", "the network between GPUs that its machines have beside the ordinary one, the slowest of several; null where one has none",
