@@ -128,14 +128,10 @@ def _of_auto_mode(own: Value[str], tree: yaml.Mapping, cluster: Value[Cluster]) 
     """Return the policy; one that is not written is another in new versions of EKS Auto Mode."""
     owner, written = known(cluster), own.origin is None or own.origin.missing is None
     minor = minor_version(known(owner.version) or "") if owner is not None else None
-    group = yaml.text(tree, *_spec("NodePool"), "nodeClassRef", "group")
-    if (
-        written
-        or group != "eks.amazonaws.com"
-        or (minor or 0) < profiles.limits("eks")["auto_mode.balanced_from"].number
-    ):
+    group, usual = yaml.text(tree, *_spec("NodePool"), "nodeClassRef", "group"), profiles.settings("any")
+    if written or group != "eks.amazonaws.com" or (minor or 0) < usual["karpenter.auto_mode_from"].number:
         return own
-    return mapped(own, lambda _: str(profiles.settings("any")["karpenter.policy_of_auto_mode"].value))
+    return mapped(own, lambda _: str(usual["karpenter.policy_of_auto_mode"].value))
 
 
 def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
