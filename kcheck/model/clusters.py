@@ -120,7 +120,8 @@ class Cluster(Thing, frozen=True):
     unknown if it only grants the rights. `successor`: module that replaces the retired one that makes it.
     `fabric_addon`: whether an add-on gives nodes the interfaces of their fabric (ACK). `serverless`: profiles of pods
     that need no node (Fargate). `account`: account, project or subscription. `group`: scope in which its name is
-    unique, with account and `region`: a resource group (AKS) or location (GKE).
+    unique, with account and `region`: a resource group (AKS) or location (GKE). `proxy_mode`: mode of kube-proxy as
+    written. `containerd`: its version as written (kubespray, kops).
     """
 
     cloud: str
@@ -138,6 +139,8 @@ class Cluster(Thing, frozen=True):
     network_plugin: Value[str] = NOTHING
     network_mode: Value[str] = NOTHING
     network_policy: Value[str] = NOTHING
+    proxy_mode: Value[str] = NOTHING
+    containerd: Value[str] = NOTHING
     service_cidr: Value[str] = NOTHING
     outbound_type: Value[str] = NOTHING
     outbound_ips: Value[int] = NOTHING

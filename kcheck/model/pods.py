@@ -196,7 +196,8 @@ class Workload(Thing, frozen=True):
     `queue_system`: kueue or volcano. `shrinks`: whether Kueue may admit it with fewer pods. `retries`: how often it
     starts again. `ttl`: seconds that finished pods stay. `disposed`: key of volumes that are deleted with it. `slots`:
     processes that a launcher gives each worker; `processes`: those that each pod starts. `schedule`, `time_zone`,
-    `suspended`: of a CronJob; `concurrency`: what becomes of a run that the next one meets.
+    `suspended`: of a CronJob; `concurrency`: what becomes of a run that the next one meets. `deletion`: policies by
+    which a Ray job's cluster is deleted.
 
     `group`: API group of its kind. `api`: version it is written for. `hooked`: whether a tool such as Helm removes it.
     `partial`: whether it only changes parts of another manifest. `release`: a chart with its values, of which it is
@@ -226,6 +227,7 @@ class Workload(Thing, frozen=True):
     spares_disruptions: Value[bool] = NOTHING
     cleaning: Value[str] = NOTHING
     shutdown: Value[bool] = NOTHING
+    deletion: Value[str] = NOTHING
     launching: Value[str] = NOTHING
     slots: Value[int] = NOTHING
     processes: Value[str] = NOTHING

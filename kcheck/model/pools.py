@@ -190,7 +190,7 @@ class System(Struct, frozen=True, eq=False):
     `boot_data`: the user's addition to its start. `local_disks`: whether that joins the local disks. `neighbours`: size
     of the kernel's neighbour (ARP) table. `streaming`: whether containers start before their image is complete.
     `hub_mirror`: whether nodes ask a mirror before Docker Hub. `driver`: who installs the GPU driver (AKS: Install,
-    None); `driver_tag`: the tag that once set it.
+    None); `driver_tag`: the tag that once set it. `cgroup`: version of control groups as written (GKE).
     """
 
     image: Value[str] = NOTHING
@@ -199,6 +199,7 @@ class System(Struct, frozen=True, eq=False):
     local_disks: Value[bool] = NOTHING
     neighbours: Value[int] = NOTHING
     streaming: Value[bool] = NOTHING
+    cgroup: Value[str] = NOTHING
     hub_mirror: Value[bool] = NOTHING
     driver: Value[str] = NOTHING
     driver_tag: Value[str] = NOTHING

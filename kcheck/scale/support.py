@@ -8,6 +8,7 @@ from kcheck.config.numbers import retirements
 from kcheck.config.numbers.retirements import versions
 from kcheck.config.today import days_since, has_come
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import NOTHING, NodePool
 from kcheck.scale import control_plane
 from kcheck.scale.basics import computed
 from kcheck.text.need import need, or_unknown
@@ -15,7 +16,7 @@ from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.retirements import Retirement
-    from kcheck.model import Cluster, NodePool
+    from kcheck.model import Cluster
     from kcheck.scale.world import World
 
 
@@ -106,7 +107,7 @@ def _ending(thing: NodePool | Cluster, cluster: Cluster, kind: str, name: Value[
     if isinstance(name, Unset):
         return Unset(name.origin)
     every = retirements.find(cluster.cloud, kind, need(name))
-    found = next((one for one in every if _holds(one, cluster, world)), None)
+    found = next((one for one in every if _holds(one, cluster, world) and _has_machines(one, thing)), None)
     if found is None:
         return computed(thing, None)
     notice = found.notice or world.numbers.limits("any")["retirement.notice"].number
@@ -117,6 +118,12 @@ def _ending(thing: NodePool | Cluster, cluster: Cluster, kind: str, name: Value[
             notice=notice, successor=found.successor or None, effect=found.effect or None,
         ),
     )  # fmt: skip
+
+
+def _has_machines(found: Retirement, thing: NodePool | Cluster) -> bool:
+    """Whether a pool has the machine types that a retirement is narrowed to."""
+    types = thing.machine.instance_types if found.machines and isinstance(thing, NodePool) else NOTHING
+    return not found.machines or (not isinstance(types, Unset) and any(map(found.holds_on, need(types))))
 
 
 def _holds(found: Retirement, cluster: Cluster, world: World) -> bool:

@@ -264,6 +264,9 @@ def test_ray_mounts_shared_memory_by_itself(check: Callable[..., Result]) -> Non
         ("ttlSecondsAfterFinished: 0", "warning"),
         ("shutdownAfterJobFinishes: true", None),
         ("deletionStrategy: {deletionRules: [{policy: DeleteCluster, condition: {jobStatus: SUCCEEDED}}]}", None),
+        ("deletionStrategy: {deletionRules: [{policy: DeleteWorkers, condition: {jobStatus: FAILED}}]}", None),
+        ("deletionStrategy: {deletionRules: [{policy: DeleteNone, condition: {jobStatus: SUCCEEDED}}]}", "warning"),
+        ("deletionStrategy: {onSuccess: {policy: DeleteNone}, onFailure: {policy: DeleteNone}}", "warning"),
     ],
 )
 def test_a_ray_cluster_is_deleted_with_its_job(

@@ -96,6 +96,9 @@ def test_cpu_between_bounds(cloud: str, name: str, pods: int | None, minor: int 
         ("eks", "t3.large", None, 33, 255 + 11 * 35, 255 + 11 * 35),
         ("eks", "t3.large", 110, 33, 255 + 11 * 35, 255 + 11 * 110),  # with prefix delegation
         ("gke", "n2-highmem-16", None, 33, 1024 + 819.2 + 819.2 + 6881.28, 1024 + 819.2 + 819.2 + 6881.28),
+        ("gke", "a3-highgpu-8g", None, 36, 45_260.8, 45_260.8),
+        ("gke", "a3-highgpu-8g", None, 37, 110 * 15, 45_260.8),  # at least by its pods, at most as before
+        ("gke", "a3-highgpu-8g", 32, None, 32 * 15, 45_260.8),
         ("aks", "Standard_D2s_v3", 30, 29, 650 * 10**6 / MI, 650),
         ("aks", "Standard_D2s_v3", 30, 28, 1_858_986_910 / MI, 1_858_986_910 / MI),
         ("aks", "Standard_D2s_v3", 250, 30, 2048, 2048),  # a quarter of its memory

@@ -33,6 +33,7 @@ class Retirement(NamedTuple):
     notice: int | None = None
     last_minor: int | None = None
     windows: bool | None = None
+    machines: str = ""
     note: str = ""
 
     @property
@@ -43,6 +44,10 @@ class Retirement(NamedTuple):
             f"{self.kind}.{self.key}", self.ends.isoformat(), unit="date", kind="hard", sources=self.sources,
             checked=self.checked, confidence=self.confidence, note=note,
         )  # fmt: skip
+
+    def holds_on(self, machine: str) -> bool:
+        """Whether it applies to pools of a machine type."""
+        return not self.machines or re.fullmatch(self.machines, machine, re.IGNORECASE) is not None
 
     def names(self, text: str) -> bool:
         """Whether a value in the code names it."""

@@ -12,8 +12,8 @@ from kcheck.inventory.clouds.reader import has_accelerator
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, KarpenterPool
 from kcheck.text.syntax import yaml
-from kcheck.text.units import seconds, whole_number
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, with_origin
+from kcheck.text.units import minor_version, seconds, whole_number
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, with_origin
 
 if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster
@@ -55,7 +55,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
         name,
         Known(api, _origin(tree, "apiVersion", place)),
         limits=_limits(fields),
-        policy=_policy(fields, place),
+        policy=_of_auto_mode(_policy(fields, place), tree, cluster),
         consolidate_after=_idle_time(fields, place),
         budgets=_budgets(tree, place),
         expire_after=_time(fields, "expire_after", place),
@@ -122,6 +122,16 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
     return Known(
         str(profiles.settings("any")[key].value), place if isinstance(on, Unset) else Origin((on.origin.written,))
     )
+
+
+def _of_auto_mode(own: Value[str], tree: yaml.Mapping, cluster: Value[Cluster]) -> Value[str]:
+    """Return the policy; one that is not written is another in new versions of EKS Auto Mode."""
+    owner, written = known(cluster), own.origin is None or own.origin.missing is None
+    minor = minor_version(known(owner.version) or "") if owner is not None else None
+    group, usual = yaml.text(tree, *_spec("NodePool"), "nodeClassRef", "group"), profiles.settings("any")
+    if written or group != "eks.amazonaws.com" or (minor or 0) < usual["karpenter.auto_mode_from"].number:
+        return own
+    return mapped(own, lambda _: str(usual["karpenter.policy_of_auto_mode"].value))
 
 
 def _time(fields: Fields, name: str, place: Origin) -> Value[int]:

@@ -104,7 +104,8 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         queue_system=system, priority=_priority(fields, found, item), ttl=_field(Fields.number, fields, "ttl"),
         retries=_field(Fields.number, fields, "retries"), retries_each=_field(Fields.number, fields, "retries_each"),
         cleaning=_field(Fields.text, fields, "cleaning"), shutdown=_shutdown(fields, kind, item),
-        slots=_field(Fields.number, fields, "slots"), processes=_field(Fields.text, fields, "processes"),
+        deletion=_deletion(item, kind), slots=_field(Fields.number, fields, "slots"),
+        processes=_field(Fields.text, fields, "processes"),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
         deadline=_deadline(fields, kind, item, specs),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
@@ -187,8 +188,18 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
     """Whether a job's Ray cluster is deleted at its end; a deletionStrategy counts, and excludes the field."""
+    own = _deletion(item, kind)
+    if isinstance(own, Unset):
+        return _field(Fields.flag, fields, "shutdown")
+    return mapped(own, lambda policies: policies != "DeleteNone")
+
+
+def _deletion(item: Object, kind: str) -> Value[str]:
+    """Return the policies of a Ray job's deletionStrategy; Unset without one."""
     own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
-    return _field(Fields.flag, fields, "shutdown") if own is None else Known(value=True, origin=Origin((own.span,)))
+    rules = [*items(own, "deletionRules"), yaml.get(own, "onSuccess"), yaml.get(own, "onFailure")] if own else []
+    policies = sorted({yaml.text(rule, "policy") for rule in rules if rule is not None})
+    return NOTHING if own is None else Known(", ".join(policies), Origin((own.span,)))
 
 
 def _fields(item: Object, kind: str) -> Fields | None:

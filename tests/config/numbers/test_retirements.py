@@ -109,6 +109,22 @@ def test_azure_linux_is_retired_up_to_a_version(check: Check, version: str, fire
     assert ("retired-node-image" in {finding.rule for finding in check({"main.tf": code}).findings}) is fires
 
 
+@pytest.mark.parametrize(
+    ("machine", "version", "fires"),
+    [
+        ("Standard_NCC40ads_H100_v5", "1.33", True),
+        ("Standard_DC8as_v5", "1.32", True),
+        ("Standard_DC8as_v5", "1.34", False),
+        ("Standard_D8s_v5", "1.33", False),
+    ],
+)
+def test_ubuntu_2004_is_retired_on_confidential_machines(check: Check, machine: str, version: str, fires: bool) -> None:
+    code = CLUSTER.replace("SKU", 'os_sku = "Ubuntu"').replace("Standard_HC44rs", machine)
+    code = code.replace('"Standard"', f'"Standard"\n  kubernetes_version = "{version}"', 1)
+    found = {finding.rule: finding.message for finding in check({"main.tf": code}).findings}
+    assert found.get("retired-node-image", "").endswith("maintained until 2027-03-17") is fires
+
+
 def test_network_policies_end_earlier_with_windows(check: Check) -> None:
     windows = """
     resource "azurerm_kubernetes_cluster_node_pool" "windows" {

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from kcheck.model import Inventory
+
 V1 = """apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata:
@@ -123,6 +125,27 @@ def test_defaults(pools: Callable[..., list[dict[str, Any]]]) -> None:
         "expire_after": 2592000, "gpu": "the machine types of NodePool any are Karpenter's choice",
     }  # fmt: skip
     assert {name: value(pool, name) for name in wanted} == wanted
+
+
+AUTO = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: any}
+spec: {template: {spec: {nodeClassRef: {group: GROUP, kind: NodeClass, name: default}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "group", "policy"),
+    [
+        ("1.37", "eks.amazonaws.com", "Balanced"),
+        ("1.36", "eks.amazonaws.com", "WhenEmptyOrUnderutilized"),
+        ("1.37", "karpenter.k8s.aws", "WhenEmptyOrUnderutilized"),
+    ],
+)
+def test_policy_of_auto_mode(version: str, group: str, policy: str, read: Callable[..., Inventory]) -> None:
+    cluster = f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n  version = "{version}"\n}}\n'
+    (pool,) = read({"main.tf": cluster, "pool.yaml": AUTO.replace("GROUP", group)}).karpenter
+    assert known(pool.policy) == policy
 
 
 HEREDOC = "".join(f"    {line}\n" for line in V1.splitlines())

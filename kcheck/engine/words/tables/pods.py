@@ -91,6 +91,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("retries_each", "int", "how often each of its pods starts again (backoffLimitPerIndex)", "retries"),
         flag("spares_disruptions", "whether a podFailurePolicy ignores evicted pods (Job)"),
         simple("cleaning", "string", "which pods are deleted at its end: None, Running, All (cleanPodPolicy)"),
+        simple("deletion", "string", "policies of its deletionStrategy, sorted (RayJob, RayCronJob)"),
         flag("shutdown", "whether its Ray cluster is deleted at its end: shutdownAfterJobFinishes or deletionStrategy (RayJob, RayCronJob)"),
         simple("launching", "string", "when its launcher starts: AtStartup, WaitForWorkersReady (MPIJob)"),
         simple("slots", "int", "processes on each worker (MPIJob)", "slots"),

@@ -141,6 +141,7 @@ class _Ack(Reader):
             provisioned=fields.flag("auto_mode"), tier=Known("dedicated", place) if dedicated else fields.text("tier"),
             network_plugin=_plugin(fields, addons), fabric_addon=_fabric_addon(addons, place),
             service_cidr=fields.text("service_cidr"), api_ranges=_api_ranges(fields),
+            proxy_mode=fields.text("proxy_mode"),
             security_group=_security_group(fields),
             outbound_ips=nat_gateways.snat_addresses(
                 [self.fields(nat_gateways.KIND_OF_ACK, one) for one in self.root.instances(nat_gateways.KIND_OF_ACK)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.config.numbers import profiles
-from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, exactly, taken
+from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, taken
 from kcheck.text.interval import Interval
 
 AUTOPILOT = "autopilot"
@@ -25,7 +25,7 @@ def nat_addresses(ports: int, nodes: int, ports_per_address: int) -> int | None:
 
 
 def reserved(node: Node) -> Reserved:
-    """Estimate reserved resources by vCPUs and memory; more than the default of pods may take more CPU."""
+    """Bound reserved resources by vCPUs, memory and pods; newer versions may reserve less memory."""
     limits, settings = profiles.limits("gke"), profiles.settings("gke")
     cpu = taken(limits["reserved.cpu"].text, node.cpu, 1000)
     if node.machine.startswith("e2-") and node.machine.count("-") == 1:  # e2-micro, e2-small, e2-medium
@@ -34,4 +34,8 @@ def reserved(node: Node) -> Reserved:
     memory = taken(limits["reserved.memory"].text, node.memory, GI)
     if node.memory < GI:
         memory = settings["reserved.memory_of_smallest"].number * MI
-    return Reserved(Interval(cpu, cpu + many), exactly(memory), eviction())
+    least = memory
+    if node.minor is None or node.minor >= limits["reserved.memory_from"].number:
+        pods = node.pods or settings["pool.max_pods"].number
+        least = min(memory, limits["reserved.memory_of_pod"].number * MI * pods)
+    return Reserved(Interval(cpu, cpu + many), Interval(least, memory), eviction())

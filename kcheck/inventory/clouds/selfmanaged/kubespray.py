@@ -117,6 +117,8 @@ class _Cluster:
             "",
             name=self._name(),
             version=fields.text("version"),
+            proxy_mode=fields.text("proxy_mode"),
+            containerd=fields.text("containerd"),
             service_cidr=clusters.ipv4(fields.text("service_cidr")),
             plane=Plane(
                 data_dir=fields.text("data_dir"),
