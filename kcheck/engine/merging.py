@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _COPIES = 3
 """Number of equal files from which their findings are merged."""
+_ALIKE = 8
+"""Number of files of one name from which equal findings are merged, though the files differ."""
 _TITLES = 3
 """Most changes that the title of a fix lists."""
 
@@ -28,7 +30,8 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     """Merge the findings of one cause, each into one that names the others.
 
     One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
-    or the containers of a pod; instances of one block; the images of one file; files that are copies of each other.
+    or the containers of a pod; instances of one block; the images of one file; files that are copies of each other,
+    or many of one name with the same finding.
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
@@ -38,7 +41,8 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     result = _joined(result, _by_file, _entries)
     images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
     result = [one for one in result if one.rule not in of_images] + images
-    return _joined(result, lambda finding: (finding.rule, finding.message, finding.details, finding.span[1:]), _copies)
+    result = _joined(result, lambda one: (one.rule, one.message, one.details, one.span[1:]), _copies)
+    return _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:
@@ -104,6 +108,16 @@ def _copies(group: list[Finding]) -> list[list[Finding]]:
     """Group equal findings by the bytes of their files, from three copies on; two may be environments."""
     found = grouped(group, lambda finding: finding.span.source.data).values()
     return [part for own in found for part in ([own] if len(own) >= _COPIES else ([one] for one in own))]
+
+
+def _file_name(finding: Finding) -> str:
+    return finding.span.source.path.rpartition("/")[2]
+
+
+def _alike(group: list[Finding]) -> list[list[Finding]]:
+    """Keep equal findings in files of one name together from eight files on: one template was adapted in each."""
+    files = {finding.span.source.path for finding in group}
+    return [group] if len(files) >= _ALIKE else [[finding] for finding in group]
 
 
 def _together(group: list[Finding]) -> Finding:

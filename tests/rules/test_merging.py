@@ -145,6 +145,13 @@ def test_copies_of_a_file(copies: int, findings: int, write: Write) -> None:
     assert len(found("retired-registry")) == findings
 
 
+@pytest.mark.parametrize(("files", "findings"), [(7, 7), (8, 1)])
+def test_many_files_of_one_name_with_the_same_finding(files: int, findings: int, write: Write) -> None:
+    """Recipes that were adapted from one template are one cause; a few may be environments."""
+    write({f"recipe-{i}/pods.yaml": f"# recipe {i}{PODS}" for i in range(files)})
+    assert len(found("retired-registry")) == findings
+
+
 def check(*flags: str) -> list[dict[str, object]]:
     output = CliRunner().invoke(cli, ["check", ".", "--format", "json", *flags], catch_exceptions=False).stdout
     findings: list[dict[str, object]] = json.loads(output)["findings"]
