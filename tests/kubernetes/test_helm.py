@@ -304,14 +304,16 @@ def test_any_values_are_survived(under: object, over: object, whole: bool) -> No
 
 
 def test_items_that_are_set_keep_their_order() -> None:
-    from kcheck.kubernetes.releases import _laid
+    from kcheck.kubernetes.releases import Overlay, _laid
     from kcheck.text.syntax import yaml
     from kcheck.text.text import Source
 
     source = Source("values.yaml", "".join(f"- {i}\n" for i in range(12)).encode())
     (document,) = yaml.documents(source)
-    overlay = {i: item for i, item in enumerate(getattr(document.root, "items", ())) if isinstance(item, yaml.Scalar)}
-    laid = _laid(None, {**overlay})
+    overlay: Overlay = {}
+    for i, item in enumerate(getattr(document.root, "items", ())):
+        overlay[i] = item
+    laid = _laid(None, overlay)
     assert [yaml.text(laid, i) for i in range(12)] == [str(i) for i in range(12)]
 
 
