@@ -11,6 +11,7 @@ import click
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
+from kcheck.text.findings import Severity
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -37,11 +38,15 @@ UNCHANGED = "kcheck: no relevant changes."
     help="Output format.  [default: text; github if GITHUB_ACTIONS is set]",
 )  # fmt: skip
 @click.option(
-    "--output-file", "files", multiple=True, metavar="FORMAT=FILE",
+    "-o", "--output-file", "files", multiple=True, metavar="FORMAT=FILE",
     help="Also write a report to a file; may be repeated.",
 )  # fmt: skip
 @options.select
 @click.option("--info", is_flag=True, help="Also show findings of severity info.")
+@click.option(
+    "--min-severity", type=click.Choice([one.word for one in reversed(Severity)]), default=None,
+    help="Show findings at or above this severity.  [default: warning; info with --info]",
+)  # fmt: skip
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
 @click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
@@ -51,8 +56,8 @@ UNCHANGED = "kcheck: no relevant changes."
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
-    format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
-    statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+    format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, min_severity: str | None,
+    show_undecided: bool, statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
@@ -78,7 +83,9 @@ def command(
     if add_ignores is not None:
         left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
-    report = _with_commands(Report(result, info, show_undecided, quiet), format_, outputs)
+    least = Severity[min_severity.upper()] if min_severity else None
+    report = Report(result, info, show_undecided, quiet, min_severity=least)
+    report = _with_commands(report, format_, outputs)
     for name, path in outputs:
         _write(path, click.unstyle(render(name, report)))
     _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))

@@ -41,7 +41,11 @@ _SHOWN = 20
 @comparison_options.options
 @click.option("--diff", "diff_only", is_flag=True, help="Print the changes as a diff for `git apply`; write nothing.")
 @click.option(
-    "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR, not in place."
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Write changed files below DIR, not in place.",
 )
 @click.option("--safe-only", is_flag=True, help="Apply only fixes that change neither the bill nor the behaviour.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that make Terraform replace something.")

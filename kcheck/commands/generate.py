@@ -62,7 +62,7 @@ def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | N
     help="Generate the same cluster on each of these clouds, in a folder each, and compare them.",
 )  # fmt: skip
 @click.option("--show-intent", is_flag=True, help="Print the complete intent; write no cluster.")
-@click.option("--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
+@click.option("-o", "--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
 @click.option("--diff", is_flag=True, help="Print the changes as a diff; write nothing.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 def command(

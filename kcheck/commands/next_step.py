@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from kcheck.commands import explain, fix
 from kcheck.text.files.tree import display_path
+from kcheck.text.findings import Severity
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def next_step(context: click.Context, report: Report) -> str:
         names = {param.name for param in fix.command.params} - {"fail_on"}
         number = counted(fixes["unsafe"] if unsafe else fixes["safe"] + fixes["costs"], "fix", "fixes")
         flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]
+        flags += ["--info"] if report.least is Severity.INFO and not context.params.get("info") else []
         steps.append(f"`{shlex.join(['kcheck', 'fix', *_given(context, names), *flags])}` shows {number}")
     told = [finding for finding in findings if not finding.about] or findings  # a file itself says enough
     worst = max(told, key=lambda finding: finding.severity)
@@ -42,7 +44,9 @@ def next_step(context: click.Context, report: Report) -> str:
     return f"Next: {'; '.join(steps)}."
 
 
-_OUTPUT = {"format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "hook", "prune", "add_ignores"}
+_OUTPUT = {
+    "format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores",
+}  # fmt: skip
 """Options that change the output but not the findings."""
 
 

@@ -46,12 +46,18 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
     groups = [name for name, _ in system.entries(RULES)]
     rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
-    return [name for name in names if name.startswith(incomplete)]
+    before, comma, begun = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+
+
+def _split(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split lists of names at commas."""
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
 
 
 select = click.option(
-    "--select", multiple=True, metavar="RULE", shell_complete=complete_rules,
-    help="Run only this rule or group of rules; may be repeated.",
+    "--select", multiple=True, metavar="RULE,...", shell_complete=complete_rules, callback=_split,
+    help="Run only these rules or groups of rules; may be repeated.",
 )  # fmt: skip
 var_files = click.option(
     "--var-file", "var_files", multiple=True, metavar="FILE", help="Terraform variables file; may be repeated."
@@ -183,9 +189,10 @@ _OPTIONS = (
     click.option(
         "--ignore",
         multiple=True,
-        metavar="RULE",
+        metavar="RULE,...",
         shell_complete=complete_rules,
-        help="Skip this rule or group of rules; may be repeated.",
+        callback=_split,
+        help="Skip these rules or groups of rules; may be repeated.",
     ),
     own_rules,
     _TIMEOUT,

@@ -17,9 +17,9 @@ FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "gitlab", "rdj
 class Report(NamedTuple):
     """Result of a check, with options of its report.
 
-    With `info`, findings of that severity are included; with `show_undecided`, each undecided check. `quiet` drops the
-    closing lines. `next_step` (the last of these) and `links` (rule names as hyperlinks) are for terminal text only.
-    `command_line` tells readers of a page how to make the report again.
+    With `info`, findings of that severity are included; `min_severity` goes first. `show_undecided` adds each undecided
+    check. `quiet` drops the closing lines. `next_step` (the last of these) and `links` (rule names as hyperlinks) are
+    for terminal text only. `command_line` tells readers of a page how to make the report again.
     """
 
     result: Result
@@ -29,11 +29,17 @@ class Report(NamedTuple):
     next_step: str = ""
     links: bool = False
     command_line: str = ""
+    min_severity: Severity | None = None
+
+    @property
+    def least(self) -> Severity:
+        """Severity from which findings are shown."""
+        return self.min_severity if self.min_severity is not None else Severity(not self.info)
 
     @property
     def findings(self) -> list[Finding]:
         """Findings to show, by path, place and rule."""
-        return [finding for finding in self.result.findings if self.info or finding.severity > Severity.INFO]
+        return [finding for finding in self.result.findings if finding.severity >= self.least]
 
     @property
     def undecided(self) -> list[Undecided]:

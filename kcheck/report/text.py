@@ -182,15 +182,14 @@ def sorted_checks(result: Result) -> list[Undecided]:
 
 def closing(report: Report) -> Iterator[str]:
     """Yield the number of findings, what was checked, and what was not."""
-    result, info = report.result, report.info
+    result, least = report.result, report.least
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
-    words = [counted(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
-    if info and counts[Severity.INFO]:
-        words.append(counted(counts[Severity.INFO], "info"))
-    nothing = "nothing found in what was checked" if result.judged.is_partial else "nothing found"
-    text = ", ".join(words) or nothing
-    if not info and counts[Severity.INFO]:
-        text += f"; {counted(counts[Severity.INFO], 'info')} hidden (--info)"
+    words = [counted(counts[s], s.word) for s in reversed(Severity) if counts[s] and s >= least]
+    hidden = [counted(counts[s], s.word) for s in reversed(Severity) if counts[s] and s < least]
+    nothing = "no errors found" if least is Severity.ERROR else "nothing found"
+    text = ", ".join(words) or (f"{nothing} in what was checked" if result.judged.is_partial else nothing)
+    if hidden:
+        text += f"; {', '.join(hidden)} hidden ({'--min-severity' if least is Severity.ERROR else '--info'})"
     if result.suppressed:
         text += f"; {result.suppressed:,} suppressed"
     if result.known:

@@ -326,3 +326,32 @@ def test_no_cache_is_taken_and_does_nothing(write: Callable[[Mapping[str, str]],
     """Scripts of earlier versions have it."""
     write({"main.tf": CLUSTER})
     assert run("check", ".", "--no-cache").stdout == run("check", ".").stdout
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "quay.io/a:latest"}]}}}
+"""
+
+
+def test_lists_of_rules_are_split_at_commas(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"a.yaml": JOB})
+    every = CliRunner().invoke(cli, ["check", ".", "--info", "-q"]).stdout
+    assert "moving-image-tag" in every
+    assert "missing-requests" in every
+    some = CliRunner().invoke(cli, ["check", ".", "--info", "-q", "--ignore", "missing-requests, moving-image-tag"])
+    assert "moving-image-tag" not in some.stdout
+    assert "missing-requests" not in some.stdout
+    wrong = CliRunner().invoke(cli, ["check", ".", "--select", "missing-requests,nope"])
+    assert (wrong.exit_code, "there is no rule nope" in wrong.stderr) == (2, True)
+
+
+def test_findings_from_a_severity_on(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER, "a.yaml": JOB})
+    every = CliRunner().invoke(cli, ["check", ".", "-q", "--min-severity", "info"]).stdout
+    assert every == CliRunner().invoke(cli, ["check", ".", "-q", "--info"]).stdout
+    errors = CliRunner().invoke(cli, ["check", ".", "--min-severity", "error"]).stdout
+    assert "hidden (--min-severity)" in errors
+    assert " info " not in errors

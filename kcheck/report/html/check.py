@@ -84,7 +84,7 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
     result = report.result
     counts = Counter(finding.severity for finding in result.findings)
     for severity in reversed(Severity):
-        is_shown = report.info or severity is not Severity.INFO
+        is_shown = severity >= report.least
         if counts[severity] or severity is not Severity.INFO:
             word = counted(counts[severity], severity.word).partition(" ")[2]
             yield f"{counts[severity]:,}", word if is_shown else f"{word} hidden (--info)", severity.word
