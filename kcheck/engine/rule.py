@@ -127,7 +127,7 @@ class Cap(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """One change of a fix: a place, and a CEL expression for its value, or for a new item of its list."""
+    """Change of a fix: a place, and a CEL expression for its value or a new list item."""
 
     place: str
     to: str

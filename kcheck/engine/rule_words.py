@@ -43,7 +43,7 @@ class Text(NamedTuple):
 
     @property
     def is_place(self) -> bool:
-        """Whether it is a place: it ends in the name of a field, of one record or of each in a list."""
+        """Whether it ends in the name of a field, of one record or of a list's records."""
         return self.kind == "place"
 
 
@@ -278,7 +278,7 @@ def _misfit(one: Text, found: Type) -> str:
 
 
 def _misplaced(one: Text, found: Type) -> str:
-    """Return why a place is not a field of a record, or of each record of a list; empty if it is."""
+    """Return why a place is no field of a record or of a list's records; empty if it is."""
     name = cel.split_place(one.text)[1]
     record = found.of or ANY if found.kind == "list" else found
     if record.kind == "any":

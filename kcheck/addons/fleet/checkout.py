@@ -76,7 +76,7 @@ def code() -> str:
 
 
 def _digest_of(top: str) -> str:
-    """Digest a file, or all that kcheck may read below a folder; a folder there that cannot be read is empty.
+    """Digest a file, or all that kcheck may read below a folder; unreadable folders are empty.
 
     Raises:
         OSError: it is not there, cannot be read, or has too much.
@@ -100,7 +100,7 @@ def _digest_of(top: str) -> str:
 
 
 def _content(path: str, name: str) -> tuple[str, int]:
-    """Say what an entry of a folder is and has, and how many bytes were read for that; no link is followed."""
+    """Return an entry's kind and content with the bytes read for it; no link is followed."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):

@@ -1,4 +1,4 @@
-"""The DuckDB file of a fleet and the questions to it; DuckDB has no network, no extensions, and no files of others.
+"""DuckDB file of a fleet, and its questions. DuckDB has no network, no extensions, and no other files.
 
 A question is a file in `queries`, which begins with it.
 """
@@ -73,7 +73,7 @@ def failures(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
-    """Open DuckDB without a file, with so many bytes of memory (0: all there is), and a folder for what is beyond."""
+    """Open DuckDB in so many bytes of memory (0: all), with a folder for the rest."""
     import duckdb
 
     bounds: dict[str, str | bool] = {"memory_limit": f"{memory}B"} if memory else {}
@@ -86,7 +86,7 @@ def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
 
 @contextlib.contextmanager
 def opened(folder: str) -> Iterator[DuckDBPyConnection]:
-    """Open the tables of all runs in a folder; no query can change them, or reach a file or a network.
+    """Open the tables of all runs, read-only and without files or a network.
 
     Raises:
         ResultsError: there are none, or they cannot be read.

@@ -1,4 +1,4 @@
-"""The repositories of a fleet: folders, patterns of folders, or a list that says whose they are and what they share."""
+"""Repositories of a fleet: folders, patterns, or a list with owners and shared limits."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Repository(Struct, frozen=True):
 
 
 class Stated(Struct, frozen=True):
-    """The limits of accounts, by account, region (empty: all others) and name, and those of what is shared by a name.
+    """Limits by account, region (empty: all others) and name, and those shared under a name.
 
     `egress` are public addresses, `networks` address units, `reservations` nodes.
     """
@@ -231,7 +231,7 @@ def _place(data: Known[DatumValue], *path: str | int) -> Span:
 
 
 def _names() -> dict[str, list[str]]:
-    """Map the names of limits that clusters of an account share, as in kcheck.yaml or by quota code, to their keys."""
+    """Map names of shared limits, as in kcheck.yaml or by quota code, to their keys."""
     found: dict[str, list[str]] = {}
     for cloud in CLOUDS:
         codes = {

@@ -18,7 +18,7 @@ CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
 
 
 class Settings(Struct, frozen=True):
-    """Settings of a repository in the list of a fleet, in place of its own; what is empty stays as it is.
+    """Settings of a repository in the list, in place of its own where not empty.
 
     `roots` are the folders to be checked, all of them without any. `nodes` are written as for `--nodes`, `price` as for
     `--price`. Paths are relative to the top of the repository, but those of `rules` and `module_dirs`, which are the
@@ -35,7 +35,7 @@ class Settings(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """A repository to check in so many seconds and bytes of memory, as of a `day` (empty: that of its worker)."""
+    """Repository to check, with limits in seconds and bytes; `day` is empty for the worker's own."""
 
     name: str
     folder: str

@@ -41,7 +41,7 @@ _is_over = threading.Event()
 
 
 def prepare() -> None:
-    """Start the process that checks are forked from, unless it is there; do not wait until it has all in memory."""
+    """Start the process that checks are forked from, without waiting until it has all in memory."""
     os.environ["PYTHONSAFEPATH"] = "1"  # the current folder may be a stranger's, and is no place for modules
     multiprocessing.current_process().daemon = False  # workers of Dask are, and may have no children then
     if not _CAN_FORK:
@@ -139,7 +139,7 @@ def _end_with_worker() -> None:
 
 @contextmanager
 def _limited(memory: int) -> Iterator[None]:
-    """Let this process have so many bytes more than it has, or as many as it may. Only Linux counts them."""
+    """Let this process use so many more bytes, at most those it may; only Linux counts them."""
     if sys.platform != "linux":
         yield
         return

@@ -51,7 +51,7 @@ _TYPES: dict[object, str] = {
 
 @contextlib.contextmanager
 def of_one_run(folder: str) -> Iterator[str]:
-    """Keep a folder, made where it is missing, for one run until the end; its id is that of no other.
+    """Make and lock the folder of one run, whose id is unique.
 
     Raises:
         ResultsError: another run is going on there, or there can be no tables.
@@ -88,7 +88,7 @@ def runs(folder: str) -> list[str]:
 def write(
     folder: str, run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow] = (), *, keep: int = 100
 ) -> None:
-    """Add a run to the tables in a folder, and remove all but the last ones: readers see all of it, or nothing.
+    """Add a run to the tables at once, and remove all but the last runs.
 
     Raises:
         ResultsError: the tables cannot be written.
@@ -220,7 +220,7 @@ def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> No
 
 
 def _write_database(database: DuckDBPyConnection) -> None:
-    """Make the DuckDB file of all Parquet files that count, from the one that is there where it is of use."""
+    """Make the DuckDB file of all valid Parquet files, from the earlier one if usable."""
     new = f"{_WORK}/{DATABASE}"
     if not _is_copied(database, new):
         database.execute(f"ATTACH '{new}' AS new (STORAGE_VERSION '{_STORAGE}')")
@@ -241,7 +241,7 @@ def _write_database(database: DuckDBPyConnection) -> None:
 
 
 def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
-    """Copy the DuckDB file of the run before; one that cannot be read, or is of other columns, is of no use."""
+    """Copy the earlier DuckDB file, unless it is unreadable or has other columns."""
     import duckdb
 
     if not os.path.isfile(DATABASE):
@@ -259,7 +259,7 @@ def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
 
 
 def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
-    """Add the rows of a run to a table: columns that the kcheck of that run did not have are null."""
+    """Add the rows of a run to a table; columns that its kcheck lacked are null."""
     source = f"FROM '{_file(table, run)}'"
     there = {str(name) for name, *_ in database.execute(f"DESCRIBE {source}").fetchall()}
     wanted = ", ".join(quoted(one.name) for one in columns(table) if one.name in there)

@@ -1,4 +1,4 @@
-"""A run over a fleet: what has changed is checked, the rest is taken over; nothing that is found is lost."""
+"""Run over a fleet: check changed repositories, take over the others, lose nothing."""
 
 from __future__ import annotations
 

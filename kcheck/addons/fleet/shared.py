@@ -1,4 +1,4 @@
-"""Limits that clusters of a whole fleet share: what all of them take at their targets, and how much there is."""
+"""Limits that clusters of a fleet share: their demand at the targets, and the supply."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def shared(
 
 
 def placed(row: ClusterRow, repository: Repository) -> ClusterRow:
-    """Put a cluster into the account and region that the list of the fleet says, in place of those of the code."""
+    """Put a cluster into the account and region of the list instead of the code's."""
     around = repository.around(row.root, row.environment)
     return replace(row, account=around.account or row.account, region=around.region or row.region)
 

@@ -1,4 +1,4 @@
-"""The tables of a fleet's runs: one row a struct, each column with its type and meaning. Later versions only add.
+"""Tables of a fleet's runs: a struct per row, typed columns with meanings. Later versions only add.
 
 `docs/fleet.schema.json` and the columns of the Parquet and DuckDB files are made from here. Every table but `runs` has
 the columns `run` and, where a row is of one repository, `repository` before its own.
@@ -144,7 +144,7 @@ EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY = "everywhere", "account", "reg
 
 
 class UseRow(Struct, frozen=True):
-    """What a cluster at its target takes of a limit that it shares with others."""
+    """Share of a common limit that a cluster takes at its target."""
 
     cluster: Annotated[str, _CLUSTER]
     kind: Annotated[str, _is("quota, address-units, docker-hub or reservation")]
@@ -197,7 +197,7 @@ TABLES = {
 
 
 class Rows(Struct, frozen=True):
-    """What the check of one repository gives to each table, and what it counts."""
+    """Rows of the check of one repository for each table, and its counts."""
 
     clusters: list[ClusterRow] = []
     limits: list[LimitRow] = []

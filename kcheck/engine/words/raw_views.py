@@ -72,7 +72,7 @@ class RawView(View):
         return data
 
     def _plain(self, part: Part, path: str, above: tuple[tuple[str, bool], ...]) -> object:
-        """Convert a part to plain data; an unknown one is left out, with all lists that it is an item of.
+        """Convert a part to plain data, without unknown parts and the lists they are in.
 
         `above` are the paths of the collections around it, with whether each is a map.
         """
@@ -133,7 +133,7 @@ class RawView(View):
         return tuple(dict.fromkeys(reasons))
 
     def _absent(self, path: str) -> str:
-        """Return the first part of a path that is not written, in the user's words; empty if all of it is."""
+        """Return the first unwritten part of a path in the user's words; empty without one."""
         steps = path.split(".")
         parts = [self._root]
         for i, step in enumerate(steps[1:]):

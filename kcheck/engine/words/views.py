@@ -58,7 +58,7 @@ def nested(paths: Iterable[str]) -> Wanted:
 
 
 class Choice(Struct, frozen=True):
-    """A field of a record that is one of some values, or lies between two; `path` is its name in expressions."""
+    """Field with several possible values, or one between two; `path` is its name in expressions."""
 
     path: str
     record: dict[str, object]
@@ -67,7 +67,7 @@ class Choice(Struct, frozen=True):
 
 
 class Target(NamedTuple):
-    """A field that a place names: where it is written, or would be, its value, and the thing that owns it.
+    """Field at a place: where it is or would be written, its value, and its owner.
 
     `address` is the code's name of the record's thing; empty if it has none.
     """
@@ -107,7 +107,7 @@ class View:
     def _record(
         self, subject: str, thing: object, path: str, fields: Wanted | None, *, nested: bool
     ) -> dict[str, object]:
-        """Read the fields of a thing, or of a part of a fact; without `fields`, other subjects only at the top."""
+        """Read the fields of a thing or a part of a fact; without `fields`, other subjects only at the top."""
         result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
@@ -131,7 +131,7 @@ class View:
         return result
 
     def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
-        """Remember why a field is missing, and what it may be: its candidates if all are known, or both its bounds.
+        """Remember why a field is missing, with its known candidates or both bounds.
 
         A computed word may hand on a field of the model as its reason; candidates of that are not values of the word.
         What holds at both bounds holds between them, as a bounded number is compared only once.
@@ -230,7 +230,7 @@ def _items(field: Field, value: object) -> Iterable[object]:
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Yield the places where a field of a subject's things is written, or would be, with the ids of the things."""
+    """Yield where a field of a subject's things is or would be written, with their ids."""
     field = word(subject, name)
     for thing in things(subject, world):
         value = field.read(thing, world)

@@ -22,7 +22,7 @@ _MOST_SLOW, _MOST_NOTES, _MOST_RUNS = 5, 5, 12
 
 
 def contents(folder: str, owner: str, run: str, most: int) -> Report:
-    """Say what a run has found, with so many rows of each table; where most is not known, that comes first.
+    """Report a run with so many rows of each table; unknown inputs come first where they prevail.
 
     Raises:
         ConfigError: there is no such run, or no such owner.

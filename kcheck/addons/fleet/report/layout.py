@@ -25,7 +25,7 @@ _NARROWEST = 6
 
 
 class Column(NamedTuple):
-    """A column of a table. Where a line is short, what `is_below` stands on lines of its own below the row."""
+    """Column of a table; `is_below` moves it below the row where lines are short."""
 
     title: str
     is_number: bool = False
@@ -48,7 +48,7 @@ class Table(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a report; `name` is what a link to it ends in, `points` are drawn where pictures can be."""
+    """Part of a report; `name` is its anchor, `points` are drawn where pictures can be."""
 
     title: str
     name: str

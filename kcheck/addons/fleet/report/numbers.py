@@ -1,4 +1,4 @@
-"""The tables of a fleet as a report sees them: up to a run, of all repositories or of those of an owner.
+"""Tables of a fleet up to a run, of all repositories or of an owner's.
 
 What `kcheck fleet query` answers is asked by its queries, over views of these.
 """
@@ -26,7 +26,7 @@ _RUNS = "SELECT run FROM fleet.main.runs ORDER BY run DESC"
 
 @contextmanager
 def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
-    """Open the tables for a run (the last one, unless one is named), of all repositories or of those of an owner.
+    """Open the tables up to a run, by default the last, of all repositories or an owner's.
 
     Raises:
         ConfigError: there is no such run, or no such owner.
