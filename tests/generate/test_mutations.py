@@ -135,7 +135,6 @@ ADDITIONS = {
     "service": ("eks", add(ADDED, deployment(pod()))),
     "job": ("eks", add(ADDED, job())),
     "MPIJob": ("eks", add(ADDED, mpi_job())),
-    "TFJob with many servers": ("eks", add(ADDED, tf_job(2))),
     "RayJob": ("eks", add(ADDED, ray_job())),
     "agent": ("eks", add(ADDED, agent(pod()))),
 }
@@ -254,7 +253,8 @@ EKS = [
     mistake("gpus-without-process", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=4")),
     mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
     mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
-    mistake("parameter-servers", "eks", add(ADDED, tf_job(1))),
+    mistake("parameter-servers", "eks", add(ADDED, tf_job(1)), also=("deprecated-kueue-integration",)),
+    mistake("deprecated-kueue-integration", "eks", add(ADDED, tf_job(2))),
     mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
     mistake("cron-jobs-start-together", "eks", add(ADDED, cron_job("a", 40) + "---\n" + cron_job("b", 40))),
     mistake("retired-mpijob-api", "eks", add(ADDED, mpi_job().replace("v2beta1", "v1alpha2"))),

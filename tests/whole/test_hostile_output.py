@@ -47,7 +47,7 @@ FORMATS: dict[str, Output] = {
             ("--baseline-file", "wrong.json"), ("--add-ignores", "known"), ("--rules", "wrong"), ("--config", NO_NUL),
             ("--output-file", NO_NUL), ("--var", NO_NUL), ("--nodes", NO_NUL), ("--var-file", NO_NUL), ("--price", NO_NUL),
         ),
-        **dict.fromkeys(("json", "sarif", "junit", "github", "gitlab", "markdown", "html"), (("--info", "--show-undecided"),)),
+        **dict.fromkeys(("concise", "json", "rdjson", "sarif", "junit", "github", "gitlab", "markdown", "html"), (("--info", "--show-undecided"),)),
     },
     "watch": {"": (("--info",), ("--select", NO_NUL), (NO_NUL,), ("--config", "wrong.yaml"))},
     "fix": {"": (("--diff", "--unsafe-fixes", "--info"), ("--unsafe-fixes", "--info", "--output", "out"))},
@@ -228,7 +228,7 @@ def assert_inert(data: bytes, *, annotated: bool = False) -> None:
 
 def assert_valid(command: str, form: str, text: str) -> None:
     """A document that the readers of its format take, and that holds none of the markup that it shows."""
-    if form in ("json", "sarif", "gitlab") or command == "eval":
+    if form in ("json", "sarif", "gitlab", "rdjson") or command == "eval":
         json.dumps(json.loads(text), ensure_ascii=False).encode()  # no half of a pair
     elif form in ("junit", "svg"):
         ElementTree.fromstring(text)  # noqa: S314 - our own
