@@ -60,7 +60,7 @@ ADDON = "aws_eks_addon"
 SUBNET = "aws_subnet"
 NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
-NAT = "aws_nat_gateway"
+NAT = nat_gateways.KIND_OF_EKS
 
 _OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
@@ -182,6 +182,7 @@ class _Eks(Reader):
                 ip_family=mapped(fields.text("ip_family"), str.lower),
                 serverless=fargate.of_cluster(profiles, name, instance),
                 outbound_ips=self._nat_gateways(instance),
+                s3_endpoint=nat_gateways.s3_endpoint(self, instance.span),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 **location.of_cluster(self, instance, fields, self.networks_by_address),
                 cni=settings,
@@ -247,6 +248,7 @@ class _Eks(Reader):
             growable = Known(value=False, origin=maximum.origin or Origin((instance.span,)))
         if isinstance(growable, Unset):
             growable = Unknown("max_size is not set", growable.origin)
+        limit = or_default(maximum, lambda origin: Unknown("max_size is not set", origin))
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
         strategy = fields.text("update_strategy") if managed else NOTHING
@@ -258,7 +260,7 @@ class _Eks(Reader):
             fields.text("name"),
             self.folder,
             managed=managed,
-            size=Size(growable, minimum, or_default(maximum, lambda origin: Unknown("max_size is not set", origin))),
+            size=Size(growable, minimum, limit, count_written=fields.number("count")),
             upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
@@ -282,6 +284,7 @@ class _Eks(Reader):
             placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
+            ignored=fields.ignored,
         )
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
