@@ -406,7 +406,7 @@ EKS = [
         "spot-single-type",
         "eks",
         after(POOLS, "AL2023_x86_64_STANDARD", 'capacity_type = "SPOT"'),
-        also=("quota-needed", "grace-period-cut"),
+        also=("quota-needed", "grace-period-cut", "system-pool-on-spot"),
     ),
     mistake(
         "spot-long-job",
