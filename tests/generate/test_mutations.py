@@ -772,7 +772,7 @@ AKS = [
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 1440"),
         also=(QUOTA, "slow-node-deletion", "unready-tolerance-low"),
     ),
-    mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"')),
+    mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"'), also=("large-boot-disks",)),
     mistake(
         "arp-cache-too-small",
         "aks without InfiniBand",
