@@ -28,6 +28,14 @@ resource "azurerm_kubernetes_cluster" "train" {
   identity {
     type = "SystemAssigned"
   }
+
+  # Node images are replaced while nobody trains.
+  maintenance_window_node_os {
+    frequency   = "Weekly"
+    interval    = 1
+    duration    = 8
+    day_of_week = "Sunday"
+  }
 }
 
 resource "azurerm_kubernetes_cluster_node_pool" "gpu" {

@@ -111,9 +111,13 @@ class Cluster(Thing, frozen=True):
     `outbound_ports`: ports of a node on the `outbound_ips` addresses. `outbound_list`: attribute that lists these
     addresses if they are the user's own. `single_gateway`, `gateway_per_zone`: inputs of the module that makes the NAT
     gateways. `gateways_lack`: its input with too few entries for a gateway per zone (EKS). `load_balancer`: SKU (AKS).
+    `s3_endpoint`: whether its network has an endpoint for S3, beside NAT gateways (EKS).
     `api_ranges`: ranges outside its network that reach its API server; none if it has only a private address.
     `network_id`: id of its network if written, else of a network in this code (EKS). `ip_family`: ipv4 or ipv6, of pods
     and Services (EKS).
+
+    `upgrade_channel`, `image_channel`: how the cloud upgrades versions and node images on its own. `upgrade_window`,
+    `image_window`: part of the window or exclusion that says when.
 
     `dns_replicas`: fixed number of CoreDNS replicas; unset if they scale. `dns_scaling`: whether its add-on scales
     them. `dns_compute`: computeType of that add-on. `grower`: what the cluster's own code installs to grow its pools;
@@ -149,6 +153,7 @@ class Cluster(Thing, frozen=True):
     nat_gateways: Value[int] = NOTHING
     single_gateway: Value[bool] = NOTHING
     gateway_per_zone: Value[bool] = NOTHING
+    s3_endpoint: Value[bool] = NOTHING
     gateways_lack: Value[str] = NOTHING
     load_balancer: Value[str] = NOTHING
     data_plane: Value[str] = NOTHING
@@ -157,6 +162,10 @@ class Cluster(Thing, frozen=True):
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     subnet_ids: Value[tuple[str, ...]] = NOTHING
     monitored: Value[tuple[str, ...]] = NOTHING
+    upgrade_channel: Value[str] = NOTHING
+    upgrade_window: Value[str] = NOTHING
+    image_channel: Value[str] = NOTHING
+    image_window: Value[str] = NOTHING
     cni: Cni | None = None
     plane: Plane | None = None
     pods_take_addresses: Value[bool] = NOTHING

@@ -44,12 +44,14 @@ class Size(Struct, frozen=True, eq=False):
 
     `zone_count`: zones over which nodes are spread, if the cloud counts by zone. `times`: zones by which the written
     size is multiplied. `unit`: what a node takes of a size written in another unit, such as processors.
+    `count_written`: number of nodes in the code, also beside an autoscaler.
     """
 
     autoscaled: Value[bool] = NOTHING
     min_nodes: Value[int] = NOTHING
     max_nodes: Value[int] = NOTHING
     zone_count: Value[int] = NOTHING
+    count_written: Value[int] = NOTHING
     times: int = 1
     unit: int = 1
 
@@ -63,7 +65,10 @@ class Upgrade(Struct, frozen=True, eq=False):
     """Upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`).
 
     `drain_timeout`: seconds to wait for each node. `max_surge` and `max_unavailable`: settings that make up `rolling`.
-    `scarce_surge`: whether more such machines are rarely available (GKE).
+    `scarce_surge`: whether more such machines are rarely available (GKE). `auto_upgrade`: whether the cloud upgrades
+    its nodes on its own; `upgrade_excluded`: not before the end of support (GKE). `forced_update`: whether an update of
+    the version ends pods that cannot be drained (EKS). `latest_image`: whether each plan looks up the newest image
+    (EKS).
     """
 
     surge: Value[Surge] = NOTHING
@@ -72,6 +77,10 @@ class Upgrade(Struct, frozen=True, eq=False):
     max_surge: Value[int] = NOTHING
     max_unavailable: Value[int] = NOTHING
     scarce_surge: Value[bool] = NOTHING
+    auto_upgrade: Value[bool] = NOTHING
+    upgrade_excluded: Value[bool] = NOTHING
+    forced_update: Value[bool] = NOTHING
+    latest_image: Value[bool] = NOTHING
 
 
 class Machine(Struct, frozen=True, eq=False):
@@ -127,10 +136,11 @@ class Market(Struct, frozen=True, eq=False):
     `reservation_id`: its id, name, or the resource that makes it; unset if only its kind is given. `bid`: how a spot
     pool bids. `price_caps`: highest price by machine type, in dollars per hour. `on_demand_fallback`: whether it takes
     full-price nodes if there are no others. `on_demand`: percent of nodes that a mixed pool buys on demand, after the
-    first `on_demand_base`.
+    first `on_demand_base`. `preemptible`: whether machines end after a day (GKE).
     """
 
     spot: Value[bool] = NOTHING
+    preemptible: Value[bool] = NOTHING
     charge: Value[str] = NOTHING
     bid: Value[str] = NOTHING
     price_caps: Value[dict[str, str]] = NOTHING
@@ -216,7 +226,7 @@ class Kubelet(Struct, frozen=True, eq=False):
 class NodePool(Thing, frozen=True):
     """A set of equal nodes; `managed` says whether the cloud runs the group.
 
-    `mode` is System or User (AKS), Karpenter, or control-plane.
+    `mode` is System or User (AKS), Karpenter, or control-plane. `ignored`: attributes whose changes Terraform ignores.
     """
 
     address: str
@@ -234,6 +244,7 @@ class NodePool(Thing, frozen=True):
     placement: Placement = field(default_factory=Placement)
     system: System = field(default_factory=System)
     kubelet: Kubelet = field(default_factory=Kubelet)
+    ignored: Value[tuple[str, ...]] = NOTHING
 
     @property
     def display_name(self) -> str:

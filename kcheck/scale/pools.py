@@ -17,7 +17,7 @@ from kcheck.scale.walls import limits
 from kcheck.scale.world.memory import once
 from kcheck.text.need import need
 from kcheck.text.units import round_up
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from kcheck.model import PodTemplate, Subnet, Workload
@@ -283,6 +283,13 @@ def _batch(cluster: Cluster, world: World) -> Value[bool]:
     jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
     asked = [computed(cluster, value=True)] if world.config.run.jobs else []
     return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs), *asked])
+
+
+def of_system(cluster: Cluster, world: World) -> list[NodePool]:
+    """List the pools for the system's own pods: of that mode, else those without GPUs and taints."""
+    found = need(world.pools.kinds_of_cluster(cluster))
+    own = [pool for pool in found if equals(pool.mode, "System")]
+    return own or [pool for pool in found if not need(pool.machine.gpu) and not need(tainted(pool, world))]
 
 
 def deployed_here(cluster: Cluster, world: World) -> Value[bool]:

@@ -406,7 +406,7 @@ EKS = [
         "spot-single-type",
         "eks",
         after(POOLS, "AL2023_x86_64_STANDARD", 'capacity_type = "SPOT"'),
-        also=("quota-needed", "grace-period-cut"),
+        also=("quota-needed", "grace-period-cut", "system-pool-on-spot"),
     ),
     mistake(
         "spot-long-job",
@@ -772,7 +772,7 @@ AKS = [
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 1440"),
         also=(QUOTA, "slow-node-deletion", "unready-tolerance-low"),
     ),
-    mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"')),
+    mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"'), also=("large-boot-disks",)),
     mistake(
         "arp-cache-too-small",
         "aks without InfiniBand",

@@ -46,6 +46,7 @@ P = ParamSpec("P")
 R = TypeVar("R", bound=Struct)
 
 _LARGEST = 10**9
+_NOTHING = Unset(Origin(()))
 _MODEL_TYPES: dict[object, type[object]] = {
     "Value[str]": str, "Value[int]": int, "Value[bool]": bool, "Value[tuple[str, ...]]": tuple,
     "Value[dict[str, str]]": dict,
@@ -76,8 +77,15 @@ class Fields:
     """Fields of a record, read on demand."""
 
     def __init__(
-        self, cloud: str, resource: str, record: Record, pins: Mapping[str, Range] = MappingProxyType({})
+        self,
+        cloud: str,
+        resource: str,
+        record: Record,
+        pins: Mapping[str, Range] = MappingProxyType({}),
+        ignored: Value[tuple[str, ...]] = _NOTHING,
     ) -> None:
+        """Read `record`; changes of the `ignored` paths have no effect."""
+        self.ignored = ignored
         self.resource = resource
         self.record = record
         self._cloud = cloud
@@ -174,6 +182,8 @@ class Fields:
         place = origin.missing if origin else None
         if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
             found = with_origin(found, replace(origin, why=origin.why or self._obstacle(entry, place.path[-1])))
+        if found is not None and found.origin and isinstance(self.ignored, Known):
+            found = with_origin(found, replace(found.origin, why=found.origin.why or self._not_applied(entry)))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -216,6 +226,16 @@ class Fields:
         for path in _paths(entry["needs"]) if "needs" in entry else ():
             if isinstance(self._read(path, {}), Unset):
                 return f"set {path.written} too: {name} needs it"
+        return ""
+
+    def _not_applied(self, entry: FieldEntry) -> str:
+        """Return why an edit of a field has no effect: Terraform ignores changes of it."""
+        for path in _paths(entry["path"]):
+            steps = (*path.outer, path.name)
+            outer = {".".join(steps[: i + 1]) for i in range(len(steps))} | {"all"}
+            listed = next((one for one in known(self.ignored) or () if one in outer), None)
+            if listed is not None:
+                return f"remove {listed} from ignore_changes first, or Terraform does not apply it"
         return ""
 
     def raw(self, name: str) -> Datum | None:

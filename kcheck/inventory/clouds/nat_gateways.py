@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
+from kcheck.inventory.clouds.reader import text_of
 from kcheck.model import NOTHING
+from kcheck.terraform import missing_modules
 from kcheck.text.values import (
     Known,
     Missing,
@@ -25,10 +27,13 @@ from kcheck.text.values import (
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
+    from kcheck.inventory.clouds.reader import Reader
     from kcheck.text.text import Span
 
 KIND = "google_compute_router_nat"
 KIND_OF_ACK = "alicloud_snat_entry"
+KIND_OF_EKS = "aws_nat_gateway"
+_ENDPOINT = "aws_vpc_endpoint"
 
 
 T = TypeVar("T")
@@ -133,3 +138,21 @@ def _named(value: Value[T], name: str) -> Value[T]:
         return value
     why = f"{name} is not a literal"
     return with_origin(value, replace(origin, missing=Missing(origin.written, (name,)), why=origin.why or why))
+
+
+def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
+    """Whether a root with NAT gateways makes an endpoint for S3; Unset without these (EKS)."""
+    gateways = list(reader.root.instances(KIND_OF_EKS))
+    if not gateways:
+        return NOTHING
+    services = [reader.fields(_ENDPOINT, one).text("service") for one in reader.root.instances(_ENDPOINT)]
+    texts = [text_of(service) for service in services]
+    if any(text and text.endswith(".s3") for text in texts):
+        return Known(value=True, origin=Origin((place,)))
+    if None in texts:
+        return Unknown("the service of a VPC endpoint is not known", services[texts.index(None)].origin)
+    sources = (missing_modules.source_of(block) for _, block, _ in reader.root.unread())
+    inputs = (name for _, left in reader.root.calls_of_others() for name in left if "s3" in name)
+    if any("endpoint" in name for name in (*sources, *inputs)):
+        return Unknown("a module that was not read may make VPC endpoints", Origin((place,)))
+    return Known(value=False, origin=Origin((gateways[0].span,)))

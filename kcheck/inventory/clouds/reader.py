@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import lifecycle
 from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
@@ -144,9 +145,10 @@ class Reader:
             owner.address == cluster.address and owner.optional and owner.doubt == instance.doubt for owner in owners
         )
 
-    def fields(self, resource: str, record: Record) -> Fields:
-        """Return the fields of a record by the cloud's table."""
-        return Fields(self.cloud, resource, record, self.pins)
+    def fields(self, resource: str, record: Record, owner: Record | None = None) -> Fields:
+        """Return the fields of a record by the cloud's table; `owner` is the resource whose block it is."""
+        paths = lifecycle.ignored(owner or record, resource.partition(".")[2] if owner else "")
+        return Fields(self.cloud, resource, record, self.pins, paths)
 
     def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
         """Add a virtual network."""

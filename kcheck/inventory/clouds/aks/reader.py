@@ -156,7 +156,7 @@ class _Aks(Reader):
             )
         self._range(instance, fields, cluster)
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
-            pool = self.fields(_INLINE_POOLS[what], record)
+            pool = self.fields(_INLINE_POOLS[what], record, instance)
             address = f"{instance.address}.{what}" + ("" if pool.resource == DEFAULT_POOL else f"[{i}]")
             self._pool(pool, address, record.span, owner, cluster)
 
@@ -236,7 +236,12 @@ class _Aks(Reader):
             fields.text("name"),
             self.folder,
             mode=Known("System", Origin((place,))) if fields.resource in _OF_CLUSTER else fields.text("mode"),
-            size=Size(autoscaled, self._size(fields, autoscaled, "min"), self._size(fields, autoscaled, "max")),
+            size=Size(
+                autoscaled,
+                self._size(fields, autoscaled, "min"),
+                self._size(fields, autoscaled, "max"),
+                count_written=fields.number("count"),
+            ),
             upgrade=upgrades.of_pool(fields, cluster),
             machine=self._machine(fields),
             addresses=self._addresses(fields, cluster, Origin((place,))),
@@ -244,6 +249,7 @@ class _Aks(Reader):
             scheduling=fields.record_of(Scheduling, taints=self._taints(fields), taint_form="text"),
             placement=fields.record_of(Placement),
             system=fields.record_of(System),
+            ignored=fields.ignored,
         )
         self.found.pools.append(pool)
 

@@ -60,7 +60,7 @@ ADDON = "aws_eks_addon"
 SUBNET = "aws_subnet"
 NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
-NAT = "aws_nat_gateway"
+NAT = nat_gateways.KIND_OF_EKS
 
 _OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
@@ -171,6 +171,7 @@ class _Eks(Reader):
                 service_cidr=fields.text("service_cidr"), api_ranges=api_access.of_fields(fields),
                 ip_family=mapped(fields.text("ip_family"), str.lower),
                 serverless=fargate.of_cluster(profiles, name, instance), outbound_ips=self._nat_gateways(instance),
+                s3_endpoint=nat_gateways.s3_endpoint(self, instance.span),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
@@ -250,6 +251,7 @@ class _Eks(Reader):
             scheduling=_scheduling(fields, instance), placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
+            ignored=fields.ignored,
         )  # fmt: skip
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
@@ -346,7 +348,7 @@ def _size(fields: Fields, place: Span) -> Size:
     def unset(origin: Origin) -> Unknown:
         return Unknown("max_size is not set", origin)
 
-    return Size(or_default(growable, unset), minimum, or_default(maximum, unset))
+    return Size(or_default(growable, unset), minimum, or_default(maximum, unset), count_written=fields.number("count"))
 
 
 def _is_same(first: Value[int], second: Value[int]) -> bool:

@@ -19,7 +19,19 @@ def of_group(fields: Fields, zones: int, strategy: Value[str] = NOTHING, *, mana
     """Read the update settings of a group; unmanaged groups are not updated."""
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
-    return Upgrade(_surge(fields, zones, strategy), _rolling(fields))
+    surge, rolling = _surge(fields, zones, strategy), _rolling(fields)
+    return fields.record_of(Upgrade, surge, rolling, max_unavailable=NOTHING, latest_image=_latest(fields))
+
+
+def _latest(fields: Fields) -> Value[bool]:
+    """Whether each plan looks up the newest image: by a module's input, or in a data source."""
+    if not fields.has("release"):  # not of eksctl's
+        return NOTHING
+    release = fields.raw("release")
+    symbol = release.symbol if isinstance(release, Unknown) else None
+    if symbol is None or not symbol.address.startswith("data.aws_ssm_parameter."):
+        return fields.flag("latest_image")
+    return Known(value=True, origin=(release.origin if release else None) or Origin((fields.record.span,)))
 
 
 def _surge(fields: Fields, zones: int, strategy: Value[str]) -> Value[Surge]:

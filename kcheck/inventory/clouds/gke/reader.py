@@ -138,7 +138,8 @@ class _Gke(RangeReader):
             self.gap or (nested.reason if isinstance(nested, Unknown) else ""), name=fields.text("name"),
             environment=self.root.environment, version=fields.text("version"),
             tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else NOTHING,
-            support_plan=fields.text("support_plan"), location=location, node_locations=fields.texts("zones"),
+            support_plan=fields.text("support_plan"), upgrade_channel=fields.text("support_plan"),
+            upgrade_window=fields.text("upgrade_window"), location=location, node_locations=fields.texts("zones"),
             monitored=fields.texts("monitored"), zonal=zonal,
             provisioned=autopilot if is_decided else fields.flag("provisioning"),
             network_mode=fields.text("network_mode"), service_cidr=self._services(fields),
@@ -155,7 +156,8 @@ class _Gke(RangeReader):
         if isinstance(nested, Unknown):
             return
         for i, record in enumerate(nested):
-            self._pool(self.fields(INLINE_POOL, record), f"{instance.address}.node_pool[{i}]", record, owner, cluster)
+            address = f"{instance.address}.node_pool[{i}]"
+            self._pool(self.fields(INLINE_POOL, record, instance), address, record, owner, cluster)
         removed = known(fields.flag("remove_default_pool"))
         if nested or removed:
             return
@@ -227,13 +229,16 @@ class _Gke(RangeReader):
             size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
             upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot), machine=machine,
             addresses=self._addresses(fields, address, of_cluster, cluster),
-            market=Market(spot=spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)),
+            market=fields.record_of(
+                Market, spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)
+            ),
             scheduling=fields.record_of(Scheduling, taints=_taints(record)), placement=fields.record_of(Placement),
             system=fields.record_of(
                 System,
                 streaming=container_runtime.streaming(fields, of_cluster),
                 hub_mirror=container_runtime.registry_hosts(record),
             ),
+            ignored=fields.ignored,
         )  # fmt: skip
         self.found.pools.append(pool)
         self.found.sharings += machines.sharing(fields, pool)
@@ -330,7 +335,8 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
     )
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
-    return Size(autoscaled, least, most, spread, times=1 if total else known(spread) or 1)
+    written = NOTHING if default or known(fields.flag("drifts")) else fields.number("count_written")
+    return Size(autoscaled, least, most, spread, written, times=1 if total else known(spread) or 1)
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:

@@ -36,6 +36,26 @@ variable "api_server_authorized_ip_ranges" {
   default = null
 }
 
+variable "automatic_channel_upgrade" {
+  type    = string
+  default = null
+}
+
+variable "node_os_channel_upgrade" {
+  type    = string
+  default = null
+}
+
+variable "maintenance_window_auto_upgrade" {
+  type    = any
+  default = null
+}
+
+variable "maintenance_window_node_os" {
+  type    = any
+  default = null
+}
+
 variable "sku_tier" {
   type    = string
   default = "Free"
@@ -316,6 +336,17 @@ resource "azurerm_kubernetes_cluster" "main" {
 
   api_server_access_profile {
     authorized_ip_ranges = var.api_server_authorized_ip_ranges
+  }
+
+  automatic_upgrade_channel = var.automatic_channel_upgrade
+  node_os_upgrade_channel   = var.node_os_channel_upgrade
+
+  maintenance_window_auto_upgrade {
+    frequency = try(var.maintenance_window_auto_upgrade.frequency, null)
+  }
+
+  maintenance_window_node_os {
+    frequency = try(var.maintenance_window_node_os.frequency, null)
   }
 
   default_node_pool {

@@ -19,6 +19,26 @@ variable "kubernetes_version" {
   default = null
 }
 
+variable "automatic_upgrade_channel" {
+  type    = string
+  default = null
+}
+
+variable "node_os_channel_upgrade" {
+  type    = string
+  default = null
+}
+
+variable "maintenance_window_auto_upgrade" {
+  type    = any
+  default = null
+}
+
+variable "maintenance_window_node_os" {
+  type    = any
+  default = null
+}
+
 variable "sku_tier" {
   type    = string
   default = "Standard"
@@ -126,6 +146,17 @@ resource "azurerm_kubernetes_cluster" "this" {
   location           = var.location
   kubernetes_version = var.kubernetes_version
   sku_tier           = var.sku_tier
+
+  automatic_upgrade_channel = var.automatic_upgrade_channel
+  node_os_upgrade_channel   = var.node_os_channel_upgrade
+
+  maintenance_window_auto_upgrade {
+    frequency = try(var.maintenance_window_auto_upgrade.frequency, null)
+  }
+
+  maintenance_window_node_os {
+    frequency = try(var.maintenance_window_node_os.frequency, null)
+  }
 
   default_node_pool {
     name                         = var.default_node_pool.name

@@ -134,6 +134,10 @@ resource "aws_eks_node_group" "managed_ng" {
       effect = taint.value.effect
     }
   }
+
+  lifecycle {
+    ignore_changes = [scaling_config[0].desired_size]
+  }
 }
 
 resource "aws_launch_template" "self_managed" {

@@ -200,6 +200,10 @@ resource "aws_eks_node_group" "default" {
       effect = taint.value.effect
     }
   }
+
+  lifecycle {
+    ignore_changes = [scaling_config[0].desired_size]
+  }
 }
 
 output "eks_node_group_cluster_name" {

@@ -166,6 +166,10 @@ resource "aws_eks_node_group" "workers" {
       effect = taint.value.effect
     }
   }
+
+  lifecycle {
+    ignore_changes = [scaling_config[0].desired_size]
+  }
 }
 
 # the module makes a launch configuration; it says the same
@@ -213,6 +217,10 @@ resource "aws_autoscaling_group" "workers" {
   tag {
     key   = local.owner
     value = "owned"
+  }
+
+  lifecycle {
+    ignore_changes = [desired_capacity]
   }
 }
 
@@ -288,6 +296,10 @@ resource "aws_autoscaling_group" "workers_launch_template" {
   tag {
     key   = local.owner
     value = "owned"
+  }
+
+  lifecycle {
+    ignore_changes = [desired_capacity]
   }
 }
 

@@ -227,6 +227,9 @@ resource "aws_eks_node_group" "this" {
   instance_types  = try(each.value.instance_types, var.eks_managed_node_group_defaults.instance_types, null)
   labels          = try(each.value.labels, var.eks_managed_node_group_defaults.labels, null)
 
+  force_update_version           = try(each.value.force_update_version, var.eks_managed_node_group_defaults.force_update_version, null)
+  use_latest_ami_release_version = try(each.value.use_latest_ami_release_version, var.eks_managed_node_group_defaults.use_latest_ami_release_version, false) # not of the provider: looks the image up at each plan
+
   scaling_config {
     min_size     = try(each.value.min_size, var.eks_managed_node_group_defaults.min_size, 1)
     max_size     = try(each.value.max_size, var.eks_managed_node_group_defaults.max_size, 3)
@@ -254,6 +257,10 @@ resource "aws_eks_node_group" "this" {
       value  = try(taint.value.value, null)
       effect = taint.value.effect
     }
+  }
+
+  lifecycle {
+    ignore_changes = [scaling_config[0].desired_size]
   }
 }
 
@@ -347,6 +354,10 @@ resource "aws_autoscaling_group" "self_managed" {
   tag {
     key   = "kubernetes.io/cluster/${aws_eks_cluster.this[0].name}"
     value = "owned"
+  }
+
+  lifecycle {
+    ignore_changes = [desired_capacity]
   }
 }
 

@@ -97,8 +97,10 @@ variable "eks_managed_node_groups" {
       max_unavailable_percentage = optional(number)
       update_strategy            = optional(string)
     }), { max_unavailable_percentage = 33 })
-    create_launch_template     = optional(bool, true)
-    use_custom_launch_template = optional(bool, true)
+    force_update_version           = optional(bool)
+    use_latest_ami_release_version = optional(bool, true)
+    create_launch_template         = optional(bool, true)
+    use_custom_launch_template     = optional(bool, true)
     block_device_mappings = optional(map(object({
       device_name = optional(string)
       ebs         = optional(object({ volume_size = optional(number), volume_type = optional(string) }))
@@ -289,6 +291,9 @@ resource "aws_eks_node_group" "this" {
   instance_types  = each.value.instance_types
   labels          = each.value.labels
 
+  force_update_version           = each.value.force_update_version
+  use_latest_ami_release_version = each.value.ami_id != "" ? false : each.value.use_latest_ami_release_version # not of the provider: looks the image up at each plan
+
   scaling_config {
     min_size     = each.value.min_size
     max_size     = each.value.max_size
@@ -317,6 +322,10 @@ resource "aws_eks_node_group" "this" {
       value  = taint.value.value
       effect = taint.value.effect
     }
+  }
+
+  lifecycle {
+    ignore_changes = [scaling_config[0].desired_size]
   }
 }
 
@@ -410,6 +419,10 @@ resource "aws_autoscaling_group" "self_managed" {
   tag {
     key   = "kubernetes.io/cluster/${aws_eks_cluster.this[0].name}"
     value = "owned"
+  }
+
+  lifecycle {
+    ignore_changes = [desired_capacity]
   }
 }
 

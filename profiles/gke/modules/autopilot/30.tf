@@ -45,6 +45,11 @@ variable "enable_private_nodes" {
   default = false
 }
 
+variable "maintenance_start_time" {
+  type    = string
+  default = "05:00"
+}
+
 variable "master_ipv4_cidr_block" {
   type    = string
   default = null
@@ -62,6 +67,12 @@ resource "google_container_cluster" "primary" {
   ip_allocation_policy {
     cluster_secondary_range_name  = var.ip_range_pods
     services_secondary_range_name = var.ip_range_services
+  }
+
+  maintenance_policy {
+    daily_maintenance_window {
+      start_time = var.maintenance_start_time
+    }
   }
 
   private_cluster_config {

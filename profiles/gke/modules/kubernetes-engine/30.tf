@@ -87,6 +87,11 @@ variable "master_authorized_networks" {
   default = []
 }
 
+variable "maintenance_start_time" {
+  type    = string
+  default = "05:00"
+}
+
 variable "master_ipv4_cidr_block" {
   type    = string
   default = null
@@ -213,6 +218,12 @@ resource "google_container_cluster" "primary" {
 
     content {
       enable_components = var.monitoring_enabled_components
+    }
+  }
+
+  maintenance_policy {
+    daily_maintenance_window {
+      start_time = var.maintenance_start_time
     }
   }
 

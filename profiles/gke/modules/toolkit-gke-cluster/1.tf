@@ -70,6 +70,11 @@ variable "enable_private_nodes" {
   default = true
 }
 
+variable "maintenance_start_time" {
+  type    = string
+  default = "09:00"
+}
+
 variable "master_ipv4_cidr_block" {
   type    = string
   default = "172.16.0.32/28"
@@ -201,6 +206,12 @@ resource "google_container_cluster" "gke_cluster" {
     content {
       enabled             = true
       autoscaling_profile = var.autoscaling_profile
+    }
+  }
+
+  maintenance_policy {
+    daily_maintenance_window {
+      start_time = var.maintenance_start_time
     }
   }
 

@@ -1,0 +1,44 @@
+"""Endpoints for S3 beside NAT gateways: made here, missing, or perhaps made by a module that is not here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.engine import linter
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Write = Callable[[Mapping[str, str]], Path]
+
+CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+GATEWAY = 'resource "aws_nat_gateway" "main" {\n  subnet_id = "subnet-1"\n}\n'
+ENDPOINT = 'variable "service" {}\ndata "aws_region" "current" {}\nresource "aws_vpc_endpoint" "one" {\n  vpc_id = "vpc-1"\n  service_name = %s\n}\n'
+
+
+def endpoint(write: Write, text: str) -> object:
+    (cluster,) = linter.run(Tree([str(write({"main.tf": CLUSTER + text}))]), Config()).world.inventory.clusters
+    value = cluster.s3_endpoint
+    return "unknown" if isinstance(value, Unknown) else known(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", None),
+        (GATEWAY, False),
+        (GATEWAY + ENDPOINT % '"com.amazonaws.eu-west-1.s3"', True),
+        (GATEWAY + ENDPOINT % '"com.amazonaws.${data.aws_region.current.name}.s3"', True),
+        (GATEWAY + ENDPOINT % '"com.amazonaws.eu-west-1.ecr.dkr"', False),
+        (GATEWAY + ENDPOINT % "var.service", "unknown"),
+        (GATEWAY + 'module "endpoints" {\n  source = "terraform-aws-modules/vpc/aws//modules/vpc-endpoints"\n}\n', "unknown"),
+    ],
+)  # fmt: skip
+def test_an_endpoint_is_made_or_not_or_perhaps(write: Write, text: str, found: object) -> None:
+    assert endpoint(write, text) == found
