@@ -243,7 +243,7 @@ def test_anchors(heading: str, anchor: str) -> None:
     [
         ("`kcheck check . --nonsense`", "No such option"),
         ("`kcheck mend .`", "there is no command mend"),
-        ("`kcheck check . --select network,quotas`", "there is no rule network,quotas"),
+        ("`kcheck check . --select network,quotaz`", "there is no rule quotaz"),
         ("```sh\nkcheck fix infra --diff --sure | git apply\n```\n", "No such option"),
         ("```yaml\n- run: kcheck check . --fail-on errors\n```\n", "Invalid value"),
         ("```console\n$ kcheck explain a b c\n```\n", "unexpected extra argument"),
