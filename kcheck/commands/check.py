@@ -126,12 +126,15 @@ def _results(
 
 def _with_commands(report: Report, format_: str, outputs: list[tuple[str, str]]) -> Report:
     """Add the next command to printed text, and the command line to HTML."""
+    is_text, is_html = format_ == "text" and not report.quiet, "html" in (format_, *(name for name, _ in outputs))
+    if not is_text and not is_html:
+        return report
     from kcheck.commands.next_step import command_line, next_step
 
     context = click.get_current_context()
-    if format_ == "text" and not report.quiet:
+    if is_text:
         report = report._replace(next_step=next_step(context, report))
-    if "html" in (format_, *(name for name, _ in outputs)):
+    if is_html:
         report = report._replace(command_line=command_line(context))
     return report
 
