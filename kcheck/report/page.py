@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.rule import Rule
 
-HOME = "https://github.com/kcheck/kcheck/blob/main"
+REPOSITORY = "https://github.com/kcheck/kcheck"
+HOME = f"{REPOSITORY}/blob/main"
 """Base address of the project's files."""
 
 RULES = "docs/rules"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kcheck.engine import rules
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path, repository
+from kcheck.text.syntax import edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.scale.world import World
     from kcheck.text.findings import Finding
+    from kcheck.text.text import Edit
 
 
 class Repository:
@@ -49,3 +51,11 @@ def fingerprints(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
         if seen[key] > 1:
             key = hashlib.sha256(f"{key}{seen[key]}".encode()).hexdigest()[:32]
         yield finding, key
+
+
+def edits_of(finding: Finding) -> list[Edit]:
+    """Return the edits of a fix; empty if it can only be described."""
+    try:
+        return edit.edits(finding.changes) if finding.fix is not None else []
+    except edit.EditError:
+        return []

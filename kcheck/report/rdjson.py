@@ -8,18 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text
-from kcheck.report.places import Repository, by_name
+from kcheck.report.page import REPOSITORY
+from kcheck.report.places import Repository, by_name, edits_of
 from kcheck.report.rule import url
-from kcheck.text.findings import Severity
-from kcheck.text.syntax import edit
 from kcheck.text.text import apply
 
 if TYPE_CHECKING:
     from kcheck.report.formats import Report
     from kcheck.text.findings import Finding
     from kcheck.text.text import Span
-
-_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.INFO: "INFO"}
 
 
 def render(report: Report) -> str:
@@ -29,13 +26,13 @@ def render(report: Report) -> str:
         {
             "message": "\n".join((finding.message, *(f"- {line}" for line in finding.details))),
             "location": {"path": repository.path(finding.span.source.path), "range": _range(finding.span)},
-            "severity": _SEVERITIES[finding.severity],
+            "severity": finding.severity.name,
             "code": {"value": finding.rule, "url": url(every[finding.rule])},
             "suggestions": _suggestions(finding),
         }
         for finding in report.findings
     ]
-    source = {"name": "kcheck", "url": "https://github.com/kcheck/kcheck"}
+    source = {"name": "kcheck", "url": REPOSITORY}
     return json_text({"source": source, "diagnostics": diagnostics}, indent=1)
 
 
@@ -43,11 +40,7 @@ def _suggestions(finding: Finding) -> list[dict[str, object]]:
     """Return a safe fix as one suggestion; empty if it also changes another file."""
     if finding.fix is None or finding.fix.safety != "safe":
         return []
-    try:
-        edits = edit.edits(finding.changes)
-    except edit.EditError:
-        return []
-    source = finding.span.source
+    edits, source = edits_of(finding), finding.span.source
     if not edits or any(one.span.source is not source for one in edits):
         return []
     whole = source.span(min(one.span.start for one in edits), max(one.span.end for one in edits))

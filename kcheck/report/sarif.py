@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 from kcheck import __version__
 from kcheck.report.escape import json_text, sarif_text
-from kcheck.report.places import Repository, by_name, fingerprints
+from kcheck.report.page import REPOSITORY
+from kcheck.report.places import Repository, by_name, edits_of, fingerprints
 from kcheck.report.rule import url
 from kcheck.report.text import input_text, sentence, skipped_text
 from kcheck.text.findings import Severity
-from kcheck.text.syntax import edit
 from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def render(report: Report) -> str:
             "driver": {
                 "name": "kcheck",
                 "semanticVersion": __version__,
-                "informationUri": "https://github.com/kcheck/kcheck",
+                "informationUri": REPOSITORY,
                 "rules": [_rule(every[name]) for name in names],
             }
         },
@@ -140,12 +140,6 @@ class _Log:
 
     def fixes(self, finding: Finding) -> list[dict[str, object]]:
         """Return the fix as text replacements; empty if the fix can only be described."""
-        if finding.fix is None:
-            return []
-        try:
-            edits = edit.edits(finding.changes)
-        except edit.EditError:
-            return []
         changes = [
             {
                 "artifactLocation": self.file(source),
@@ -153,10 +147,12 @@ class _Log:
                     {"deletedRegion": _region(one.span), "insertedContent": {"text": one.text}} for one in own
                 ],
             }
-            for source, own in grouped(edits, lambda one: one.span.source).items()
+            for source, own in grouped(edits_of(finding), lambda one: one.span.source).items()
         ]
-        fix = finding.fix
-        return [{"description": {"text": f"{fix.title} ({fix.safety})"}, "artifactChanges": changes}] if changes else []
+        if finding.fix is None or not changes:
+            return []
+        text = f"{finding.fix.title} ({finding.fix.safety})"
+        return [{"description": {"text": text}, "artifactChanges": changes}]
 
 
 def _region(span: Span) -> dict[str, int]:

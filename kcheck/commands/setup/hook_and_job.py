@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck import __version__
 from kcheck.config import schemas
 from kcheck.fix.gate.relevance import NAMES, SUFFIXES
+from kcheck.report.page import REPOSITORY
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion
@@ -68,7 +69,6 @@ def _value(source: Source) -> dict[str, Data]:
 
 HOOK_FILE = ".pre-commit-config.yaml"
 _SPECIAL, _ESCAPED = regex(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
-REPOSITORY = "https://github.com/kcheck/kcheck"
 
 
 def _repository(below: str) -> dict[str, Data]:
