@@ -16,7 +16,7 @@ from kcheck.model.image_names import parse
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.units import minor_version, whole_number
-from kcheck.text.values import Known, Origin, Unknown, Unset, known, number, plain
+from kcheck.text.values import NOTHING, Known, Origin, Unknown, Unset, known, number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,7 @@ class CodeReader:
                 if block.labels[:1] == (provider,):
                     entry = BlockRecord(block, root.scope).entry(attribute)
                     found += [entry] if isinstance(entry, Known | Unknown) else []
-        return next((value for value in found if isinstance(value, Known)), next(iter(found), Unset(Origin(()))))
+        return next((value for value in found if isinstance(value, Known)), next(iter(found), NOTHING))
 
     def _zones(self) -> Value[object]:
         """Read the zones from training pools, else their subnets, else the cluster, else manifests."""
@@ -165,7 +165,7 @@ class CodeReader:
         if own:
             return _plain(sorted(own))
         unknown = next((pool.placement.zones for pool in pools if isinstance(pool.placement.zones, Unknown)), None)
-        return unknown or next((one.zone for one in subnets if isinstance(one.zone, Unknown)), Unset(Origin(())))
+        return unknown or next((one.zone for one in subnets if isinstance(one.zone, Unknown)), NOTHING)
 
     # --- what it has
 
@@ -255,7 +255,7 @@ class CodeReader:
         """Read which ranges reach the API server; Unknown if open to everyone, which is never generated."""
         allowed = self.cluster.api_ranges
         if not isinstance(allowed, Known):
-            return allowed if isinstance(allowed, Unknown) else Unset(Origin(()))
+            return allowed if isinstance(allowed, Unknown) else NOTHING
         if any(parse_cidr(cidr) == parse_cidr(EVERYONE) for cidr in allowed.value):
             return Unknown("the code lets every address reach the API server", allowed.origin)
         return _plain(list(allowed.value))

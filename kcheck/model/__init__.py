@@ -1,6 +1,6 @@
 """Clusters and workloads of any cloud, as frozen values with origins."""
 
-from kcheck.model.base import NOTHING, Thing
+from kcheck.model.base import Thing
 from kcheck.model.clusters import (
     NODE_ADDRESSES,
     Autoscaler,
@@ -60,3 +60,4 @@ from kcheck.model.queues import (
     Sharing,
     Watcher,
 )
+from kcheck.text.values import NOTHING

@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.text.values import Origin, Unset
-
 if TYPE_CHECKING:
     from kcheck.text.text import Span
-
-NOTHING = Unset(Origin(()))
-"""Value of a field that the cloud does not have."""
 
 
 class Thing(Struct, frozen=True, eq=False):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.model.base import NOTHING, Thing
-from kcheck.text.values import Unset
+from kcheck.model.base import Thing
+from kcheck.text.values import NOTHING, Unset
 
 if TYPE_CHECKING:
     from kcheck.text.values import Value

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.model.base import NOTHING, Thing
+from kcheck.model.base import Thing
 from kcheck.text.units import whole_number
-from kcheck.text.values import Known, Unknown, known
+from kcheck.text.values import NOTHING, Known, Unknown, known
 
 if TYPE_CHECKING:
     from kcheck.model.clusters import Cluster, PodRange, Subnet

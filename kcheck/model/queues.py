@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.model.base import NOTHING, Thing
+from kcheck.model.base import Thing
+from kcheck.text.values import NOTHING
 
 if TYPE_CHECKING:
     from kcheck.model.pools import NodePool

@@ -18,7 +18,7 @@ from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import NotKnown, need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.units import minor_version
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, combined, known, mapped, number, reason_of
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -109,13 +109,11 @@ def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Return the round batch that deletes fast enough even if loops wait for the scan interval."""
     wanted = world.numbers.limits("any")["autoscaler.deletion_time"].number
-    batch = combined(
-        lambda nodes, interval, qps: deletion.sufficient_batch(nodes, wanted, interval, qps),
-        growable_nodes(autoscaler, world),
-        autoscaler.scan_interval,
-        client_qps(autoscaler, world),
-    )
-    return computed(autoscaler, None if isinstance(batch, Unknown) else batch)
+    found = all_known((growable_nodes(autoscaler, world), autoscaler.scan_interval, client_qps(autoscaler, world)))
+    if isinstance(found, Unknown):
+        return computed(autoscaler, None)
+    nodes, interval, qps = found
+    return computed(autoscaler, deletion.sufficient_batch(nodes, wanted, interval, qps))
 
 
 def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:

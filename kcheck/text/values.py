@@ -7,7 +7,7 @@ Origin, so that a finding can point at, and a fix can change, the right bytes. L
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
-D = TypeVar("D")
 T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V", bound="Known[object] | Unset | Unknown")
 
@@ -148,6 +144,10 @@ class Unset(Struct, frozen=True, eq=False, gc=False):
 
     def __hash__(self) -> int:
         return hash(self.origin)
+
+
+NOTHING = Unset(Origin(()))
+"""Value of a field that the cloud does not have."""
 
 
 class Unknown(Struct):
@@ -405,20 +405,6 @@ def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
         spans = (choice.origin or branches[0].origin).spans
         return Known(branches[0].value, Origin(spans))
     return Either(choice.reason, choice.origin, choice.symbol, branches=tuple(branches))
-
-
-@overload
-def combined(function: Callable[[A, B], R], a: Value[A], b: Value[B], /) -> R | Unknown: ...
-@overload
-def combined(function: Callable[[A, B, C], R], a: Value[A], b: Value[B], c: Value[C], /) -> R | Unknown: ...
-@overload
-def combined(
-    function: Callable[[A, B, C, D], R], a: Value[A], b: Value[B], c: Value[C], d: Value[D], /
-) -> R | Unknown: ...
-def combined(function: Callable[..., R], *values: Value[object]) -> R | Unknown:
-    """Call a function with known values, or return the reason of the first unknown one."""
-    found = all_known(values)
-    return found if isinstance(found, Unknown) else function(*found)
 
 
 def plain(datum: Value[object]) -> Any:

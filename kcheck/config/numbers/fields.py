@@ -16,6 +16,7 @@ from kcheck.text.partly_known import choices, distinct
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.units import seconds
 from kcheck.text.values import (
+    NOTHING,
     Datum,
     Either,
     Known,
@@ -46,7 +47,6 @@ P = ParamSpec("P")
 R = TypeVar("R", bound=Struct)
 
 _LARGEST = 10**9
-_NOTHING = Unset(Origin(()))
 _MODEL_TYPES: dict[object, type[object]] = {
     "Value[str]": str, "Value[int]": int, "Value[bool]": bool, "Value[tuple[str, ...]]": tuple,
     "Value[dict[str, str]]": dict,
@@ -82,7 +82,7 @@ class Fields:
         resource: str,
         record: Record,
         pins: Mapping[str, Range] = MappingProxyType({}),
-        ignored: Value[tuple[str, ...]] = _NOTHING,
+        ignored: Value[tuple[str, ...]] = NOTHING,
     ) -> None:
         """Read `record`; changes of the `ignored` paths have no effect."""
         self.ignored = ignored

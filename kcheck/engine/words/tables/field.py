@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kcheck.scale import basics
 from kcheck.text.need import NotKnown
-from kcheck.text.values import Known, Origin, Unset
+from kcheck.text.values import NOTHING, Known, Origin, Unset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,6 +109,6 @@ def part(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool 
 
     def read(thing: object, _world: World) -> Value[object]:
         value = get(thing)
-        return Unset(Origin(())) if value is None else Known(value, Origin(()))
+        return NOTHING if value is None else Known(value, Origin(()))
 
     return Field(name, "scalar", type_, unit, nullable, meaning=meaning, compute=read)

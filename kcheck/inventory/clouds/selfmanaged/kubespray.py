@@ -16,7 +16,7 @@ from kcheck.text import scalars
 from kcheck.text.files import configurations
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, combined, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -160,12 +160,10 @@ class _Cluster:
 
     def _dns(self) -> Value[int]:
         """Return the replicas of CoreDNS; Unset if it scales or nodes cache DNS themselves."""
-        scaled = combined(
-            lambda one, other: one or other, self.fields.flag("dns_scaled"), self.fields.flag("dns_cached")
-        )
+        scaled = all_known((self.fields.flag("dns_scaled"), self.fields.flag("dns_cached")))
         if isinstance(scaled, Unknown):
             return scaled
-        return NOTHING if scaled else self.fields.number("dns_replicas")
+        return NOTHING if any(scaled) else self.fields.number("dns_replicas")
 
     def _mirror(self) -> Value[bool]:
         prefixes = self.fields.record.blocks("containerd_registries_mirrors")
