@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import dates, flags, machines, profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.engine.rule import Rule
 from kcheck.report import limit
 from kcheck.report import rule as rule_page
 from kcheck.report.page import Block, Code, Facts, Line, Name, Part, Point, Prose, Title, rule_file
 from kcheck.text.units import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from kcheck.engine.rule import Rule
 
 _LANGUAGES = {
     "tf": "hcl", "tfvars": "hcl", "yaml": "yaml", "yml": "yaml", "json": "json", "toml": "toml", "cel": "cel",
