@@ -91,7 +91,8 @@ class Sharing(Thing, frozen=True):
     """Sharing of GPUs: numbers of copies by time slicing (`slices`) and MPS, and the MIG strategy.
 
     It comes from NVIDIA's device plugin, from a `pool`, or is only the strategy given to the operator or the plugin's
-    chart (`strategy_only`). `names` are the resources that are copied.
+    chart (`strategy_only`). `names` are the resources that are copied: of `slices`, then of `mps`. Nodes that name no
+    configuration take the `default`.
     """
 
     slices: tuple[Value[int], ...]
@@ -100,6 +101,15 @@ class Sharing(Thing, frozen=True):
     names: tuple[str, ...] = ()
     pool: NodePool | None = None
     strategy_only: bool = False
+    default: bool = False
+
+    @property
+    def of_cards(self) -> list[Value[int]]:
+        """Copies of whole cards, not of slices of them."""
+        copies = (*self.slices, *self.mps)
+        return [
+            many for many, name in zip(copies, self.names or [""] * len(copies), strict=True) if "/mig-" not in name
+        ]
 
 
 class Watcher(Thing, frozen=True):

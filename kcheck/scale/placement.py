@@ -121,7 +121,7 @@ def per_node(
     if cards:
         if offered is None:
             return None
-        counts.append(Interval(offered.low // cards, offered.low // cards))  # shared cards may be those of other nodes
+        counts.append(Interval(offered.low // cards, None if offered.high is None else offered.high // cards))
     for share in (one for room in _rooms(pool) for one in _shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
         counts.append(Interval(share.left.low // share.asked, most))

@@ -69,11 +69,12 @@ def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
-    """Count the nodes of a pool that pods fill by their GPUs; None if they do not fit, or unknown."""
-    pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    if pods is None or gpus > of_node or not world.pools.may_land(template, pool):
+    """Count the nodes of a pool that pods fill at least by their GPUs; None if they do not fit, or unknown."""
+    pods, gpus, offered = known(template.count), number(template.gpus, 0), world.pools.slots(pool)
+    most = offered.high if offered is not None else None
+    if pods is None or not world.pools.may_land(template, pool) or (gpus and (most is None or gpus > most)):
         return None
-    return -(-int(pods) // (of_node // gpus)) if gpus else 0
+    return -(-int(pods) // (most // gpus)) if gpus and most else 0
 
 
 @once

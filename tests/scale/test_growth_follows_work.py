@@ -9,8 +9,10 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.scale import walls
+from kcheck.scale.pools import filled
 from kcheck.scale.simulate.scenario import Scenario, build_scenario
 from kcheck.text.files.tree import Tree
+from kcheck.text.interval import Interval
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
@@ -159,3 +161,43 @@ def test_limits_of_karpenter_are_maxima(limits: str, most: int | None, write: Wr
     world, cluster = read(write, SYSTEM, NODEPOOL.format(limits=limits))
     target = world.sizes.target(cluster)
     assert (target.value if isinstance(target, Known) else None) == most
+
+
+RELEASE = """\
+resource "helm_release" "gpu" {{
+  name  = "gpu"
+  chart = "{chart}"
+  values = [<<-Y
+    devicePlugin: {{config: {{default: "{default}", data: {{any: {{version: v1, sharing: {sharing}}}, other: {{version: v1, sharing: {{}}}}}}}}}}
+    config: {{map: {{any: {{version: v1, sharing: {sharing}}}}}}}
+  Y
+  ]
+}}
+"""
+SLICES = "{timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}"
+SLICES_OF_MIG = "{mps: {resources: [{name: nvidia.com/mig-1g.10gb, replicas: 4}]}}"
+
+
+@pytest.mark.parametrize(
+    ("chart", "default", "sharing", "slots"),
+    [
+        ("gpu-operator", "any", SLICES, (32, 32)),
+        ("gpu-operator", "other", SLICES, (8, 8)),
+        ("gpu-operator", "", SLICES, (8, 32)),  # nodes choose one by a label that is not in the code
+        ("gpu-operator", "any", SLICES_OF_MIG, (8, 8)),
+        ("nvidia-device-plugin", "", SLICES, (32, 32)),  # its only configuration
+    ],
+)
+def test_the_default_configuration_of_a_chart_is_that_of_all_nodes(
+    chart: str, default: str, sharing: str, slots: tuple[int, int], write: Write
+) -> None:
+    release = RELEASE.format(chart=chart, default=default, sharing=sharing)
+    world, _ = read(write, GPU + release, job("{nvidia.com/gpu: 1}"))
+    assert world.pools.slots(world.inventory.pools[0]) == Interval(*slots)
+
+
+def test_a_job_on_slices_needs_fewer_nodes(write: Write) -> None:
+    release = RELEASE.format(chart="gpu-operator", default="any", sharing=SLICES)
+    world, _ = read(write, GPU + release, job("{nvidia.com/gpu: 1}", pods=65))
+    (template,) = world.inventory.workloads[0].templates
+    assert filled(template, world.inventory.pools[0], world) == 3

@@ -9,7 +9,7 @@ from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import integer, items, text
 from kcheck.model import NOTHING, Sharing
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Unset, known, mapped
+from kcheck.text.values import Known, Unset, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ def is_device_plugin_config(root: yaml.Target) -> bool:
     return known(text(root, "version")) == "v1" and any(yaml.get(root, key) is not None for key in ("sharing", "flags"))
 
 
-def of_configuration(root: yaml.Target, place: Span, own: str) -> Sharing:
-    """Read how a configuration of NVIDIA's device plugin shares GPUs."""
+def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool = False) -> Sharing:
+    """Read how a configuration of NVIDIA's device plugin shares GPUs; nodes without a choice take the `default`."""
 
     def copied(kind: str) -> list[yaml.Target]:
         return items(root, "sharing", kind, "resources")
@@ -38,6 +38,7 @@ def of_configuration(root: yaml.Target, place: Span, own: str) -> Sharing:
         tuple(integer(one, "replicas") for one in mps),
         text(root, "flags", "migStrategy"),
         tuple(str(known(text(one, "name"))) for one in (*slices, *mps)),
+        default=default,
     )
 
 
@@ -60,11 +61,14 @@ def of_release(release: Release) -> Iterator[Sharing]:
     """Yield how a release of NVIDIA's device plugin or operator shares GPUs."""
     texts, strategy = _CHARTS.get(str(known(release.chart)), ((), ()))
     own = f"{release.place.source.path}:{release.address}"
-    for name in release.names(*texts) if texts else ():
+    found = release.names(*texts) if texts else {}
+    chosen = known(release.scalar(*texts[:-1], "default")) if texts else None
+    only = equals(release.chart, "nvidia-device-plugin") and len(found) == 1  # its fallback, where nothing is chosen
+    for name in found:
         node = yaml.get(release.values, *texts, name)
         root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
         if node is not None and root is not None and is_device_plugin_config(root):
-            yield of_configuration(root, node.span, f"{own}/{name}")
+            yield of_configuration(root, node.span, f"{own}/{name}", default=only or name == chosen)
     value = release.scalar(*strategy) if strategy else NOTHING
     if isinstance(value, Known):
         yield Sharing(own, value.origin.written, (), (), mapped(value, str), strategy_only=True)

@@ -67,7 +67,6 @@ class Pools(Memory):
         self._inventory = inventory
         self._deployed = deployed
         self._autoscaling = autoscaling
-        self._offered: dict[str, Interval | None] = {}
 
     @cached_property
     def _daemons(self) -> Daemons:
@@ -164,11 +163,11 @@ class Pools(Memory):
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Check whether pods can land on nodes of a pool, beside its DaemonSets."""
-        return placement.fit(template, pool, self._taken(template, pool), self._slots(pool))
+        return placement.fit(template, pool, self._taken(template, pool), self.slots(pool))
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
         """List the requirements of pods that a pool certainly refuses: labels, GPUs, size, taints."""
-        found = placement.requirements(template, pool, self._taken(template, pool), self._slots(pool))
+        found = placement.requirements(template, pool, self._taken(template, pool), self.slots(pool))
         return [one for one in found if one.fits is False]
 
     def taking(self, cluster: Cluster) -> list[NodePool]:
@@ -197,7 +196,7 @@ class Pools(Memory):
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may land on a pool if its nodes are large enough."""
-        return placement.chooses(template, pool, self._slots(pool)).fits is not False
+        return placement.chooses(template, pool, self.slots(pool)).fits is not False
 
     def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
         """Return the request that no node of a pool has room for; None where a pod fits, or may."""
@@ -205,7 +204,7 @@ class Pools(Memory):
 
     def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Interval | None:
         """Count pods per node beside its DaemonSets; None if unknown."""
-        return placement.per_node(template, pool, self._taken(template, pool), self._slots(pool), ports=ports)
+        return placement.per_node(template, pool, self._taken(template, pool), self.slots(pool), ports=ports)
 
     def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
         """Count the nodes that pods surely fit on: one a pod where it is unknown how many share one."""
@@ -220,26 +219,23 @@ class Pools(Memory):
         left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
         return min(left).exact if left else None
 
-    def _slots(self, pool: NodePool) -> Interval | None:
-        """Count the GPUs that a node offers where something shares cards; None where nothing does."""
-        if pool.id not in self._offered:
-            self._offered[pool.id] = self._shared(pool)
-        return self._offered[pool.id]
-
-    def _shared(self, pool: NodePool) -> Interval | None:
-        """Compute the slots: those of the pool itself, else up to what the device plugin may make of its cards."""
-        cards = known(pool.machine.gpus)
-        cluster = known(pool.cluster)
+    @once
+    def slots(self, pool: NodePool) -> Interval | None:
+        """Count the GPUs that a node offers, each several times where something shares it; None if unknown."""
+        cards, cluster = known(pool.machine.gpus), known(pool.cluster)
+        whole = None if cards is None else Interval(cards, cards)
         if not cards or not self._inventory.sharings or cluster is None:
-            return None
+            return whole
         own = [one for one in self._inventory.sharings if one.pool is pool]
         others = [one for one in self._inventory.sharings if self._inventory.cluster_of.get(one) in (cluster, None)]
-        found = own or [one for one in others if one.pool is None and self._may_take(pool, cluster, one)]
-        copies = [copies for one in found for copies in (*one.slices, *one.mps)]
+        taken = [one for one in others if one.pool is None and self._may_take(pool, cluster, one)]
+        found = own or [one for one in taken if one.default] or [one for one in taken if not one.strategy_only]
+        copies = [many for one in found for many in one.of_cards]
         if not copies:
-            return None
+            return whole
         most = max(number(one, 0) for one in copies) if all(map(known, copies)) else None
-        low = cards * min(number(one, 1) for one in copies) if own else cards
+        is_sure = bool(own) or all(one.default for one in found)
+        low = cards * min(number(one, 1) for one in copies) if is_sure else cards
         return Interval(low, None if most is None else cards * max(1, most))
 
     def _may_take(self, pool: NodePool, cluster: Cluster, one: Sharing) -> bool:
