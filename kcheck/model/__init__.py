@@ -52,6 +52,7 @@ from kcheck.model.pools import (
 from kcheck.model.queues import (
     KUEUE_PRIORITY,
     Admission,
+    FlavorQuota,
     Namespace,
     PriorityClass,
     Queue,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcheck.model.base import Thing
 from kcheck.text.values import NOTHING
 
@@ -26,12 +28,23 @@ class PriorityClass(Thing, frozen=True):
     preemption: Value[str]
 
 
-class Queue(Thing, frozen=True, eq=False):
-    """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
+class FlavorQuota(Struct, frozen=True):
+    """Quota of a resource in a flavor of Kueue: CPUs, bytes, devices; without a limit it borrows or lends all."""
 
-    `leads_to`: queue of a LocalQueue. `selector`: namespaces whose jobs a ClusterQueue admits. `resources`: those its
-    flavors cover. `quotas`: most of each resource. `guaranteed`: amounts it keeps while other queues want them.
-    `preemption`: which of its own jobs it stops for another. `api`: version it is written for.
+    flavor: str
+    resource: str
+    nominal: int
+    borrowing: int | None = None
+    lending: int | None = None
+
+
+class Queue(Thing, frozen=True, eq=False):
+    """A queue of jobs: ClusterQueue, LocalQueue or Cohort (Kueue), or Queue (Volcano) by its `kind`.
+
+    `leads_to`: queue of a LocalQueue. `cohort`: that of a ClusterQueue, or the parent of a Cohort. `selector`:
+    namespaces whose jobs a ClusterQueue admits. `resources`: those its `flavors` cover. `quotas`: most of each resource
+    (Volcano). `guaranteed`: amounts it keeps while other queues want them. `preemption`: which of its own jobs it stops
+    for another. `api`: version it is written for.
     """
 
     kind: str
@@ -42,6 +55,8 @@ class Queue(Thing, frozen=True, eq=False):
     selector: Value[str] = NOTHING
     preemption: Value[str] = NOTHING
     weight: Value[int] = NOTHING
+    cohort: Value[str] = NOTHING
+    flavors: Value[tuple[FlavorQuota, ...]] = NOTHING
     quotas: Value[dict[str, int]] = NOTHING
     guaranteed: Value[dict[str, int]] = NOTHING
     api: str = ""

@@ -69,7 +69,7 @@ def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
-    """Count the nodes of a pool that pods fill at least by their GPUs; None if they do not fit, or unknown."""
+    """Count the fewest nodes of a pool that GPU pods fill; None if they do not fit, or unknown."""
     pods, gpus, offered = known(template.count), number(template.gpus, 0), world.pools.slots(pool)
     most = offered.high if offered is not None else None
     if pods is None or not world.pools.may_land(template, pool) or (gpus and (most is None or gpus > most)):

@@ -1,30 +1,41 @@
-"""Jobs that their queue never admits: requests against the most it gives."""
+"""Jobs that their queue never admits, or only with what its cohort lends."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.scale.basics import computed
-from kcheck.scale.queues import admitting_queue
+from kcheck.scale.queues import admitting_queue, by_kind_and_name
+from kcheck.scale.world.memory import once
+from kcheck.text.need import NotKnown, need, or_unknown
+from kcheck.text.text import grouped
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Origin, Unknown, Value, known, number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import PodTemplate, Queue, Workload
+    from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
     from kcheck.scale.world import World
 
 _GI = 2**30
+Flavors: TypeAlias = "dict[str, dict[str, int]]"
+"""Amounts by resource and flavor; the only one of Volcano has no name."""
+
+Held: TypeAlias = "Counter[tuple[str, str]]"
+"""Amounts by flavor and resource."""
 
 
 class Excess(Struct, frozen=True):
     """Request of a job beyond the `most` that its queue, or its namespace's quota, ever gives.
 
-    CPU is in whole CPUs, memory in GiB.
+    CPU is in whole CPUs, memory in GiB. All pods of a template share one flavor: `flavor` is the one with most, where
+    that is what bars them. The `cohort` is that of the queue.
     """
 
     resource: str
@@ -33,25 +44,141 @@ class Excess(Struct, frozen=True):
     parts: str
     kind: str
     name: str
+    flavor: str | None = None
+    cohort: str | None = None
 
 
+@or_unknown
 def excess(job: Workload, world: World) -> Value[Excess]:
     """Find the excess that bars a job from its queue, or its last pods from their namespace; null without."""
-    if not job.batch or job.per_node:
+    queue = _queue(job, world)
+    if queue is not None and _beyond(job, queue, _own(queue)):  # what it may borrow counts only where it has to
+        found = _beyond(job, queue, most(queue, world))
+        if found is not None:
+            return computed(job, replace(found, cohort=known(queue.cohort)))
+    rigid = job.batch and not job.per_node and known(job.rigid)
+    return computed(job, _beyond_namespace(job, world) if rigid else None)
+
+
+@or_unknown
+def borrowed(job: Workload, world: World) -> Value[Excess]:
+    """Find the excess of a job over its ClusterQueue's own quota, if the cohort can lend it; null without."""
+    queue = _queue(job, world)
+    found = _beyond(job, queue, _own(queue)) if queue is not None and queue.kind == "ClusterQueue" else None
+    if queue is None or found is None or _beyond(job, queue, most(queue, world)):
         return computed(job, None)
-    queue = admitting_queue(job, world)
-    if queue is not None and not job.shrinks:
-        pods, name = _least(job, queue), known(queue.name) or ""
-        own = queue.guaranteed if queue.kind == "ClusterQueue" else queue.quotas
-        for most in (own, queue.quotas):  # its own quota, and with what it may borrow
-            if isinstance(most, Unknown):
-                return most
-            found = _first(pods, known(most) or {}, queue.kind, name)
-            if found is None:
-                break
-        else:
-            return computed(job, found)
-    return computed(job, _beyond_namespace(job, world) if known(job.rigid) else None)
+    return computed(job, replace(found, cohort=need(queue.cohort)))
+
+
+def _queue(job: Workload, world: World) -> Queue | None:
+    """Return the queue that admits all pods of a job, or none of them."""
+    return admitting_queue(job, world) if job.batch and not job.per_node and not job.shrinks else None
+
+
+# --- what a queue gives
+
+
+def _own(queue: Queue) -> Flavors:
+    """Return what a queue gives without borrowing."""
+    if queue.kind == "Queue":
+        return {} if isinstance(queue.quotas, Unset) else {name: {"": n} for name, n in need(queue.quotas).items()}
+    return _by_resource({(one.flavor, one.resource): one.nominal for one in need(queue.flavors)})
+
+
+def _by_resource(amounts: dict[tuple[str, str], int]) -> Flavors:
+    result: Flavors = {}
+    for (flavor, resource), amount in amounts.items():
+        result.setdefault(resource, {})[flavor] = amount
+    return result
+
+
+def most(queue: Queue, world: World) -> Flavors:
+    """Return the most that a queue gives, while no other queue uses what it lends.
+
+    As Kueue's `potentialAvailable`: https://github.com/kubernetes-sigs/kueue/blob/main/pkg/cache/scheduler/resource_node.go
+
+    Raises:
+        NotKnown: a quota is not known, or the code has nothing else of its cohort, or cohorts form a circle.
+    """
+    if queue.kind == "Queue" or isinstance(queue.cohort, Unset):
+        return _own(queue)
+    scope = world.deployed.scope(queue)
+    held, parents = _held(scope, world), [need(queue.cohort)]
+    while (above := _cohort(scope, parents[-1], world)) is not None and not isinstance(above.cohort, Unset):
+        parents.append(need(above.cohort))
+    own = {(one.flavor, one.resource): one.nominal for one in need(queue.flavors)}
+    if _members(scope, world)[parents[0]] == [queue] and above is None and len(parents) == 1:
+        if any(one.borrowing is None for one in need(queue.flavors)):  # other queues of its cohort are elsewhere
+            raise NotKnown(Unknown("it may borrow from its cohort", Origin((queue.place,))))
+        return _by_resource({(q.flavor, q.resource): q.nominal + (q.borrowing or 0) for q in need(queue.flavors)})
+    found = held[parents[-1]]
+    for name in parents[-2::-1]:
+        above = _cohort(scope, name, world)
+        found = _lent(found, held[name], need(above.flavors) if above else ())
+    return _by_resource(_lent(found, Counter(own), need(queue.flavors)))
+
+
+def _lent(above: Held, own: Held, quotas: tuple[FlavorQuota, ...]) -> Held:
+    """Return what a queue or cohort can have: of its parent, and what it lends to nobody."""
+    by_key = {(one.flavor, one.resource): one for one in quotas}
+    result: Held = Counter()
+    for key in above.keys() | own.keys():
+        quota = by_key.get(key)
+        kept = 0 if quota is None or quota.lending is None else max(0, own[key] - quota.lending)
+        limit = None if quota is None or quota.borrowing is None else own[key] + quota.borrowing
+        result[key] = kept + above[key] if limit is None else min(kept + above[key], limit)
+    return result
+
+
+def _cohort(scope: str, name: str, world: World) -> Queue | None:
+    return next(iter(by_kind_and_name(scope, world).get(("Cohort", name), ())), None)
+
+
+@once
+def _members(scope: str, world: World) -> dict[str, list[Queue]]:
+    """Index ClusterQueues and Cohorts by their cohort; those without one by no name."""
+    nodes = [one for one in world.deployed.in_scope(scope).queues if one.kind in ("ClusterQueue", "Cohort")]
+    return grouped(nodes, lambda one: "" if isinstance(one.cohort, Unset) else need(one.cohort))
+
+
+@once
+def _held(scope: str, world: World) -> dict[str, Held]:
+    """Sum what each cohort has: its own quota, and what its queues and cohorts lend."""
+    members = _members(scope, world)
+    below = {name: [need(one.name) for one in own if one.kind == "Cohort"] for name, own in members.items()}
+    result: dict[str, Held] = {}
+    try:
+        order = list(TopologicalSorter(below).static_order())
+    except CycleError:
+        raise NotKnown(Unknown("its cohorts form a circle")) from None
+    for name in order:
+        cohort = _cohort(scope, name, world)
+        held: Held = Counter()
+        for one in need(cohort.flavors) if cohort else ():
+            held[one.flavor, one.resource] += one.nominal
+        for member in members.get(name, ()):
+            quotas = {(one.flavor, one.resource): one for one in need(member.flavors)}
+            own = result[need(member.name)] if member.kind == "Cohort" else {k: q.nominal for k, q in quotas.items()}
+            for key, amount in own.items():
+                lending = quotas[key].lending if key in quotas else None
+                held[key] += amount if lending is None else min(amount, lending)
+        result[name] = held
+    return result
+
+
+# --- what jobs ask for
+
+
+def _beyond(job: Workload, queue: Queue, given: Flavors) -> Excess | None:
+    """Find the excess of one template over the best flavor, or of all pods over all flavors."""
+    pods, name = _least(job, queue), known(queue.name) or ""
+    best = {resource: max(flavors.values()) for resource, flavors in given.items() if len(flavors) > 1}
+    for template in pods if best else ():
+        found = _first((template,), best, queue.kind, name)
+        if found is not None:
+            flavors = given[found.resource]
+            return replace(found, flavor=max(flavors, key=lambda flavor: flavors[flavor]))
+    return _first(pods, {resource: sum(flavors.values()) for resource, flavors in given.items()}, queue.kind, name)
 
 
 def _beyond_namespace(job: Workload, world: World) -> Excess | None:

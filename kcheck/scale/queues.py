@@ -189,7 +189,7 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
 
 def admitting_queue(job: Workload, world: World) -> Queue | None:
     """Find the queue with quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
-    near, name = _beside(world.deployed.scope(job), world), known(job.queue)
+    near, name = by_kind_and_name(world.deployed.scope(job), world), known(job.queue)
     if equals(job.queue_system, "volcano"):
         return next(iter(near.get(("Queue", name), ())), None)
     local = (one for one in near.get(("LocalQueue", name), ()) if known(one.namespace) in (known(job.namespace), None))
@@ -198,7 +198,8 @@ def admitting_queue(job: Workload, world: World) -> Queue | None:
 
 
 @once
-def _beside(scope: str, world: World) -> dict[tuple[str, str | None], list[Queue]]:
+def by_kind_and_name(scope: str, world: World) -> dict[tuple[str, str | None], list[Queue]]:
+    """Index the queues that are applied together."""
     return grouped(world.deployed.in_scope(scope).queues, lambda one: (one.kind, known(one.name)))
 
 

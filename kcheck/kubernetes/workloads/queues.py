@@ -24,6 +24,7 @@ from kcheck.kubernetes.workloads.scalars import (
 from kcheck.model import (
     NOTHING,
     Admission,
+    FlavorQuota,
     Monitor,
     Namespace,
     PriorityClass,
@@ -83,6 +84,10 @@ def _queue(item: Object) -> Iterable[Thing]:
             own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"),
             quotas=_amounts(item, "capability"), guaranteed=_amounts(item, "deserved"), api=item.api_version,
         )  # fmt: skip
+    elif item.kind == "Cohort":
+        yield Queue(
+            own, item.span, item.kind, name, NOTHING, cohort=_cohort(item), flavors=_flavors(item), api=item.api_version
+        )
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
         found: Value[str] = Known("", Origin((item.span,)))
@@ -91,7 +96,8 @@ def _queue(item: Object) -> Iterable[Thing]:
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
-            preemption=_preemption(item), quotas=_most(item), guaranteed=_nominal(item), api=item.api_version,
+            preemption=_preemption(item), cohort=_cohort(item), flavors=_flavors(item),
+            guaranteed=mapped(_flavors(item), _nominal), api=item.api_version,
         )  # fmt: skip
 
 
@@ -117,27 +123,40 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
     return Known(tuple(names), Origin(((found or item.root).span,)))
 
 
-def _most(item: Object) -> Value[dict[str, int]]:
-    """Return the maximum of a ClusterQueue's jobs by resource, with its borrowing limit in a cohort."""
-    cohort = any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName"))
-    return _nominal(item, borrowing=cohort)
+def _cohort(item: Object) -> Value[str]:
+    """Return the cohort of a ClusterQueue, or the parent of a cohort, by the names of all versions."""
+    name, old_name = ("parentName", "parent") if item.kind == "Cohort" else ("cohortName", "cohort")
+    found = text(item.root, "spec", name)
+    return text(item.root, "spec", old_name) if isinstance(found, Unset) else found
 
 
-def _nominal(item: Object, *, borrowing: bool = False) -> Value[dict[str, int]]:
-    """Sum a ClusterQueue's quota by resource over all flavors; with `borrowing`, Unknown without a limit."""
+def _flavors(item: Object) -> Value[tuple[FlavorQuota, ...]]:
+    """Return the quotas of a ClusterQueue or Cohort by flavor."""
     here = Origin((item.span,))
-    result: dict[str, int] = {}
+    if (unknown := gap(item.root, "spec", "resourceGroups")) is not None:
+        return unknown
+    result = []
     for group in items(item.root, "spec", "resourceGroups"):
         for flavor in items(group, "flavors"):
             for resource in items(flavor, "resources"):
-                name, quota = text(resource, "name"), scaled_quantity(resource, ("nominalQuota",), 1)
-                if not isinstance(name, Known) or not isinstance(quota, Known):
+                name = text(resource, "name")
+                amounts = [
+                    scaled_quantity(resource, (key,), 1) for key in ("nominalQuota", "borrowingLimit", "lendingLimit")
+                ]
+                if not isinstance(name, Known) or any(isinstance(one, Unknown) for one in amounts):
                     return Unknown("a quota of it is not known", here)
-                more = scaled_quantity(resource, ("borrowingLimit",), 1) if borrowing else Known(0, here)
-                if not isinstance(more, Known):
-                    return Unknown("it may borrow from its cohort", here)
-                result[name.value] = result.get(name.value, 0) + quota.value + more.value
-    return Known(result, here)
+                nominal, borrowing, lending = map(known, amounts)
+                own = str(known(text(flavor, "name")))
+                result.append(FlavorQuota(own, name.value, nominal or 0, borrowing, lending))
+    return Known(tuple(result), here)
+
+
+def _nominal(flavors: tuple[FlavorQuota, ...]) -> dict[str, int]:
+    """Sum nominal quotas by resource over all flavors."""
+    result: dict[str, int] = {}
+    for one in flavors:
+        result[one.resource] = result.get(one.resource, 0) + one.nominal
+    return result
 
 
 def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
@@ -312,6 +331,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
     ("kueue.x-k8s.io", "ClusterQueue"): _queue,
     ("kueue.x-k8s.io", "LocalQueue"): _queue,
+    ("kueue.x-k8s.io", "Cohort"): _queue,
     ("scheduling.volcano.sh", "Queue"): _queue,
     ("config.kueue.x-k8s.io", "Configuration"): _configuration,
     ("", "ResourceQuota"): _quota,

@@ -25,7 +25,7 @@ def is_device_plugin_config(root: yaml.Target) -> bool:
 
 
 def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool = False) -> Sharing:
-    """Read how a configuration of NVIDIA's device plugin shares GPUs; nodes without a choice take the `default`."""
+    """Read how a configuration of the device plugin shares GPUs; nodes without a choice take the `default`."""
 
     def copied(kind: str) -> list[yaml.Target]:
         return items(root, "sharing", kind, "resources")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY
-from kcheck.scale import placement, schedules
+from kcheck.scale import placement, queue_limits, schedules
 from kcheck.scale.queues import admitting_queue
 from kcheck.scale.simulate.model import Job, Queue
-from kcheck.text.values import Known, equals, known, number
+from kcheck.text.need import or_unknown
+from kcheck.text.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ def _of_queues(world: World, every: list[tuple[Workload, PodTemplate]]) -> Itera
     groups = defaultdict(list)
     for pair in every:
         queue = admitting_queue(pair[0], world)
-        if queue is not None and isinstance(queue.quotas, Known) and not isinstance(pair[0].schedule, Known):
+        if queue is not None and _given(queue, world) and not isinstance(pair[0].schedule, Known):
             groups[queue].append(pair)
     for queue, pairs in groups.items():
         if len(pairs) > 1:
@@ -101,7 +102,7 @@ def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
     """Return the quota of a queue in full nodes of a pool: by GPUs, else by vCPUs."""
     if found.queue is None or pool is None:
         return None
-    quotas = known(found.queue.quotas) or {}
+    quotas = _given(found.queue, world)
     counted = {*names.cards(), *_claimed(found, world)}
     cards, of_node = sum(quotas.get(name, 0) for name in counted), known(pool.machine.gpus)
     cpus, vcpus = quotas.get("cpu"), placement.smallest(pool)
@@ -109,6 +110,12 @@ def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
     counts += [cpus // vcpus] if cpus and vcpus else []
     preempts = known(found.queue.preemption) not in (None, "Never")
     return Queue(str(known(found.queue.name)), max(1, min(counts)), preempts=preempts) if counts else None
+
+
+def _given(queue: QueueInCode, world: World) -> dict[str, int]:
+    """Sum the most that a queue gives over its flavors, by resource; empty if that is unknown."""
+    given = or_unknown(queue_limits.most)(queue, world)
+    return {} if isinstance(given, Unknown) else {name: sum(flavors.values()) for name, flavors in given.items()}
 
 
 def _claimed(found: Jobs, world: World) -> Iterator[str]:

@@ -173,7 +173,7 @@ def test_a_job_larger_than_its_quota_is_refused(write: Callable[[Mapping[str, st
     manifests = [QUEUE.replace("COHORT\n", ""), job("a", 31, labels=QUEUED), job("b", 15, labels=QUEUED)]
     write({"main.tf": CLUSTER.replace("SPOT", "false"), "jobs.yaml": "---".join(manifests)})
     done = CliRunner().invoke(cli, ["simulate", "."])
-    assert "cannot run Job a: it needs 248 nvidia.com/gpu, ClusterQueue gpus gives 240" in done.stderr
+    assert "cannot run Job a: it needs 248 nvidia.com/gpu, ClusterQueue gpus gives 160" in done.stderr
 
 
 def test_a_queue_that_may_borrow_limits_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:

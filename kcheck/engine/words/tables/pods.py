@@ -76,6 +76,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("servers", "template", "its parameter servers: pods without GPUs of the role PS; null without any", jobs.servers, nullable=True),
         record("excess", "excess", "what it asks of its queue beyond the most that this ever gives; of a job whose pods wait for each other also of the quota of its namespace; null where that is enough",
                queue_limits.excess, nullable=True),
+        record("borrowed", "excess", "what it asks of its ClusterQueue beyond the quota of that, where the cohort can lend it; null where that is enough, or never is",
+               queue_limits.borrowed, nullable=True),
         record("split_claim", "split", "a claim that only one node or pod may mount, and that its pods mount on several at once; null without one", volumes.split_claim, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", jobs.settings, kind="list"),
         made("serves", "bool", "whether a command starts a server (--port, serve)", jobs.serves),
@@ -188,6 +190,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("parts", "string", "the sum over its pods"),
         part("kind", "string", "ClusterQueue, Queue (Volcano), or ResourceQuota of namespace"),
         part("name", "string", "the name of the queue or namespace"),
+        part("flavor", "string", "the flavor that gives most, where that is too little for the pods of one template, which share one; null where all flavors together are", nullable=True),
+        part("cohort", "string", "the cohort from which its queue borrows; null without one", nullable=True),
     ),
     "split": (
         simple("name", "string", "the name of the claim", nullable=False),
