@@ -79,7 +79,8 @@ class Definition(Thing, frozen=True):
     """An object that pods may name, or a StorageClass.
 
     Of a claim, `modes` are its access modes and `storage` is its class, which does not matter if it asks for a `chosen`
-    volume. Of a class, `storage` is the provisioner.
+    volume, such as one by name (`volume`). Of a class, `storage` is the provisioner. `nodes`: terms of which nodes that
+    mount a volume, or one of a class, must meet one.
     """
 
     kind: str
@@ -88,6 +89,8 @@ class Definition(Thing, frozen=True):
     modes: Value[tuple[str, ...]] = NOTHING
     storage: Value[str] = NOTHING
     chosen: bool = False
+    volume: Value[str] = NOTHING
+    nodes: Value[tuple[tuple[Requirement, ...], ...]] = NOTHING
 
 
 class Container(Thing, frozen=True):
@@ -140,8 +143,8 @@ class PodTemplate(Thing, frozen=True):
     `do_not_disrupt`: annotations that keep the cluster autoscaler and Karpenter from moving them. `movable_volumes`:
     annotation naming volumes on the node's disk, despite which the autoscaler may move them. `asks_as_one`: whether the
     pod itself requests CPU or memory for all its containers. `packed_by`: label; Kueue or required affinity keeps all
-    pods in one of its domains. `topology`: label in whose domains Kueue keeps the pods, or slices of them, together.
-    `references`: objects that it names.
+    pods in one of its domains. `apart`: label in whose domains required anti-affinity allows one pod each. `topology`:
+    label in whose domains Kueue keeps the pods, or slices of them, together. `references`: objects that it names.
 
     `gpus`: whole cards of a pod. `shares`: whether it asks for parts of cards. `device_classes`: classes of claimed
     accelerators. `shared_claim`: claim on accelerators that all pods share. `all_cards`: whether a pod takes all cards
@@ -184,6 +187,7 @@ class PodTemplate(Thing, frozen=True):
     node_devices: Value[bool] = NOTHING
     packed_by: Value[str] = NOTHING
     topology: Value[str] = NOTHING
+    apart: Value[str] = NOTHING
     devices: Value[bool] = NOTHING
     references: tuple[Reference, ...] = ()
 

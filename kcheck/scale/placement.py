@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud removes when a node is ready."""
 
-_INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-_ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _SYSTEM = ("kubernetes.io/os", "beta.kubernetes.io/os")
 _OF_CARDS = ("nvidia.com/gpu", "nvidia.com/cuda", "amd.com/gpu", "feature.node.kubernetes.io/pci-10de", "accelerator")
 """Prefixes of labels that drivers and operators set, on nodes with accelerators only."""
@@ -154,7 +153,7 @@ def gpu_label(template: PodTemplate) -> str:
 
 
 def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
-    if one.key in _INSTANCE:
+    if one.key in INSTANCE:
         from kcheck.config.numbers import machines
 
         own = [next((n for c in clouds if (n := machines.gpus(c.name, name))), None) for name in one.values]
@@ -252,7 +251,7 @@ def required(one: Requirement) -> str:
 
 def meets(one: Requirement, pool: NodePool) -> bool | None:
     """Whether the nodes of a pool meet a requirement on labels; None if unknown."""
-    value = _label(one.key, pool) if one.values or one.operator != "In" else set()
+    value = values_of(one.key, pool) if one.values or one.operator != "In" else set()
     if value is None:
         return None
     match one.operator:
@@ -270,14 +269,14 @@ def meets(one: Requirement, pool: NodePool) -> bool | None:
     return None
 
 
-def _label(key: str, pool: NodePool) -> set[str] | None:
+def values_of(key: str, pool: NodePool) -> set[str] | None:
     """Return the values of a label on nodes of a pool; empty if absent, None if unknown."""
     own = pool.scheduling.labels
     if isinstance(own, Known) and key in own.value:
         return {own.value[key]}
     cluster = known(pool.cluster)
     cloud = registry.cloud(cluster.cloud) if cluster else None
-    if key in _INSTANCE:
+    if key in INSTANCE:
         return set(pool.machine.instance_types.value) if isinstance(pool.machine.instance_types, Known) else None
     if cloud and key in cloud.pool_labels:
         return {pool.name.value} if isinstance(pool.name, Known) else None
@@ -286,15 +285,22 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
         if not isinstance(pool.market.spot, Known):
             return None if isinstance(pool.market.spot, Unknown) else {other} - {""}
         return {spot} if pool.market.spot.value else {other} - {""}
-    zones = known(pool.placement.zones) if key in _ZONE else None
-    if zones and not any(zone.isdigit() for zone in zones):  # Azure's are numbers, and the label has the region, too
-        return set(zones)
+    if key.endswith("zone") and key in registry.zone_labels() and (zones := zones_of(pool)):
+        return zones
     if key in _SYSTEM:
         return {pool.system.os.value.lower()} if isinstance(pool.system.os, Known) else None
     if isinstance(own, Unknown) or cluster is None:
         return None
     given = (*_DRIVERS, *(domain for one in registry.every() for domain in one.label_domains))
     return None if key.partition("/")[0].endswith(given) else set()
+
+
+def zones_of(pool: NodePool) -> set[str]:
+    """Return the zones of a pool as labels have them; empty if unknown."""
+    zones = known(pool.placement.zones) or ()
+    return (
+        set() if any(zone.isdigit() for zone in zones) else set(zones)
+    )  # Azure's are numbers, its label has the region
 
 
 def _offered(pool: NodePool, slots: Interval | None) -> Interval | None:
@@ -392,16 +398,6 @@ def taints(pool: NodePool) -> list[str]:
     cluster = known(pool.cluster)
     taint = registry.cloud(cluster.cloud).spot_taint if cluster is not None else ""
     return [*own, taint] if taint and known(pool.market.spot) is True else own
-
-
-def labels(pool: NodePool) -> list[str]:
-    """List the known labels of a pool's nodes, as key=value."""
-    cluster = known(pool.cluster)
-    cloud = registry.cloud(cluster.cloud) if cluster else None
-    keys = [*(known(pool.scheduling.labels) or {}), *_INSTANCE]
-    if cloud is not None:
-        keys += [*cloud.pool_labels, *([cloud.spot_label.key] if cloud.spot_label else [])]
-    return [f"{key}={value}" for key in dict.fromkeys(keys) for value in sorted(_label(key, pool) or ())]
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:

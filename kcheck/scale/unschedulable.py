@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.inventory.clouds import registry
 from kcheck.scale import placement
 from kcheck.scale.basics import computed
 from kcheck.text.need import need
@@ -35,7 +36,7 @@ class Shortage(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """Labels or GPUs that pods ask for and no pool has; the nearest `pool` `has` other ones."""
+    """Requirement of pods, or of their volume, that no pool meets; the nearest `pool` `has` something else."""
 
     kind: str
     asked: Value[str]
@@ -48,24 +49,43 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     """Find what the nearest pool lacks besides size and tolerations; null where one may take the pods."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
-    asks = bool(number(template.gpus, 0)) or bool(sure(template.selection))
-    if workload.per_node or not asks or _on_virtual_nodes(template):
+    selects = bool(sure(world.pools.bound(template).selection)) or known(template.apart) is not None
+    if workload.per_node or not (selects or number(template.gpus, 0)) or _on_virtual_nodes(template):
         return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
-    if not pools or not all(_refuses(world.pools.fit(template, pool)) for pool in pools):
+    few = _few_zones(template, pools, world)
+    if not pools or not (few or all(_refuses(world.pools.fit(template, pool)) for pool in pools)):
         return computed(template, None)
     more = need(_more_nodes(cluster, world))
     serverless = known(cluster.serverless)
     if more or serverless or isinstance(cluster.serverless, Unknown):
         return computed(template, None)
+    if few:
+        return computed(template, few)
     obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
     pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
-    kind, field = found[0].kind, template.selection if found[0].kind == "label" else template.gpus
-    asked = Known(found[0].why, field.origin or Origin((template.place,)))
+    kind, origin = found[0].kind, template.gpus.origin
+    if kind == "label":
+        own = {placement.required(one) for term in sure(template.selection) or () for one in term}
+        kind, template = ("label", template) if found[0].why in own else ("volume", world.pools.bound(template))
+        origin = template.selection.origin
+    asked = Known(found[0].why, origin or Origin((template.place,)))
     fixed = not any(known(one.size.autoscaled) for one in pools)
     return computed(template, Refusal(kind, asked, pool, _instead(kind, template, pool), fixed))
+
+
+def _few_zones(template: PodTemplate, pools: list[NodePool], world: World) -> Refusal | None:
+    """Find pods of which each needs a zone of its own, and more than their pools have."""
+    taking = [pool for pool in pools if world.pools.fit(template, pool).fits is not False]
+    zones = [placement.zones_of(pool) for pool in taking]
+    pods, has = number(template.count, 0), len(set().union(*zones))
+    if known(template.apart) not in registry.zone_labels() or not all(zones) or not 0 < has < pods:
+        return None
+    fixed = not any(known(pool.size.autoscaled) for pool in taking)
+    asked = Known(counted(pods, "zone"), template.apart.origin or Origin((template.place,)))
+    return Refusal("zones", asked, taking[0], counted(has, "zone"), fixed)
 
 
 def _on_virtual_nodes(template: PodTemplate) -> bool:
@@ -82,7 +102,7 @@ def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
     if kind == "gpus":
         return counted(number(pool.machine.gpus, 0), "GPU")
     keys = {one.key for term in sure(template.selection) or () for one in term}
-    own = [one for one in placement.labels(pool) if one.partition("=")[0] in keys]
+    own = [f"{key}={value}" for key in sorted(keys) for value in sorted(placement.values_of(key, pool) or ())]
     return " and ".join(own) or f"no label {' or '.join(sorted(keys))}"
 
 

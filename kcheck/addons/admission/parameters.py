@@ -147,10 +147,20 @@ def _pool(world: World, cluster: Cluster, pool: NodePool) -> str | Unknown:
         str(placement.smallest(pool) or 0),
         ",".join(name for name, holds in traits.items() if holds),
         ",".join(_taints(pool)),
-        ",".join(placement.labels(pool)),
+        ",".join(_labels(pool)),
         str(world.pools.cpu_left(pool) or 0),
     ]
     return ";".join(fields)
+
+
+def _labels(pool: NodePool) -> list[str]:
+    """List the known labels of a pool's nodes, as key=value."""
+    cluster = known(pool.cluster)
+    cloud = registry.cloud(cluster.cloud) if cluster else None
+    keys = [*(known(pool.scheduling.labels) or {}), *placement.INSTANCE]
+    if cloud is not None:
+        keys += [*cloud.pool_labels, *([cloud.spot_label.key] if cloud.spot_label else [])]
+    return [f"{key}={value}" for key in dict.fromkeys(keys) for value in sorted(placement.values_of(key, pool) or ())]
 
 
 _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}

@@ -122,6 +122,8 @@ class Cloud(Protocol):
     """Pattern of globally unique reservation IDs; other names hold within an account."""
     reserves_by_machine: bool = False
     """Whether pools name a group of reservations, each for one machine type."""
+    zone_labels: tuple[str, ...] = ()
+    """Labels with the zone of a node for volumes, beside those of Kubernetes."""
     zones_of_pools: str = "subnets"
     """Source of a pool's zones: its `subnets`, its `region`, or those `listed`."""
 

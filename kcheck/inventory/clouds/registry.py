@@ -70,3 +70,11 @@ def cluster_api_kinds() -> frozenset[str]:
     """Return the kinds of objects that `cluster_api` reads."""
     own = ("Cluster", "KubeadmControlPlane", "KubeadmConfigTemplate", "MachineDeployment", "MachinePool")
     return frozenset((*own, *(cloud.provider + end for cloud in every() if cloud.provider for end in PROVIDER_KINDS)))
+
+
+_ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+
+def zone_labels() -> set[str]:
+    """Return the labels that hold the zone of a node, of Kubernetes and of any cloud."""
+    return {*_ZONE, *(label for cloud in every() for label in cloud.zone_labels)}

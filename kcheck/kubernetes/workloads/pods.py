@@ -79,6 +79,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     shared = [_request(spec, "cpu", 1000), _request(spec, "memory", 1)]
     labels = written_map(item, "metadata", "labels")
     cards, here = [_cards_of(one) for one in found], Origin((place,))
+    spread, apart = _apart(spec, labels)
     return PodTemplate(
         identity, place, role=role, count=count, cpu=_of_pod(spec, "cpu", shared[0], found, here),
         memory=_of_pod(spec, "memory", shared[1], found, here),
@@ -86,14 +87,14 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         shares=any(isinstance(one.gpu, Known) and one.gpu.value not in names.cards() for one in found),
         priority=text(spec, "priorityClassName"), scheduler=text(spec, "schedulerName"), labels=labels,
         annotations=written_map(item, "metadata", "annotations"), selection=_selection(spec),
-        tolerations=_tolerations(spec), spread=_spread(spec, labels), host_network=boolean(spec, "hostNetwork"),
+        tolerations=_tolerations(spec), spread=spread, host_network=boolean(spec, "hostNetwork"),
         host_ipc=boolean(spec, "hostIPC"), dns_policy=text(spec, "dnsPolicy"), restart=text(spec, "restartPolicy"),
         grace=integer(spec, "terminationGracePeriodSeconds"), account=text(spec, "serviceAccountName"),
         ports=tuple(_ports(spec)), volumes=listed(spec, "volumes", _volume), subdomain=text(spec, "subdomain"),
         containers=found, safe_to_evict=_mark(item, STAY), do_not_disrupt=_mark(item, UNDISTURBED),
         movable_volumes=_mark(item, LOCAL), asks_as_one=not all(isinstance(value, Unset) for value in shared),
         claims=listed(spec, "resourceClaims", _claim), node_devices=_node_devices(spec),
-        packed_by=_packed_by(item, spec, labels), topology=_topology(item), devices=_devices(spec),
+        packed_by=_packed_by(item, spec, labels), apart=apart, topology=_topology(item), devices=_devices(spec),
         references=tuple(references.of_pod(spec, [node for _, node in containers(spec)])),
     )  # fmt: skip
 
@@ -286,29 +287,11 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     """Return the requirements on nodes: the selector with each term of the required affinity."""
     selector = mapping(spec, "nodeSelector")
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    unknown = gap(spec, *path)
-    if unknown is not None or isinstance(selector, Unknown):
-        return unknown or Unknown(reason_of(selector), selector.origin)
+    if isinstance(selector, Unknown):
+        return Unknown(reason_of(selector), selector.origin)
     base = tuple(Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
-    terms = []
-    for term in items(spec, *path):
-        own = []
-        for one in [*items(term, "matchExpressions"), *items(term, "matchFields")]:
-            key, operator = known(text(one, "key")), known(text(one, "operator"))
-            key = _HOST if key == "metadata.name" else key  # the name of a node, as its label nearly always has it
-            values = [_single(value) for value in items(one, "values")]
-            if key is None or operator is None or gap(one, "values") or None in values:
-                return Unknown("part of the node affinity is not known", Origin((term.span,)))
-            own.append(Requirement(str(key), str(operator), tuple(map(str, values))))
-        terms.append((*base, *(own or [Requirement(_HOST, "In", ())])))  # no node meets an empty one
-    origin = Origin((spec.span,)) if terms else selector.origin
-    return Known(tuple(terms) or (base,), origin)
-
-
-def _single(node: yaml.Target) -> str | None:
-    """Return a scalar as text; None if unknown or not a scalar."""
-    value = value_of(node) if isinstance(node, yaml.Scalar) else None
-    return as_text(value.value) if isinstance(value, Known) else None
+    found = references.node_terms(spec, *path, base=base)
+    return Known((base,), selector.origin) if isinstance(found, Unset) else found
 
 
 def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
@@ -327,17 +310,16 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)
 
 
-def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
-    """Whether required anti-affinity spreads the pods one per node."""
+def _apart(spec: yaml.Target, labels: Value[dict[str, str]]) -> tuple[Value[bool], Value[str]]:
+    """Return whether required anti-affinity gives each pod its own node, and the label of other such domains."""
     path = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     unknown = gap(spec, *path)
     if unknown is not None:
-        return unknown
-    for term in items(spec, *path):
-        key = text(term, "topologyKey")
-        if known(key) == _HOST and _selects(term, labels):
-            return Known(value=True, origin=key.origin or Origin((term.span,)))
-    return Known(value=False, origin=Origin((spec.span,)))
+        return unknown, unknown
+    keys = [text(term, "topologyKey") for term in items(spec, *path) if _selects(term, labels)]
+    host = next((key for key in keys if known(key) == _HOST), None)
+    other = next((key for key in keys if isinstance(key, Known) and key.value != _HOST), absent(spec, *path))
+    return Known(host is not None, host.origin if host and host.origin else Origin((spec.span,))), other
 
 
 _TOPOLOGIES = tuple(f"kueue.x-k8s.io/podset-{how}-topology" for how in ("required", "preferred", "slice-required"))
@@ -380,7 +362,10 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     if any(own.get(key, value) != value and not placeholders.first(own[key]) for key, value in wanted.items()):
         return False  # an operator may add a label that does not exist
     for one in items(term, "labelSelector", "matchExpressions"):
-        mine, values = own.get(str(known(text(one, "key")))), [_single(value) for value in items(one, "values")]
+        mine, values = (
+            own.get(str(known(text(one, "key")))),
+            [references.single(value) for value in items(one, "values")],
+        )
         operator = str(known(text(one, "operator")))
         sure = mine is not None and operator in _WITHIN and None not in values and not gap(one, "values")
         if sure and (mine in values) is not _WITHIN[operator]:

@@ -1,4 +1,4 @@
-"""Objects that pods name and cannot start without: claims, ConfigMaps, Secrets and service accounts."""
+"""Objects that pods name and cannot start without, and the nodes that these, or the pods, ask for."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.kubernetes.workloads.scalars import boolean, items, listed, text
-from kcheck.model import Definition, Reference
+from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, items, listed, text
+from kcheck.model import Definition, Reference, Requirement
 from kcheck.text.syntax import yaml
-from kcheck.text.values import known
+from kcheck.text.units import as_text
+from kcheck.text.values import Known, Origin, Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
+    from kcheck.text.values import Value
 
-_CLAIM, _CLASS = "PersistentVolumeClaim", "StorageClass"
-KINDS = frozenset({_CLAIM, "ConfigMap", "Secret", "ServiceAccount", _CLASS})
+_CLAIM, _CLASS, _VOLUME = "PersistentVolumeClaim", "StorageClass", "PersistentVolume"
+KINDS = frozenset({_CLAIM, "ConfigMap", "Secret", "ServiceAccount", _CLASS, _VOLUME})
 
 ALONE = KINDS - {"ConfigMap", "ServiceAccount"}
 """Kinds that no other object needs."""
@@ -59,7 +62,10 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
     name, namespace = (text(item.root, "metadata", key) for key in ("name", "namespace"))
     found = Definition(own, item.span, item.kind, name, namespace)
     if item.kind == _CLASS:
-        found = replace(found, storage=text(item.root, "provisioner"))
+        nodes = node_terms(item.root, "allowedTopologies")
+        found = replace(found, storage=text(item.root, "provisioner"), nodes=nodes)
+    elif item.kind == _VOLUME:
+        found = replace(found, nodes=node_terms(item.root, "spec", "nodeAffinity", "required", "nodeSelectorTerms"))
     elif item.kind == _CLAIM:
         spec = yaml.get(item.root, "spec") or item.root
         found = replace(
@@ -67,5 +73,38 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
             storage=text(spec, "storageClassName"),
             modes=listed(spec, "accessModes", lambda one: one.text if isinstance(one, yaml.Scalar) else "?"),
             chosen=any(yaml.get(spec, key) is not None for key in ("volumeName", "selector")),
+            volume=text(spec, "volumeName"),
         )
     yield found
+
+
+_HOST = "kubernetes.io/hostname"
+
+
+def node_terms(
+    node: yaml.Target, *path: str, base: tuple[Requirement, ...] = ()
+) -> Value[tuple[tuple[Requirement, ...], ...]]:
+    """Return the terms below a path, each with `base`, of which nodes must meet one; Unset without any."""
+    unknown, written = gap(node, *path), yaml.get(node, *path)
+    terms = []
+    for term in items(node, *path):
+        own = []
+        for one in (
+            one for key in ("matchExpressions", "matchFields", "matchLabelExpressions") for one in items(term, key)
+        ):
+            key, operator = known(text(one, "key")), known(text(one, "operator"))
+            key = _HOST if key == "metadata.name" else key  # the name of a node, as its label nearly always has it
+            values = [single(value) for value in items(one, "values")]
+            if key is None or gap(one, "values") or None in values:
+                return Unknown("part of the node affinity is not known", Origin((term.span,)))
+            own.append(Requirement(str(key), str(operator or "In"), tuple(map(str, values))))
+        terms.append((*base, *(own or [Requirement(_HOST, "In", ())])))  # no node meets an empty one
+    if unknown is not None or written is None or not terms:
+        return unknown or absent(node, *path)
+    return Known(tuple(terms), Origin((written.span,)))
+
+
+def single(node: yaml.Target) -> str | None:
+    """Return a scalar as text; None if unknown or not a scalar."""
+    value = value_of(node) if isinstance(node, yaml.Scalar) else None
+    return as_text(value.value) if isinstance(value, Known) else None

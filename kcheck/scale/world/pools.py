@@ -6,23 +6,26 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.model import CONTROL_PLANE, Subnet
 from kcheck.scale import placement
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
 from kcheck.text.need import need, or_unknown
 from kcheck.text.reasons import following
-from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
+from kcheck.text.values import Known, Origin, Unknown, equals, known, number, reason_of, sure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing
+    from kcheck.model import Cluster, Definition, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing
     from kcheck.scale.allocatable import Taken
     from kcheck.scale.daemons import Daemons
     from kcheck.scale.world.relations import Autoscaling, Deployments
 
 
+_CLAIM, _VOLUME = "PersistentVolumeClaim", "PersistentVolume"
 CONFIG = "nvidia.com/device-plugin.config"
 """Node label that names the device plugin configuration of the node."""
 
@@ -163,11 +166,30 @@ class Pools(Memory):
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Check whether pods can land on nodes of a pool, beside its DaemonSets."""
-        return placement.fit(template, pool, self._taken(template, pool), self.slots(pool))
+        return placement.fit(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
+
+    @once
+    def bound(self, template: PodTemplate) -> PodTemplate:
+        """Return pods with the selection of nodes that their volumes add, at the place of a volume."""
+        claims = {known(one.name) for one in template.references if one.kind == _CLAIM}
+        every = self._volumes(self._deployed.scope(self._deployed.workload(template))) if claims else {}
+        for own in (own for (kind, name), own in every.items() if kind == _CLAIM and name in claims):
+            kind, name = (_VOLUME, own.volume) if isinstance(own.volume, Known) else ("StorageClass", own.storage)
+            behind = every.get((kind, known(name)))
+            terms = sure(template.selection)
+            if behind is not None and isinstance(behind.nodes, Known) and terms is not None:
+                both = tuple((*term, *more) for term in terms or ((),) for more in behind.nodes.value)
+                template = replace(template, selection=Known(both, behind.nodes.origin))
+        return template
+
+    @once
+    def _volumes(self, scope: str) -> dict[tuple[str, str | None], Definition]:
+        found = self._deployed.in_scope(scope).definitions
+        return {(one.kind, known(one.name)): one for one in found}
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
         """List the requirements of pods that a pool certainly refuses: labels, GPUs, size, taints."""
-        found = placement.requirements(template, pool, self._taken(template, pool), self.slots(pool))
+        found = placement.requirements(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
         return [one for one in found if one.fits is False]
 
     def taking(self, cluster: Cluster) -> list[NodePool]:
@@ -196,7 +218,7 @@ class Pools(Memory):
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may land on a pool if its nodes are large enough."""
-        return placement.chooses(template, pool, self.slots(pool)).fits is not False
+        return placement.chooses(self.bound(template), pool, self.slots(pool)).fits is not False
 
     def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
         """Return the request that no node of a pool has room for; None where a pod fits, or may."""

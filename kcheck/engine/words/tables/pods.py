@@ -214,7 +214,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("defined", "string", "the name of the one that is defined", nullable=False),
     ),
     "refusal": (
-        part("kind", "string", "label or gpus"),
+        part("kind", "string", "what is missing: label, gpus, the place of a volume, or zones"),
         simple("asked", "string", "what they ask for: a label, or GPUs on one node", nullable=False),
         record("pool", "pool", "the pool that lacks least", lambda r, _w: basics.computed(r.pool, r.pool)),
         part("has", "string", "what its nodes have instead"),

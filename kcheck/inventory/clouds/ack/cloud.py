@@ -32,6 +32,7 @@ class Ack(Cloud):
     node_ids = "alicloud://"
     autoscaler_provider = "alicloud"
     label_domains = ("aliyun.com", "aliyun.accelerator", "alibabacloud.com", "ack.node.gpu.schedule")
+    zone_labels = ("topology.diskplugin.csi.alibabacloud.com/zone",)
     sharing_label = "ack.node.gpu.schedule"
     gpu_labels = ("aliyun.accelerator/",)
     resources = ("alicloud_cs_",)

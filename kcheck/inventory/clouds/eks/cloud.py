@@ -42,6 +42,7 @@ class Eks(Cloud):
     cache = "aws_ecr_pull_through_cache_rule"
     autoscaler_provider = "aws"
     label_domains = ("amazonaws.com", "karpenter.k8s.aws", "eksctl.io")
+    zone_labels = ("topology.ebs.csi.aws.com/zone",)
     pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
     node_ids = "aws://"
     gpu_labels = (

@@ -57,6 +57,7 @@ class Gke(Cloud):
     caches_docker_hub = True
     shares_gateways = True
     zones_of_pools = "region"
+    zone_labels = ("topology.gke.io/zone",)
 
     def region(self, location: str) -> str:
         """Return the region of a zone or region."""
