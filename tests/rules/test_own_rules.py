@@ -183,6 +183,11 @@ def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], P
     example = {"file": "a.yaml", "bad": JOB, "good": labelled}
     assert prove(write, [example, example], "") == (0, "ok own/job-without-team: 2 examples\n")
     assert prove(write, [{**example, "fixed": labelled}], FIX) == (0, "ok own/job-without-team: 1 example\n")
+    diff = "@@ name: a\n+  labels:\n+    team: ml\n"
+    short = {"file": "a.yaml", "bad": JOB, "fixed": diff}  # and good, where that is not written
+    assert prove(write, [{**example, "good": diff}], "") == (0, "ok own/job-without-team: 1 example\n")
+    assert prove(write, [short], FIX) == (0, "ok own/job-without-team: 1 example\n")
+    assert prove(write, [{**short, "good": "@@ name: b\n+  labels:\n"}], FIX) == (2, "")
     assert prove(write, [], "") == (0, "-- own/job-without-team: no examples, nothing is shown\n")
     write({PATH: RULE})
     assert run("rules", "--test", "policies").stdout == "-- own/job-without-team: no examples, nothing is shown\n"
