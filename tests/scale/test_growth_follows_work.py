@@ -14,13 +14,10 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.model import Cluster
     from kcheck.scale.world import World
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 CLUSTER = """\
 resource "aws_eks_cluster" "main" {
