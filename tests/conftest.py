@@ -11,7 +11,7 @@ import sys
 import textwrap
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from hypothesis import settings
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.model import Inventory, PodTemplate
 
-Read = "Callable[[Mapping[str, str]], Inventory]"
-Write = "Callable[[Mapping[str, str | bytes]], Path]"
+Check: TypeAlias = "Callable[..., Result]"
+Read: TypeAlias = "Callable[[Mapping[str, str]], Inventory]"
+Write: TypeAlias = "Callable[[Mapping[str, str | bytes]], Path]"
 
 
 FAKE_HELM = ROOT / "tests" / "fake_helm.py"
@@ -126,7 +127,7 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str | bytes]], Path]:
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Write files into a fresh working directory."""
     monkeypatch.chdir(tmp_path)
 
@@ -134,7 +135,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[
 
 
 @pytest.fixture
-def check(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., Result]:
+def check(write: Write) -> Check:
     """Write files and check them."""
 
     def run(content: Mapping[str, str | bytes], config: Config | None = None) -> Result:
@@ -145,7 +146,7 @@ def check(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., R
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[[Mapping[str, str]], Inventory]:
+def read(write: Write) -> Read:
     """Write files and read them into an inventory."""
 
     def files(content: Mapping[str, str]) -> Inventory:
@@ -213,7 +214,7 @@ def manifest(kind: str, spec: str, *, meta: str = "name: train") -> str:
     return f"apiVersion: {version}\nkind: {name}\nmetadata:\n  {indented(meta, 2)}\n{textwrap.dedent(spec).strip()}\n"
 
 
-def one_pod(spec: str, read: Callable[[Mapping[str, str]], Inventory]) -> PodTemplate:
+def one_pod(spec: str, read: Read) -> PodTemplate:
     """The pods of a Pod with such a spec."""
     (workload,) = read({"pod.yaml": manifest("Pod", f"spec:\n  {indented(spec, 2)}")}).workloads
     (template,) = workload.templates
@@ -226,11 +227,7 @@ def requirement(key: str, *values: str, operator: str = "In") -> Requirement:
 
 
 @pytest.fixture
-def helm(
-    write: Callable[[Mapping[str, str | bytes]], Path],
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[[Mapping[str, str | bytes]], Path]:
+def helm(write: Write, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Write:
     """A folder on the PATH with a `helm` that fills in values."""
     folder = tmp_path_factory.mktemp("bin")
     if sys.platform == "win32":

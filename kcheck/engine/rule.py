@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from msgspec import Struct
@@ -11,7 +13,7 @@ from kcheck.text import bundled
 from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
 
@@ -90,7 +92,7 @@ class RuleTable(TypedDict, total=False):
 
 
 Files: TypeAlias = str | dict[str, str]
-"""One file, or several by name."""
+"""One file, or several by name; for `good` and `fixed` also a diff of `bad`."""
 
 
 class ExampleTable(TypedDict, total=False):
@@ -234,21 +236,45 @@ def _documentation(path: str) -> Documentation:
     with open(path, "rb") as file:
         documents = [document for document in yaml.load_all(file, bundled.loader()) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
-    return Documentation(
-        data.get("why", "").strip(), tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
-    )
+    try:
+        examples = tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
+    except ValueError as error:
+        raise RuleError(*f"{path}: {error}".splitlines()) from None
+    return Documentation(data.get("why", "").strip(), examples)
 
 
 def _example(number: int, data: ExampleTable) -> Example:
+    """Read an example; without `good`, `fixed` is."""
+
     def files(value: Files) -> dict[str, str]:
+        if isinstance(value, str) and value.startswith("@@"):
+            return patched(bad, value)
         return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
 
-    fixed = data.get("fixed")
-    return Example(
-        number,
-        files(data["bad"]) if "bad" in data else {},
-        files(data["good"]) if "good" in data else {},
-        None if fixed is None else files(fixed),
-        data.get("nodes"),
-        str(data["price"]) if "price" in data else None,
-    )
+    bad = files(data["bad"]) if "bad" in data else {}
+    fixed = files(data["fixed"]) if "fixed" in data else None
+    good = files(data["good"]) if "good" in data else fixed or {}
+    return Example(number, bad, good, fixed, data.get("nodes"), str(data["price"]) if "price" in data else None)
+
+
+def patched(files: Mapping[str, str], diff: str) -> dict[str, str]:
+    """Apply a diff without line numbers.
+
+    The lines of a hunk must be at one place only, or it is the first below the line behind the `@@`.
+    """
+    lines = {name: text.split("\n") for name, text in files.items()}
+    for hunk in re.split(r"^@@", diff, flags=re.MULTILINE)[1:]:
+        below, *body = hunk.removesuffix("\n").split("\n")
+        old = [line[1:] for line in body if not line.startswith("+")]
+        places = [(text, at) for text in lines.values() for at in _places(text, below.strip(), old)]
+        if len(places) != 1:
+            raise ValueError(f"{len(places)} places of `bad` have the lines of this hunk:\n@@{hunk}")
+        ((text, at),) = places
+        text[at : at + len(old)] = [line[1:] for line in body if not line.startswith("-")]
+    return {name: "\n".join(text) for name, text in lines.items()}
+
+
+def _places(text: list[str], below: str, lines: list[str]) -> Iterator[int]:
+    begin = next((at + 1 for at, line in enumerate(text) if line.strip() == below), len(text)) if below else 0
+    fits = (at for at in range(begin, len(text)) if text[at : at + len(lines)] == lines)
+    return islice(fits, 1 if below else None)

@@ -124,14 +124,20 @@ def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
 def load(
     path: str, defaults: tuple[tuple[str, object], ...] = (), lacks: frozenset[str] = frozenset()
 ) -> Configuration:
-    """Load a skeleton by its path below `profiles/`."""
-    with open(os.path.join(PROFILES, path), "rb") as file:
-        source = Source(f"kcheck:{path}", file.read(), bundled=True)
+    """Load a skeleton by its path below `profiles/`; it overrides `all.tf`, which its versions share."""
+    source, shared = _source(path), f"{os.path.dirname(path)}/all.tf"
     origin = Origin((source.span(0, 0),))
     values = {name: wrap(value, origin) for name, value in defaults}
     configuration = Configuration(path, skeleton=True, defaults=values, lacks=lacks)
-    configuration.add(parse(source))
+    if os.path.exists(os.path.join(PROFILES, shared)):
+        configuration.add(parse(_source(shared)))
+    configuration.add(parse(source), override=True)
     return configuration
+
+
+def _source(path: str) -> Source:
+    with open(os.path.join(PROFILES, path), "rb") as file:
+        return Source(f"kcheck:{path}", file.read(), bundled=True)
 
 
 @cache

@@ -28,6 +28,28 @@ MAY_BE_LEFT_OUT = ("enum", "minimum", "maximum", "minItems", "maxItems")
 Schema = dict[str, Any]
 
 
+def read(path: Path) -> Schema:
+    """One of our files. What it lists of an object is all that the object may have."""
+    file: Schema = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for kind in file["kinds"].values():
+        kind["required"] = ["apiVersion", "kind", "metadata", *kind.get("required", ())]
+        header = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"$ref": CORE + META}}
+        kind["properties"] = header | kind.get("properties", {})
+    for schema in (*file["kinds"].values(), *file.get("$defs", {}).values()):
+        close(schema)
+    return file
+
+
+def close(schema: Schema) -> None:
+    """Say of an object and all below that nothing else may be there."""
+    if "properties" in schema:
+        schema |= {"type": "object", "additionalProperties": False}
+    below = [schema.get("items"), schema.get("additionalProperties"), *schema.get("properties", {}).values()]
+    for one in below:
+        if isinstance(one, dict):
+            close(one)
+
+
 def documents(gits: Path, source: str) -> list[Schema]:
     """The CRDs of "OWNER/NAME TAG PATH"."""
     repository, tag, path = source.split()
@@ -142,13 +164,13 @@ def derive(gits: Path, _profiles: Path) -> dict[Path, str]:
 def main(gits: Path, *rest: str) -> int:
     """Check, or write."""
     bad = 0
-    for path in sorted(SCHEMAS.glob("*.json")):
-        ours = json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(SCHEMAS.glob("*.yaml")):
+        ours = read(path)
         theirs = published(gits, ours)
         if rest and rest[0] != "--all":
             Path(rest[0]).mkdir(parents=True, exist_ok=True)
             text = json.dumps({"sources": ours["sources"], "kinds": theirs}, indent=1)
-            (Path(rest[0]) / path.name).write_text(text + "\n", encoding="utf-8")
+            (Path(rest[0]) / f"{path.stem}.json").write_text(text + "\n", encoding="utf-8")
             continue
         for key, schema in ours["kinds"].items():
             for left_out, words in sorted(differences(schema, theirs[key], ours, key)):

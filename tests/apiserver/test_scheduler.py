@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from tests.apiserver.client import Client, Object
     from tests.apiserver.server import Programs, Server
-    from tests.scale.drawn_pods import Node, Read
+    from tests.conftest import Read
+    from tests.scale.drawn_pods import Node
 
 NAMESPACE = "scheduled"
 SCHEDULED_WITHIN = 300

@@ -16,10 +16,12 @@ from tests.places import ROOT
 from tests.report import corpus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser
+
+    from tests.conftest import Write
 
 SCREEN = Look(1280, "light")
 
@@ -138,9 +140,7 @@ def test_without_scripts_everything_is_there(file: Path, chromium: Browser) -> N
         context.close()
 
 
-def test_two_thousand_findings_are_filtered(
-    chromium: Browser, write: Callable[[Mapping[str, str | bytes]], Path], tmp_path: Path
-) -> None:
+def test_two_thousand_findings_are_filtered(chromium: Browser, write: Write, tmp_path: Path) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: train-{0}}}\nspec:\n  parallelism: 64\n  completions: 64\n  template:\n    spec:\n      containers:\n        - {{name: a, image: a/b, resources: {{limits: {{nvidia.com/gpu: 8}}}}}}\n"
     write({f"{number % 10}/{number}.yaml": job.format(number) for number in range(300)})
     file = printed(tmp_path / "page.html", "--info")
@@ -155,9 +155,7 @@ def test_two_thousand_findings_are_filtered(
 
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 @pytest.mark.parametrize("payloads", [corpus.PAYLOADS, corpus.PAYLOADS[:2]], ids=len)
-def test_nothing_of_a_repository_runs(
-    payloads: tuple[str, ...], chromium: Browser, write: Callable[[Mapping[str, str | bytes]], Path]
-) -> None:
+def test_nothing_of_a_repository_runs(payloads: tuple[str, ...], chromium: Browser, write: Write) -> None:
     folder = write(corpus.files(payloads))
     file = printed(folder / "page.html", "--info", "--show-undecided")
     with browser.shown(chromium, file, SCREEN) as one:

@@ -24,9 +24,8 @@ from kcheck.text.text import Source
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -27,8 +27,7 @@ from kcheck.text.findings import Severity
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 
 CLUSTER = """
@@ -73,7 +72,7 @@ def rules(config: Any = None, paths: list[str] | None = None) -> list[str]:
 # --- where
 
 
-def test_closest_upwards(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_closest_upwards(write: Write) -> None:
     write(
         {
             "kcheck.yaml": "nodes: 10\n",
@@ -89,12 +88,12 @@ def test_closest_upwards(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert settings.load([]).nodes == {"": 10}
 
 
-def test_search_ends_at_the_repository(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_search_ends_at_the_repository(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 10\n", "repo/.git/HEAD": "", "repo/main.tf": ""})
     assert settings.load(["repo"]) == Config()
 
 
-def test_pyproject(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pyproject(write: Write) -> None:
     write({
         "pyproject.toml": '[project]\nname = "x"\n\n[tool.kcheck]\nnodes = 30\nprice = 1.5\nfail-on = "error"\n\n'
         '[[tool.kcheck.suppressions]]\nrule = "kubenet-retiring"\nreason = "known"\nexpires = 2099-01-01\n',
@@ -105,14 +104,12 @@ def test_pyproject(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert found.places["nodes"] == "pyproject.toml:5"
 
 
-def test_pyproject_without_a_table_is_passed_over(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pyproject_without_a_table_is_passed_over(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 10\n", "app/pyproject.toml": '[project]\nname = "tool.kcheck"\n'})
     assert settings.load(["app"]).nodes == {"": 10}
 
 
-def test_settings_that_nobody_wrote_by_hand(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_that_nobody_wrote_by_hand(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcheck.text.files.disk.MAX_BYTES", 20)
     write(
         {"a/kcheck.yaml": "nodes: 10 # 789 123456789\n", "b/pyproject.toml": "[tool.kcheck]\nnodes = 10\n#" + "x" * 30}
@@ -123,7 +120,7 @@ def test_settings_that_nobody_wrote_by_hand(
         settings.load(["b"])
 
 
-def test_paths_are_relative_to_the_file(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_paths_are_relative_to_the_file(write: Write) -> None:
     write(
         {
             "infra/kcheck.yaml": "var_files: [prod.tfvars]\nclusters: [{root: ., var_files: [../x.tfvars]}]\n",
@@ -173,7 +170,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_is_refused(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_refused(text: str, message: str, write: Write) -> None:
     write({"kcheck.yaml": text, "main.tf": CLUSTER})
     with pytest.raises(ConfigError) as error:
         settings.load(["."])
@@ -183,14 +180,14 @@ def test_what_is_refused(text: str, message: str, write: Callable[[Mapping[str, 
     assert "Traceback" not in run.output
 
 
-def test_whole_numbers_may_have_a_point(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_whole_numbers_may_have_a_point(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 300.0\nprice: 98.5\n"})
     assert settings.load(["."]).nodes == {"": 300}
     assert settings.load(["."]).price == 9850
 
 
 @pytest.mark.parametrize("price", ["inf", "nan", "+inf"])
-def test_toml_numbers_without_end(price: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_toml_numbers_without_end(price: str, write: Write) -> None:
     write({"pyproject.toml": f"[tool.kcheck]\nprice = {price}\n"})
     with pytest.raises(ConfigError, match="is not a number"):
         settings.load(["."])
@@ -234,7 +231,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         ("not_ignorable: [network]\nsuppressions: [{rule: kubenet-retiring, reason: z}]\n", "suppressions: kubenet-retiring cannot be"),
     ],
 )  # fmt: skip
-def test_names_that_do_not_exist(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_names_that_do_not_exist(text: str, message: str, write: Write) -> None:
     write({"kcheck.yaml": text, "main.tf": CLUSTER})
     run = CliRunner().invoke(cli, ["check"])
     assert run.exit_code == 2
@@ -254,7 +251,7 @@ DOCUMENTS = [text for text, _ in WRONG] + [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [text for text in DOCUMENTS if not re.search(r"---|\[\n|[.]inf|[.]nan", text)])
-def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_published_schema_agrees(text: str, write: Write) -> None:
     """Editors check with the schema; kcheck must say yes and no to the same files (calendar and uniqueness aside)."""
     write({"kcheck.yaml": text})
     data = yaml.safe_load(text.replace("2027-02-31", "'2027-02-31'"))
@@ -273,14 +270,14 @@ def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]],
 # --- what they change
 
 
-def test_nodes_and_flags(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nodes_and_flags(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 450\n", "main.tf": CLUSTER})
     assert "kubenet-beyond-400-nodes" in rules()
     assert "kubenet-beyond-400-nodes" not in rules(effective_config((".",), None, {"nodes": ("300",)}))
     assert effective_config((".",), None, {"nodes": ("300",)}).places == {"nodes": "--nodes"}
 
 
-def test_environments_are_told_apart(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_environments_are_told_apart(write: Write) -> None:
     write({
         "kcheck.yaml": "clusters:\n  - {root: ., var_files: [dev.tfvars]}\n"
         "  - {root: ., var_files: [prod.tfvars], nodes: 900}\n  - {root: ., name: none}\n",
@@ -299,7 +296,7 @@ def test_environments_are_told_apart(write: Callable[[Mapping[str, str]], Path])
     assert [related.message for related in finding.related][1:] == ["also aks/.@none:azurerm_kubernetes_cluster.main"]
 
 
-def test_manifests_belong_to_the_cluster_that_names_them(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_manifests_belong_to_the_cluster_that_names_them(write: Write) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 500, template: {spec: {containers: [{name: a, image: busybox}]}}}\n"
     other = CLUSTER.replace("300", "3").replace('"train"', '"small"')
     write({
@@ -314,7 +311,7 @@ def test_manifests_belong_to_the_cluster_that_names_them(write: Callable[[Mappin
     }  # fmt: skip
 
 
-def test_exclude_select_ignore_severity(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_exclude_select_ignore_severity(write: Write) -> None:
     write(
         {
             "kcheck.yaml": "exclude: ['**/old', 'b/*.tf']\n",
@@ -333,7 +330,7 @@ def test_exclude_select_ignore_severity(write: Callable[[Mapping[str, str]], Pat
     assert [(f.rule, f.severity) for f in found] == [("kubenet-retiring", Severity.INFO)]
 
 
-def test_limits_are_raised(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_limits_are_raised(write: Write) -> None:
     group = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "~> 21.0"\n  eks_managed_node_groups = { a = { max_size = 700 } }\n}\n'
     write({"main.tf": group})
     assert rules() == ["dns-not-scaled", "pool-over-quota"]
@@ -351,15 +348,13 @@ def test_limits_are_raised(write: Callable[[Mapping[str, str]], Path]) -> None:
         ("cluster.pool: {value: 9, reason: a}", {"cluster.pool": 9}),
     ],
 )  # fmt: skip
-def test_limits_have_the_names_that_rules_use(
-    limits: str, found: dict[str, int], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_limits_have_the_names_that_rules_use(limits: str, found: dict[str, int], write: Write) -> None:
     write({"kcheck.yaml": f"limits:\n  {limits}\n"})
     assert found.items() <= settings.load(["."]).limits.items()
 
 
 @pytest.mark.medium
-def test_suppressions(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_suppressions(write: Write) -> None:
     base = "suppressions:\n  - {rule: kubenet-retiring, reason: next year, path: a}\n"
     write({"kcheck.yaml": base, "a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     assert sorted(rules()) == [
@@ -397,12 +392,12 @@ message: "{cluster.name} is not named after a team"
         ("ignore: [network]\nnot_ignorable: [kubenet-retiring]\n", True),
     ],
 )
-def test_ignores_by_path(text: str, told: bool, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_ignores_by_path(text: str, told: bool, write: Write) -> None:
     write({"kcheck.yaml": text, "infra/main.tf": CLUSTER})
     assert ("kubenet-retiring" in rules()) == told
 
 
-def test_what_is_not_ignorable_is_told_all_the_same(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_not_ignorable_is_told_all_the_same(write: Write) -> None:
     text = CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignore[kubenet-retiring] we know")
     assert text != CLUSTER
     write({"kcheck.yaml": "fail_on: error\n", "main.tf": text})
@@ -413,7 +408,7 @@ def test_what_is_not_ignorable_is_told_all_the_same(write: Callable[[Mapping[str
     assert "unused-suppression: kubenet-retiring cannot be ignored here" in run.output
 
 
-def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Write) -> None:
     comment = "# kcheck: ignore[zonal-control-plane, subnet-too-small] later\n"
     accepted = "suppressions: [{rule: zonal-control-plane, reason: later}]\n"
     write({"main.tf": comment + CLUSTER, "kcheck.yaml": accepted + "ignore: [subnet-too-small]\n"})
@@ -422,7 +417,7 @@ def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Callable[
     assert "unused-suppression" not in rules()
 
 
-def test_groups_are_suppressed(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_groups_are_suppressed(write: Write) -> None:
     comment = f"{KUBENET} # kcheck: ignore[network] known"
     write({"main.tf": CLUSTER.replace(KUBENET, comment)})
     assert not {"kubenet-retiring", "unused-suppression"} & set(rules())
@@ -432,7 +427,7 @@ def test_groups_are_suppressed(write: Callable[[Mapping[str, str]], Path]) -> No
     assert "unused-suppression" in rules()
 
 
-def test_suppressions_of_what_was_not_read_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_suppressions_of_what_was_not_read_are_not_called_unused(write: Write) -> None:
     write({
         "infra/main.tf": CLUSTER, "deploy/a.yaml": "",
         "kcheck.yaml": "suppressions:\n  - {rule: kubenet-retiring, path: infra, reason: known}\n  - {rule: free-control-plane, reason: known}\n",
@@ -441,14 +436,14 @@ def test_suppressions_of_what_was_not_read_are_not_called_unused(write: Callable
     assert rules(settings.load(["deploy"]), ["deploy"]) == []
 
 
-def test_a_comment_without_brackets_is_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_comment_without_brackets_is_told(write: Write) -> None:
     write({"main.tf": CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignore we know")})
     assert {"kubenet-retiring", "unused-suppression"} <= set(rules())
     write({"main.tf": CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignored by most")})
     assert "unused-suppression" not in rules()
 
 
-def test_targets_of_clusters_that_are_not_there(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_targets_of_clusters_that_are_not_there(write: Write) -> None:
     write({"main.tf": CLUSTER})
     run = CliRunner().invoke(cli, ["check", "--nodes", "trian=100"])
     assert run.exit_code == 2
@@ -456,7 +451,7 @@ def test_targets_of_clusters_that_are_not_there(write: Callable[[Mapping[str, st
     assert CliRunner().invoke(cli, ["check", "--nodes", "train=100"]).exit_code == 1
 
 
-def test_suppressions_of_what_is_undecided_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_suppressions_of_what_is_undecided_are_not_called_unused(write: Write) -> None:
     text = CLUSTER.replace(KUBENET, "network_plugin = var.plugin # kcheck: ignore[kubenet-retiring] later")
     write({"main.tf": text, "plugin.tf": 'variable "plugin" {}\n', "kcheck.yaml": "nodes: 10\n"})
     assert "unused-suppression" not in rules()
@@ -464,7 +459,7 @@ def test_suppressions_of_what_is_undecided_are_not_called_unused(write: Callable
     assert "unused-suppression" in rules()
 
 
-def test_rules_of_ones_own(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_rules_of_ones_own(write: Write) -> None:
     write({"kcheck.yaml": "rules: [policy]\n", "policy/naming/name-without-team.yaml": OWN, "main.tf": CLUSTER})
     assert "name-without-team" in rules()
     write({"policy/naming/name-without-team.yaml": OWN.replace('problem: "!cluster.name', 'problem: "!cluster.nam')})
@@ -478,13 +473,13 @@ def test_rules_of_ones_own(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert "Traceback" not in run.output
 
 
-def test_fail_on(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_fail_on(write: Write) -> None:
     write({"kcheck.yaml": "fail_on: error\nselect: [kubenet-retiring]\n", "main.tf": CLUSTER})
     assert CliRunner().invoke(cli, ["check"]).exit_code == 0
     assert CliRunner().invoke(cli, ["check", "--fail-on", "warning"]).exit_code == 1
 
 
-def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_config_prints_what_holds_and_from_where(write: Write) -> None:
     write({
         "kcheck.yaml": "nodes: 450\nprice: 30\nclusters:\n  - {root: ., var_files: [p.tfvars]}\nmirrors: {docker.io: r.example.com/hub/}\n"
         "suppressions: [{rule: kubenet-retiring, reason: known}]\nsimulation: {boot: 95s, launch_rate: 5, stragglers: 0}\n",
@@ -534,7 +529,7 @@ def test_matches(path: str, pattern: str, expected: bool) -> None:
 
 
 @pytest.mark.medium
-def test_no_settings_cost_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_no_settings_cost_nothing(write: Write) -> None:
     """Without a settings file neither YAML nor JSON nor TOML is imported for it."""
     write({"main.tf": ""})
     code = "import sys; from kcheck.config import settings; settings.load(['.']); print(sorted({'yaml', 'tomllib'} & set(sys.modules)))"
@@ -551,8 +546,6 @@ def test_no_settings_cost_nothing(write: Callable[[Mapping[str, str]], Path]) ->
         ("ignore later", "", "Suppression names no rule"),
     ],
 )
-def test_what_is_wrong_with_a_suppression_is_its_headline(
-    comment: str, settings: str, told: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_what_is_wrong_with_a_suppression_is_its_headline(comment: str, settings: str, told: str, write: Write) -> None:
     write({"main.tf": f"# kcheck: {comment}\n{CLUSTER}", "kcheck.yaml": settings})
     assert f"unused-suppression: {told}" in CliRunner().invoke(cli, ["check"]).output

@@ -21,12 +21,12 @@ from kcheck.text.findings import Severity
 from kcheck.text.text import Edit, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from click.testing import Result
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
 
 pytestmark = pytest.mark.medium
 

@@ -13,10 +13,8 @@ from kcheck.text.findings import SAFETIES
 from tests.places import LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 pytestmark = pytest.mark.medium
 

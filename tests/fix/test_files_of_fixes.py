@@ -14,10 +14,8 @@ from kcheck.text.findings import SAFETIES
 from tests.fix.test_yaml_style import CONFIG, JOB, LABELLED, LOCAL_QUEUE, PULL, QUEUE, RETIRED, fixed, helped, job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -15,8 +15,9 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.text import Edit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -81,10 +82,7 @@ def fixed(folder: Path, *, safeties: tuple[str, ...] = ("safe", "costs"), config
         pytest.param({"main.tf": cluster('"Free"').rstrip("\n")}, "main.tf", '"Free"', '"Standard"', id="no final newline"),
     ],
 )  # fmt: skip
-def test_one_value_changes(
-    files: dict[str, str | bytes], changed: str, old: str, new: str,
-    write: Callable[[Mapping[str, str | bytes]], Path],
-) -> None:  # fmt: skip
+def test_one_value_changes(files: dict[str, str | bytes], changed: str, old: str, new: str, write: Write) -> None:
     folder = write(files)
     before = {name: (folder / name).read_bytes() for name in files}
     assert fixed(folder) == [changed]
@@ -93,7 +91,7 @@ def test_one_value_changes(
     assert fixed(folder) == []
 
 
-def test_absent_attribute_is_added_after_its_siblings(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_absent_attribute_is_added_after_its_siblings(write: Write) -> None:
     folder = write({"main.tf": cluster("")})
     fixed(folder)
     assert (
@@ -119,7 +117,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.slow
-def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_absent_block_is_added_once_for_all_its_attributes(write: Write) -> None:
     folder = write({"main.tf": AUTOSCALED})
     assert fixed(folder) == ["main.tf"]
     assert (folder / "main.tf").read_text() == AUTOSCALED.removesuffix("}\n") + (
@@ -134,7 +132,7 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapp
     assert not left & {"idle-nodes-kept-long", "slow-node-deletion", "unready-tolerance-low"}
 
 
-def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Write) -> None:
     """Off here, it may be on in the next call: two blocks are refused then."""
     dynamic = """
   dynamic "auto_scaler_profile" {
@@ -155,7 +153,7 @@ def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Callable[[Mapping[
     assert "auto_scaler_profile {" not in (folder / "b" / "main.tf").read_text()
 
 
-def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_computed_value_is_not_changed_but_named(write: Write) -> None:
     folder = write({"main.tf": cluster('"${local.a}ee"') + 'locals {\n  a = "Fr"\n}\n'})
     before = (folder / "main.tf").read_bytes()
     assert fixed(folder) == []
@@ -165,7 +163,7 @@ def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, s
     assert finding.help == 'set sku_tier = "Standard"; `"${local.a}ee"` gives it now'
 
 
-def test_shared_value_is_changed_only_if_all_agree(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_shared_value_is_changed_only_if_all_agree(write: Write) -> None:
     small = cluster("var.tier").replace('"main"', '"dev"').replace("200", "3")
     large = cluster("var.tier").replace('"main"', '"more"')
     folder = write({"main.tf": cluster("var.tier") + VARIABLE, "small.tf": small})
@@ -194,7 +192,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-def test_unsafe_fixes_wait_for_their_flag(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_unsafe_fixes_wait_for_their_flag(write: Write) -> None:
     folder = write({"main.tf": KUBENET})
     outcome = fix.fix(["."], Config())
     assert not outcome.files
@@ -202,9 +200,7 @@ def test_unsafe_fixes_wait_for_their_flag(write: Callable[[Mapping[str, str | by
     assert fixed(folder, safeties=("unsafe",)) == ["main.tf"]
 
 
-def test_fix_that_mends_nothing_is_refused(
-    write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fix_that_mends_nothing_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": cluster('"Free"')})
     monkeypatch.setattr(
         "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
@@ -214,9 +210,7 @@ def test_fix_that_mends_nothing_is_refused(
     assert [refused.bug for refused in outcome.refused] == [True]
 
 
-def test_fix_that_breaks_the_syntax_is_refused(
-    write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fix_that_breaks_the_syntax_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": cluster('"Free"')})
     monkeypatch.setattr(
         "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes]
@@ -226,7 +220,7 @@ def test_fix_that_breaks_the_syntax_is_refused(
     assert [refused.bug for refused in outcome.refused] == [True]
 
 
-def test_diff_is_what_git_apply_takes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_diff_is_what_git_apply_takes(write: Write) -> None:
     files: dict[str, str | bytes] = {
         "infra/main.tf": cluster("var.tier").rstrip("\n"),
         "infra/variables.tf": VARIABLE.replace("\n", "\r\n").encode(),
@@ -243,7 +237,7 @@ def test_diff_is_what_git_apply_takes(write: Callable[[Mapping[str, str | bytes]
     assert not [f for f in linter.run(Tree(["infra"]), Config()).findings if f.fix and f.fix.safety != "unsafe"]
 
 
-def test_a_fix_that_brings_another_finding_is_explained(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_a_fix_that_brings_another_finding_is_explained(write: Write) -> None:
     write(
         {
             "main.tf": b"""
@@ -267,9 +261,7 @@ module "eks" {
     assert not refused.bug
 
 
-def test_what_is_broken_below_does_not_keep_a_fix_from_being_written(
-    write: Callable[[Mapping[str, str | bytes]], Path],
-) -> None:
+def test_what_is_broken_below_does_not_keep_a_fix_from_being_written(write: Write) -> None:
     write(
         {
             "main.tf": b"""
@@ -294,7 +286,7 @@ variable "x" {
 
 
 @pytest.mark.slow
-def test_a_broken_line_where_a_fix_would_be_written(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_a_broken_line_where_a_fix_would_be_written(write: Write) -> None:
     write(
         {
             "main.tf": b"""

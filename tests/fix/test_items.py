@@ -13,14 +13,11 @@ from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.text.findings import Finding
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
-Write = "Callable[[Mapping[str, str | bytes]], Path]"
 
 JOB = """\
 apiVersion: batch/v1
@@ -95,24 +92,18 @@ def found(rule: str, **config: object) -> list[Finding]:
         ),
     ],
 )  # fmt: skip
-def test_shared_memory_is_mounted(
-    write: Callable[[Mapping[str, str | bytes]], Path], before: tuple[str, str], after: tuple[str, str, str]
-) -> None:
+def test_shared_memory_is_mounted(write: Write, before: tuple[str, str], after: tuple[str, str, str]) -> None:
     write({"job.yaml": JOB.format(pod=before[0], container=before[1])})
     assert mended("missing-shared-memory", "job.yaml") == JOB.format(pod=after[0], container=after[1]) + after[2]
 
 
-def test_a_volume_of_that_name_that_is_on_disk_is_left_alone(
-    write: Callable[[Mapping[str, str | bytes]], Path],
-) -> None:
+def test_a_volume_of_that_name_that_is_on_disk_is_left_alone(write: Write) -> None:
     write({"job.yaml": JOB.format(pod="      volumes:\n      - name: dshm\n        emptyDir: {}\n", container="")})
     (finding,) = found("missing-shared-memory")
     assert finding.fix is None
 
 
-def test_blocks_that_stand_for_items_of_a_list_are_not_written(
-    write: Callable[[Mapping[str, str | bytes]], Path],
-) -> None:
+def test_blocks_that_stand_for_items_of_a_list_are_not_written(write: Write) -> None:
     write(
         {
             "main.tf": """\
@@ -194,9 +185,7 @@ TOLERATION = """\
         ),
     ],
 )  # fmt: skip
-def test_the_taint_in_the_way_is_tolerated(
-    write: Callable[[Mapping[str, str | bytes]], Path], before: str, taint: str, after: str, end: str
-) -> None:
+def test_the_taint_in_the_way_is_tolerated(write: Write, before: str, taint: str, after: str, end: str) -> None:
     write({"cluster.yaml": CLUSTER + pool("gpu", taint), "job.yaml": JOB.format(pod=before, container="")})
     assert mended("gpu-without-toleration", "job.yaml") == JOB.format(pod=after, container="") + end
 
@@ -208,9 +197,7 @@ def test_the_taint_in_the_way_is_tolerated(
         pytest.param([pool("a", TEAM), pool("b", "{key: team, value: speech, effect: NoSchedule}")], id="one of two"),
     ],
 )
-def test_of_several_taints_somebody_must_choose(
-    write: Callable[[Mapping[str, str | bytes]], Path], pools: list[str]
-) -> None:
+def test_of_several_taints_somebody_must_choose(write: Write, pools: list[str]) -> None:
     write({"cluster.yaml": CLUSTER + "".join(pools), "job.yaml": JOB.format(pod="", container="")})
     (finding,) = found("gpu-without-toleration")
     assert finding.fix is None
@@ -355,9 +342,7 @@ MEMBER = """\
         pytest.param(EKS_MODULE.replace("VERSION", "20.0"), "", MEMBER, id="map of an older module"),
     ],
 )  # fmt: skip
-def test_gpu_nodes_get_a_taint(
-    write: Callable[[Mapping[str, str | bytes]], Path], text: str, before: str, after: str
-) -> None:
+def test_gpu_nodes_get_a_taint(write: Write, text: str, before: str, after: str) -> None:
     write({"main.tf": text.replace("TAINTS", before)})
     assert mended("gpu-pool-untainted", "main.tf") == text.replace("TAINTS", after)
 
@@ -381,22 +366,20 @@ def test_gpu_nodes_get_a_taint(
         ),
     ],
 )  # fmt: skip
-def test_what_a_dynamic_block_is_made_from_gets_the_taint(
-    write: Callable[[Mapping[str, str | bytes]], Path], for_each: str, before: str, after: str
-) -> None:
+def test_what_a_dynamic_block_is_made_from_gets_the_taint(write: Write, for_each: str, before: str, after: str) -> None:
     text = EKS.replace("FOR_EACH", for_each)
     write({"main.tf": text.replace("GROUP", before)})
     assert mended("gpu-pool-untainted", "main.tf") == text.replace("GROUP", after)
 
 
-def test_no_taint_is_written_beside_a_dynamic_block(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_no_taint_is_written_beside_a_dynamic_block(write: Write) -> None:
     text = EKS.replace("FOR_EACH", "each.value.taints").replace("GROUP", "{ taints = [] }")
     write({"main.tf": text.replace('taint.value["value"]', '"true"')})
     (finding,) = found("gpu-pool-untainted")
     assert finding.fix is None
 
 
-def test_cards_of_others_have_taints_of_other_names(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_cards_of_others_have_taints_of_other_names(write: Write) -> None:
     write({"main.tf": AKS.replace("SIZE", "Standard_ND96isr_MI300X_v5").replace("TAINTS", "")})
     (finding,) = found("gpu-pool-untainted")
     assert finding.fix is None
@@ -448,15 +431,13 @@ SCALING = """\
         ),
     ],
 )  # fmt: skip
-def test_the_addon_of_dns_is_told_to_scale(
-    write: Callable[[Mapping[str, str | bytes]], Path], version: str, name: str, before: str, after: str
-) -> None:
+def test_the_addon_of_dns_is_told_to_scale(write: Write, version: str, name: str, before: str, after: str) -> None:
     text = ADDONS.replace("VERSION", version).replace("INPUT", name)
     write({"main.tf": text.replace("DNS", before)})
     assert mended("dns-not-scaled", "main.tf") == text.replace("DNS", after)
 
 
-def test_settings_as_text_are_left_to_people(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_settings_as_text_are_left_to_people(write: Write) -> None:
     text = ADDONS.replace("VERSION", "21.0").replace("INPUT", "addons")
     write({"main.tf": text.replace("DNS", ' configuration_values = "{\\"replicaCount\\": 2}" ')})
     (finding,) = found("dns-not-scaled")
@@ -464,9 +445,7 @@ def test_settings_as_text_are_left_to_people(write: Callable[[Mapping[str, str |
     assert "add autoScaling: {enabled: true, minReplicas: 2, maxReplicas: 25}" in finding.help
 
 
-def test_a_run_of_lines_falls_apart_where_one_of_them_becomes_several(
-    write: Callable[[Mapping[str, str | bytes]], Path],
-) -> None:
+def test_a_run_of_lines_falls_apart_where_one_of_them_becomes_several(write: Write) -> None:
     text = ADDONS.replace("VERSION", "21.0").replace("INPUT", "addons")
     both = "    coredns    = {}\n    kube-proxy = {}\n    x          = {}\n"
     write({"main.tf": text.replace("    coredns = {DNS}\n    vpc-cni = {}\n", both)})
@@ -515,17 +494,13 @@ PAIRS = """\
         ),
     ],
 )  # fmt: skip
-def test_arguments_of_kubeadm_are_a_map_or_a_list(
-    write: Callable[[Mapping[str, str | bytes]], Path], version: str, before: str, after: str
-) -> None:
+def test_arguments_of_kubeadm_are_a_map_or_a_list(write: Write, version: str, before: str, after: str) -> None:
     head = KUBEADM.replace("VERSION", version)
     write({"kubeadm.yaml": head + before})
     assert mended("controller-manager-qps-default", "kubeadm.yaml", nodes={"": 1200}) == head + after
 
 
-def test_flags_of_a_static_pod_are_added_behind_the_others(
-    write: Callable[[Mapping[str, str | bytes]], Path],
-) -> None:
+def test_flags_of_a_static_pod_are_added_behind_the_others(write: Write) -> None:
     text = """\
 apiVersion: v1
 kind: Pod
@@ -546,7 +521,7 @@ FLAG    image: registry.k8s.io/kube-apiserver:v1.33.1
     assert fixed == text.replace("FLAG", "    - --max-mutating-requests-inflight=500\n")
 
 
-def test_pods_of_a_node_are_written_to_its_pool(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_pods_of_a_node_are_written_to_its_pool(write: Write) -> None:
     text = """\
 resource "google_container_cluster" "train" {
   name                      = "train"
@@ -610,7 +585,7 @@ BINPACK---
         ),
     ],
 )  # fmt: skip
-def test_volcano_packs_gpus(write: Callable[[Mapping[str, str | bytes]], Path], before: str, after: str) -> None:
+def test_volcano_packs_gpus(write: Write, before: str, after: str) -> None:
     cluster = CLUSTER + pool("gpu", TEAM)
     write({"volcano.yaml": CONF.replace("BINPACK", before) + cluster})
     assert mended("volcano-does-not-pack", "volcano.yaml") == CONF.replace("BINPACK", after) + cluster
@@ -632,9 +607,7 @@ def test_volcano_packs_gpus(write: Callable[[Mapping[str, str | bytes]], Path], 
         ),
     ],
 )  # fmt: skip
-def test_the_autoscaler_gets_a_processor(
-    write: Callable[[Mapping[str, str | bytes]], Path], before: str, after: str
-) -> None:
+def test_the_autoscaler_gets_a_processor(write: Write, before: str, after: str) -> None:
     text = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -677,7 +650,7 @@ resource "google_container_node_pool" "gpu" {
     ],
 )  # fmt: skip
 def test_a_zonal_cluster_becomes_a_regional_one_with_the_same_nodes(
-    write: Callable[[Mapping[str, str | bytes]], Path], place: str, zones: list[str], moved: str, kept: str
+    write: Write, place: str, zones: list[str], moved: str, kept: str
 ) -> None:
     head = 'resource "google_container_cluster" "train" {\n  name           = "train"\n'
     before = f'{head}  location       = "us-central1-a"\n'
@@ -690,7 +663,7 @@ def test_a_zonal_cluster_becomes_a_regional_one_with_the_same_nodes(
     assert mended("zonal-control-plane", "main.tf") == after + POOL.replace("PLACE", moved)
 
 
-def test_a_zone_that_others_may_have_too_stays(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_a_zone_that_others_may_have_too_stays(write: Write) -> None:
     head = 'variable "zone" {\n  default = "us-central1-a"\n}\n\n'
     cluster = 'resource "google_container_cluster" "train" {\n  name     = "train"\n  location = var.zone\n}\n'
     write({"main.tf": head + cluster + POOL.replace("PLACE", "var.zone")})

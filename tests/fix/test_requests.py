@@ -16,12 +16,11 @@ from kcheck.text.findings import SAFETIES
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from kcheck.fix.fix import Fixes
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -18,12 +18,11 @@ from kcheck.text.files.tree import Tree
 from tests.fix.test_requests import CONFIG, fixed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from kcheck.kubernetes.objects import Object
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -13,10 +13,8 @@ from msgspec.structs import replace
 from tests.fix.test_requests import CONFIG, POD, TYPED, fixed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcheck.text.findings import Finding
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
-Write = "Callable[[Mapping[str, str | bytes]], Path]"
 Files = dict[str, str]
 
 _MARK = re.compile("«(.*?)→(.*?)»", re.DOTALL)
@@ -807,7 +807,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("rule", "tree"), SPELLINGS)
-def test_spelling(rule: str, tree: str | Files, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_spelling(rule: str, tree: str | Files, write: Write) -> None:
     before, after = sides(tree)
     check(rule, before, after, write(before))
 
@@ -869,7 +869,7 @@ STYLES: dict[str, Callable[[str], str | bytes]] = {
         ("host-network-dns", "object, absent"),
     ],
 )
-def test_style(rule: str, name: str, style: str, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_style(rule: str, name: str, style: str, write: Write) -> None:
     before, after = sides(TABLES[rule][name], STYLES[style])
     check(rule, before, after, write(before))
 
@@ -951,9 +951,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
 
 
 @pytest.mark.parametrize(("rule", "tree", "text"), NO_EDIT.values(), ids=NO_EDIT.keys())
-def test_what_a_person_must_change(
-    rule: str, tree: str | Files, text: str, write: Callable[[Mapping[str, str | bytes]], Path]
-) -> None:
+def test_what_a_person_must_change(rule: str, tree: str | Files, text: str, write: Write) -> None:
     before, _ = sides(tree)
     write(before)
     paths = ["plan.json"] if "plan.json" in before else ["."]
@@ -963,7 +961,7 @@ def test_what_a_person_must_change(
     assert not fix.fix(paths, config, safeties=SAFETIES, rules=(rule,)).files
 
 
-def test_a_value_from_the_command_line_is_named(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_a_value_from_the_command_line_is_named(write: Write) -> None:
     write({"main.tf": tier("var.tier", TYPED % '"Premium"').encode()})
     config = Config(nodes={"": 1000}, variables={"tier": "Free"})
     (finding,) = [one for one in linter.run(Tree(["."]), config).findings if one.rule == "free-control-plane"]

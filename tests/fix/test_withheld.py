@@ -13,10 +13,9 @@ from kcheck.text.files.tree import Tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.engine.linter import Result
     from kcheck.text.findings import Finding
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

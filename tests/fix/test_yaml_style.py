@@ -16,12 +16,12 @@ from kcheck.text.findings import SAFETIES
 from tests.conftest import indented
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from kcheck.text.findings import Finding
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -17,8 +17,9 @@ from kcheck.scale import walls
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
+
+    from tests.conftest import Write
 
 
 def files(cloud: str, **given: Any) -> dict[str, str]:
@@ -104,9 +105,7 @@ networking:
     ("b/sysctl.d/99-k8s.conf", "net.ipv4.neigh.default.gc_thresh3 = 8192", False),
     ("a/etc/99-k8s.conf", "net.ipv4.neigh.default.gc_thresh3 = 8192", False),
 ])  # fmt: skip
-def test_the_neighbour_table_is_read_where_it_is_set(
-    path: str, line: str, known: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_the_neighbour_table_is_read_where_it_is_set(path: str, line: str, known: bool, write: Write) -> None:
     write({"a/kubeadm.yaml": KUBEADM, path: f"net.ipv4.ip_forward = 1\n{line}\n"})
     found = linter.run(Tree(["."]), Config(nodes={"": 5000})).findings
     assert ("arp-cache-too-small" not in {one.rule for one in found}) == known

@@ -17,8 +17,7 @@ from kcheck.text.values import known
 from tests.kubernetes import schemas_of_kinds as crds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 CARDS = ["ibp24s0", "ibp64s0"]
 
@@ -340,7 +339,7 @@ def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
     {"nodes": 450}, {"nodes": 450, "installer": "kubespray", "machines": ["own-box"], "network": {"fabric": "none"}},
     {"nodes": 450, "installer": "cluster-api"}, {"nodes": 450, "installer": "cluster-api", "autoscaler": "cluster-autoscaler"},
 ], ids=str)  # fmt: skip
-def test_code_says_its_installer(given: dict[str, Any], write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_code_says_its_installer(given: dict[str, Any], write: Write) -> None:
     write({path: text for path, text in files(**given).items() if path != "intent.yaml"})
     found = intent_from_code.read(intent_from_code.Source((".",), settings.load(["."])))
     own = {"installer": "kubeadm", "autoscaler": "none", **given, **given.get("network", {})}

@@ -11,8 +11,9 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -33,7 +34,7 @@ RELEASE = 'resource "helm_release" "ca" {\n  chart = "cluster-autoscaler"\n%s\n}
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Any]:
+def read(write: Write) -> Callable[..., Any]:
     def fields(text: str, *names: str) -> list[Any]:
         write({"main.tf": text})
         (autoscaler,) = model.collect(Tree(["."]), Config())["autoscalers"]

@@ -15,9 +15,9 @@ from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 DEPLOYMENT = """apiVersion: apps/v1
 kind: Deployment
@@ -41,7 +41,7 @@ def lines(*flags: str, key: str = "command", quote: str = "") -> str:
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     def run(text: str, image: str = UPSTREAM) -> dict[str, Any]:
         write({"autoscaler.yaml": DEPLOYMENT.format(image=image, lines=text)})
         return model.collect(Tree(["."]), Config(nodes={"": 500}))
@@ -138,9 +138,7 @@ BEFORE = lines("--cloud-provider=aws", "--scale-down-unneeded-time=10m # no comm
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_fixes_change_and_append_flags(
-    before: str, after: str, newline: str, write: Callable[[Mapping[str, str | bytes]], Path]
-) -> None:
+def test_fixes_change_and_append_flags(before: str, after: str, newline: str, write: Write) -> None:
     def text(inner: str) -> bytes:
         return DEPLOYMENT.format(image=UPSTREAM, lines=inner).replace("\n", newline).encode()
 
@@ -224,9 +222,7 @@ def rules_of(findings: list[Any]) -> set[str]:
         (("--max-scale-down-parallelism=100", "--scale-down-delay-after-delete=2m"), 1000, False),
     ],
 )
-def test_deletion_is_slow(
-    flags: tuple[str, ...], nodes: int, wanted: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_deletion_is_slow(flags: tuple[str, ...], nodes: int, wanted: bool, write: Write) -> None:
     write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
     found = rules_of(linter.run(Tree(["."]), Config(nodes={"": nodes})).findings)
     assert ("slow-node-deletion" in found) == wanted
@@ -243,7 +239,7 @@ def test_deletion_is_slow(
     ],
 )
 def test_what_costs_little_is_an_info(
-    flags: tuple[str, ...], nodes: int, rule: str, severity: str | None, write: Callable[[Mapping[str, str]], Path]
+    flags: tuple[str, ...], nodes: int, rule: str, severity: str | None, write: Write
 ) -> None:
     write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
     found = {one.rule: one.severity.name for one in linter.run(Tree(["."]), Config(nodes={"": nodes})).findings}
@@ -270,7 +266,7 @@ PAUSE = "--scale-down-delay-after-delete"
 )  # fmt: skip
 def test_a_pause_after_each_deletion_is_named(
     flags: tuple[str, ...], nodes: int, headline: str | None, fixed: set[str],
-    write: Callable[[Mapping[str, str]], Path],
+    write: Write,
 ) -> None:  # fmt: skip
     """The pause is what is wrong, not the batch: that is judged as if there were a batch in each loop."""
     folder = write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
@@ -283,7 +279,7 @@ def test_a_pause_after_each_deletion_is_named(
 
 
 @pytest.mark.parametrize("image", [f"{UPSTREAM.rpartition(':')[0]}:latest", "k8s.gcr.io/cluster-autoscaler:v1.24.0"])
-def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Write) -> None:
     """An autoscaler that does not know a flag does not start."""
     write({"autoscaler.yaml": DEPLOYMENT.format(image=image, lines=lines("--max-nodes-total=9000"))})
     outcome = fix.fix(["."], Config(nodes={"": 3000}), rules=("deletion-limited-by-qps",))
@@ -318,7 +314,7 @@ module "gke" {
     ("size", "nodes", "severity"), [("", {}, None), (", max_count = 100", {}, "warning"), ("", {"": 300}, "error")]
 )
 def test_a_cap_is_compared_with_sizes_that_somebody_wrote(
-    size: str, nodes: dict[str, int], severity: str | None, check: Callable[..., Result]
+    size: str, nodes: dict[str, int], severity: str | None, check: Check
 ) -> None:
     """The module's default of 100 nodes a zone is nobody's wish."""
     found = check({"main.tf": PROVISIONED.replace("SIZE", size)}, Config(nodes=nodes)).findings

@@ -14,8 +14,9 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -72,7 +73,7 @@ FILES = {
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], dict[str, Any]]:
+def read(write: Write) -> Callable[[str], dict[str, Any]]:
     def collect(text: str, **more: str) -> dict[str, Any]:
         write({"main.tf": CLUSTER + text, **FILES, **more})
         return model.collect(Tree(["."]), Config())
@@ -209,7 +210,7 @@ def test_workloads_in_terraform(style: str, read: Callable[..., dict[str, Any]])
 
 
 @pytest.mark.slow
-def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_findings_and_fixes_stand_in_the_code(write: Write) -> None:
     values = """
   values = [<<-EOT
     extraArgs:
@@ -230,7 +231,7 @@ def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]
     assert new.decode() == wanted
 
 
-def test_flags_that_the_version_does_not_know(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_flags_that_the_version_does_not_know(write: Write) -> None:
     values = (
         "  values = [<<-EOT\n    extraArgs:\n      max-empty-bulk-delete: 50\n    image: {tag: v1.33.0}\n  EOT\n  ]"
     )
@@ -321,13 +322,13 @@ data "http" "x" {
         'resource "helm_release" "x" {\n  values = [null, 1, "- a", {}]\n  set {\n    name = "a..b[x].c[2]"\n  }\n}\n',
     ],
 )  # fmt: skip
-def test_nonsense_is_survived(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nonsense_is_survived(text: str, write: Write) -> None:
     write({"main.tf": CLUSTER + text, "m/main.tf": ""})
     result = linter.run(Tree(["."]), Config())
     assert not result.bugs
 
 
-def test_blocks_that_are_perhaps_there_are_not_known(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_blocks_that_are_perhaps_there_are_not_known(write: Write) -> None:
     volume = """
         dynamic "volume" {
           for_each = var.nowhere == null ? [] : [1]

@@ -12,13 +12,11 @@ from kcheck.report.formats import Report
 from kcheck.scale.walls import find_walls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.engine.linter import Result
     from kcheck.scale.walls.model import Wall
     from kcheck.text.findings import Finding
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 SCRIPT = """\
 #!/bin/bash
@@ -152,7 +152,7 @@ def test_what_a_template_is_not_given_is_not_known(read: Callable[..., dict[str,
     assert of(data["clusters"][0], "service_cidr") == "10.96.0.0/16"
 
 
-def test_findings_are_where_the_value_is_written(check: Callable[..., Result]) -> None:
+def test_findings_are_where_the_value_is_written(check: Check) -> None:
     result = check({"main.tf": TEMPLATE, "boot.tftpl": SCRIPT}, Config(nodes={"": 600}))
     found = {one.rule: one for one in result.findings if one.severity > Severity.INFO}
     assert found["pod-range-too-small"].span.source.path == "main.tf"

@@ -9,11 +9,8 @@ import pytest
 from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Read
 
-    from kcheck.model import Inventory
-
-    Read = Callable[[Mapping[str, str]], Inventory]
 
 CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
 CALL = 'module "addons" {\n  source = "%s"\n\n  cluster_name = aws_eks_cluster.main.name\n%s\n}\n'

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import yaml
+from derive import crds
 from referencing import Registry, Resource
 
 from tests.places import TESTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCHEMAS = TESTS / "schemas" / "crds"
 KUBERNETES = "1.34"
@@ -34,11 +32,11 @@ def definitions() -> Registry[Any]:
 
 
 @cache
-def validators(folder: Path = SCHEMAS) -> dict[tuple[str, str], jsonschema.Draft202012Validator]:
+def validators() -> dict[tuple[str, str], jsonschema.Draft202012Validator]:
     """A validator for every kind that has a schema, by apiVersion and kind."""
     out = {}
-    for path in sorted(folder.glob("*.json")):
-        file = json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(SCHEMAS.glob("*.yaml")):
+        file = crds.read(path)
         for name, schema in file["kinds"].items():
             api, kind = name.split()
             whole = {"$defs": file.get("$defs", {}), **schema}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from derive import crds
 
 from tests.kubernetes.schemas_of_kinds import SCHEMAS, problems
 from tests.places import ROOT
@@ -491,7 +490,7 @@ def test_what_is_wrong_is_refused_for_its_own_reason(name: str, old: str, new: s
 
 def test_every_kind_with_a_schema_has_good_and_bad_examples() -> None:
     headed = {name: tuple(line.split(": ")[1] for line in text.splitlines()[:2]) for name, text in GOOD.items()}
-    kinds = {tuple(key.split()) for path in SCHEMAS.glob("*.json") for key in json.loads(path.read_text())["kinds"]}
+    kinds = {tuple(key.split()) for path in SCHEMAS.glob("*.yaml") for key in crds.read(path)["kinds"]}
     assert kinds == {headed[name] for name in GOOD if name != "Deployment"}
     assert {name for name, *_ in BAD} == set(GOOD)
 
@@ -509,8 +508,8 @@ def test_all_documents_are_read_and_an_unknown_kind_is_a_problem() -> None:
 
 def test_every_source_is_named_in_the_readme() -> None:
     readme = (SCHEMAS.parent / "README.md").read_text()
-    for path in SCHEMAS.glob("*.json"):
-        for source in json.loads(path.read_text())["sources"]:
+    for path in SCHEMAS.glob("*.yaml"):
+        for source in crds.read(path)["sources"]:
             repository, tag, file = source.split()
             assert any(
                 f"`{path.name}`" in line and repository in line and tag in line for line in readme.splitlines()

@@ -26,6 +26,7 @@ SPEC: dict[str, Any] = {
         "gone": {"type": "array", "nullable": True, "items": {"type": "object"}},
     },
 }
+HEADER = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
 CRD = {
     "metadata": {"name": "things.a.b"},
     "spec": {
@@ -35,7 +36,7 @@ CRD = {
             {
                 "name": "v1",
                 "served": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": SPEC}}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {**HEADER, "spec": SPEC}}},
             }
         ],
     },
@@ -91,13 +92,17 @@ def test_crds_are_read_from_a_git_directory_at_a_tag(tmp_path: Path, monkeypatch
     identity = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", "v1.0"]):
         subprocess.run(["git", "-C", str(repository), *identity, *arguments], check=True)
-    (schemas / "a.json").write_text(
-        json.dumps({"sources": ["own/things v1.0 crd.yaml"], "kinds": {"a.b/v1 Thing": {}}})
-    )
+    ours = {
+        "sources": ["own/things v1.0 crd.yaml"],
+        "kinds": {"a.b/v1 Thing": {"properties": {"spec": {"type": "string"}}}},
+    }
+    (schemas / "a.yaml").write_text(yaml.safe_dump(ours))
     monkeypatch.setitem(crds.main.__globals__, "SCHEMAS", schemas)
     assert crds.main(gits, str(out)) == 0
     printed = json.loads((out / "a.json").read_text())
     assert printed["kinds"]["a.b/v1 Thing"]["required"] == ["apiVersion", "kind", "metadata"]
     assert crds.main(gits) == 1
-    (schemas / "a.json").write_text(json.dumps(printed))
+    spec = {"required": ["size"], "properties": {"size": {"type": "integer", "minimum": 1}}}
+    ours["kinds"] = {"a.b/v1 Thing": {"properties": {"spec": spec}}}
+    (schemas / "a.yaml").write_text(yaml.safe_dump(ours))
     assert crds.main(gits) == 0

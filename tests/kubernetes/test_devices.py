@@ -10,11 +10,9 @@ from kcheck.text.values import Known, Unknown, known
 from tests.conftest import indented
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from kcheck.model import PodTemplate
+    from tests.conftest import Read
 
-    from kcheck.model import Inventory, PodTemplate
-
-    Read = Callable[[Mapping[str, str]], Inventory]
 
 JOB = """
 apiVersion: batch/v1

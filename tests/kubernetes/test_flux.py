@@ -13,11 +13,10 @@ from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-    from kcheck.model import Autoscaler, Inventory
+    from kcheck.model import Autoscaler
+    from tests.conftest import Read, Write
 
-    Read = Callable[[Mapping[str, str]], Inventory]
 
 IDLE = "extraArgs: {scale-down-unneeded-time: 7m}\n"
 RELEASE = """apiVersion: helm.toolkit.fluxcd.io/v2
@@ -44,7 +43,7 @@ GENERATED = {
 
 
 @pytest.fixture
-def autoscaler(write: Callable[[Mapping[str, str]], Path]) -> Callable[[Mapping[str, str]], Autoscaler]:
+def autoscaler(write: Write) -> Callable[[Mapping[str, str]], Autoscaler]:
     """The only autoscaler of some files."""
 
     def read(content: Mapping[str, str]) -> Autoscaler:

@@ -26,13 +26,10 @@ from tests.conftest import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
     Read = Callable[..., dict[str, Any]]
-    Check = Callable[..., Result]
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ from kcheck.text.text import Source
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 pytestmark = pytest.mark.medium
 
@@ -111,7 +111,7 @@ OVERLAYS = {
 }
 
 
-def workloads(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def workloads(write: Write, files: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The workloads of some files by id, each field with its value and places."""
     write(files)
     text = model.as_text(model.collect(Tree(["."]), Config()))
@@ -123,7 +123,7 @@ def workloads(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, st
     return found
 
 
-def test_two_overlays_of_one_base(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_two_overlays_of_one_base(write: Write) -> None:
     found = workloads(write, OVERLAYS)
     blue, green = found["workload blue:Deployment/blue/web"], found["workload green:Deployment/green/web"]
     assert blue["pods"] == "2  (base/deployment.yaml:7:13)"
@@ -133,7 +133,7 @@ def test_two_overlays_of_one_base(write: Callable[[Mapping[str, str]], Path]) ->
 
 
 @pytest.mark.slow
-def test_one_cause_in_a_base_is_one_finding(check: Callable[..., Result]) -> None:
+def test_one_cause_in_a_base_is_one_finding(check: Check) -> None:
     files = {**OVERLAYS, "base/deployment.yaml": GPU.format(image="nginx:1.27"), "main.tf": AKS % "train"}
     result = check(files, Config(nodes={"": 1000}))
     (found,) = [finding for finding in result.findings if finding.rule == "docker-hub-image"]
@@ -141,7 +141,7 @@ def test_one_cause_in_a_base_is_one_finding(check: Callable[..., Result]) -> Non
     assert found.object == "blue:DaemonSet/blue/agent/agent"
 
 
-def test_overlays_belong_to_the_cluster_beside_them(check: Callable[..., Result]) -> None:
+def test_overlays_belong_to_the_cluster_beside_them(check: Check) -> None:
     files = {**OVERLAYS, "blue/main.tf": AKS % "blue", "green/main.tf": AKS % "green"}
     inventory = check(files).world.inventory
     assert {thing.id: cluster.root for thing, cluster in inventory.cluster_of.items()} == {
@@ -150,7 +150,7 @@ def test_overlays_belong_to_the_cluster_beside_them(check: Callable[..., Result]
     }
 
 
-def test_files_of_kustomizations_are_no_manifests_of_their_own(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_files_of_kustomizations_are_no_manifests_of_their_own(write: Write) -> None:
     files = {
         "kustomization.yaml": (
             "resources: [deployment.yaml]\npatches: [{path: more.yaml}]\nconfigMapGenerator: [{name: a, files: [job.yaml]}]\n"
@@ -168,7 +168,7 @@ def test_files_of_kustomizations_are_no_manifests_of_their_own(write: Callable[[
     assert found["workload .:Deployment/web"]["pods"] == "3  (more.yaml:7:13)"
 
 
-def test_a_deleted_object_is_not_judged(check: Callable[..., Result]) -> None:
+def test_a_deleted_object_is_not_judged(check: Check) -> None:
     patch = "    apiVersion: apps/v1\n    kind: DaemonSet\n    metadata:\n      name: agent\n    $patch: delete\n"
     files = {
         "main.tf": AKS % "train",
@@ -189,7 +189,7 @@ def test_a_deleted_object_is_not_judged(check: Callable[..., Result]) -> None:
         ("digest: sha256:ab", "nginx@sha256:ab  (deployment.yaml:12:18 <- kustomization.yaml:2:32)"),
     ],
 )
-def test_images_point_to_what_decides_them(entry: str, value: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_images_point_to_what_decides_them(entry: str, value: str, write: Write) -> None:
     text = f"resources: [deployment.yaml]\nimages: [{{name: nginx, {entry}}}]\n"
     found = workloads(write, {"kustomization.yaml": text, "deployment.yaml": DEPLOYMENT})
     assert found["image .:Deployment/web/web"]["text"] == value
@@ -222,7 +222,7 @@ patches:
 """
 
 
-def test_values_in_an_inline_patch_are_fixed_there(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_values_in_an_inline_patch_are_fixed_there(write: Write) -> None:
     write({"kustomization.yaml": COMMAND, "autoscaler.yaml": AUTOSCALER})
     (autoscaler,) = linter.run(Tree(["."]), Config()).world.inventory.autoscalers
     (flag,) = autoscaler.flags  # an operation took the other one away
@@ -232,7 +232,7 @@ def test_values_in_an_inline_patch_are_fixed_there(write: Callable[[Mapping[str,
     assert (written.source.path, written.begin.line, written.text) == ("kustomization.yaml", 7, "2h")
 
 
-def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Write) -> None:
     image = "    spec:\n      template:\n        spec:\n          containers:\n          - name: agent\n            image: nginx:2\n"
     head = "    apiVersion: apps/v1\n    kind: DaemonSet\n    metadata: {name: agent}\n"
     text = f"resources: [a.yaml]\npatches:\n- patch: |\n{head}{image}"
@@ -271,7 +271,7 @@ def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Callable[[Mapping
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_rendered_is_named(text: str, note: str, check: Callable[..., Result]) -> None:
+def test_what_cannot_be_rendered_is_named(text: str, note: str, check: Check) -> None:
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
     assert notes(result) == [f"kustomization.yaml:{note}"]
     assert [workload.id for workload in result.world.inventory.workloads] == [".:Deployment/web"]
@@ -288,11 +288,11 @@ def test_what_cannot_be_rendered_is_named(text: str, note: str, check: Callable[
         "resources: [a.yaml]\nreplacements: [{targets: [{select: {kind: Ingress}, fieldPaths: [data.x]}]}]",
     ],
 )
-def test_what_changes_no_verdict_is_not_named(text: str, check: Callable[..., Result]) -> None:
+def test_what_changes_no_verdict_is_not_named(text: str, check: Check) -> None:
     assert not notes(check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT}))
 
 
-def test_what_replacements_and_vars_give_is_unknown(check: Callable[..., Result]) -> None:
+def test_what_replacements_and_vars_give_is_unknown(check: Check) -> None:
     image = "spec.template.spec.containers.[name=web].image"
     text = f"resources: [a.yaml]\nreplacements: [{{targets: [{{select: {{name: web}}, fieldPaths: ['{image}']}}]}}]\n"
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
@@ -314,14 +314,14 @@ def test_what_replacements_and_vars_give_is_unknown(check: Callable[..., Result]
         ("resources: [a.yaml]\npatches:\n- patch: |\n    kind: Deployment\n    apiVersion: [\n", "6 "),
     ],
 )
-def test_a_broken_kustomization_is_an_error(text: str, message: str, check: Callable[..., Result]) -> None:
+def test_a_broken_kustomization_is_an_error(text: str, message: str, check: Check) -> None:
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
     (found,) = messages(result)["unreadable-file"]
     assert found.startswith(f"kustomization.yaml:{message}")
     assert len(result.world.inventory.workloads) == 1  # as a plain manifest, or without the patch
 
 
-def test_kustomizations_of_other_tools_are_left_alone(check: Callable[..., Result]) -> None:
+def test_kustomizations_of_other_tools_are_left_alone(check: Check) -> None:
     flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: {path: ./apps, patches: x}\n"
     result = check({"kustomization.yaml": flux, "a.yaml": DEPLOYMENT})
     assert not result.findings
@@ -331,7 +331,7 @@ def test_kustomizations_of_other_tools_are_left_alone(check: Callable[..., Resul
 # --- trees that nobody should write
 
 
-def test_a_circle_is_an_error(check: Callable[..., Result]) -> None:
+def test_a_circle_is_an_error(check: Check) -> None:
     files = {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"}
     assert messages(check(files)) == {
         "unreadable-file": [
@@ -342,7 +342,7 @@ def test_a_circle_is_an_error(check: Callable[..., Result]) -> None:
 
 
 @pytest.mark.slow
-def test_kustomizations_that_multiply_end(check: Callable[..., Result]) -> None:
+def test_kustomizations_that_multiply_end(check: Check) -> None:
     files = {"0/kustomization.yaml": "resources: [a.yaml]\n", "0/a.yaml": DEPLOYMENT}
     for level in range(1, 40):
         for side in "xy":
@@ -353,12 +353,12 @@ def test_kustomizations_that_multiply_end(check: Callable[..., Result]) -> None:
     assert time.perf_counter() - begin < 60
 
 
-def test_a_long_chain_ends(check: Callable[..., Result]) -> None:
+def test_a_long_chain_ends(check: Check) -> None:
     files = {f"{i}/kustomization.yaml": f"resources: [../{i + 1}]\n" for i in range(300)}
     assert any("nested too deeply" in note for note in notes(check(files)))
 
 
-def test_a_patch_of_a_generated_config_map_is_for_what_exists(check: Callable[..., Result]) -> None:
+def test_a_patch_of_a_generated_config_map_is_for_what_exists(check: Check) -> None:
     files = {
         "kustomization.yaml": "resources: [a.yaml]\nconfigMapGenerator: [{name: env, literals: [a=b]}]\npatches: [{path: p.yaml}]\n",
         "a.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n",
@@ -368,12 +368,12 @@ def test_a_patch_of_a_generated_config_map_is_for_what_exists(check: Callable[..
 
 
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "PersistentVolumeClaim"])
-def test_broken_objects_that_only_have_a_name_are_not_told(kind: str, check: Callable[..., Result]) -> None:
+def test_broken_objects_that_only_have_a_name_are_not_told(kind: str, check: Check) -> None:
     text = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: a}}\ndata: [\n"
     assert check({"a.yaml": text}).findings == []
 
 
-def test_aliases_of_aliases_in_a_patch_end(check: Callable[..., Result]) -> None:
+def test_aliases_of_aliases_in_a_patch_end(check: Check) -> None:
     lines = [f"    x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 9)}]" for i in range(1, 12)]
     bomb = "\n".join(
         ["    apiVersion: apps/v1", "    kind: Deployment", "    metadata: {name: web}", "    x0: &x0 [a]", *lines]
@@ -384,13 +384,13 @@ def test_aliases_of_aliases_in_a_patch_end(check: Callable[..., Result]) -> None
     assert any("aliases stand for more than 20,000 values" in text for text in told)
 
 
-def test_a_base_outside_of_the_given_path_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_base_outside_of_the_given_path_is_read(write: Write) -> None:
     write(OVERLAYS)
     for path in ("blue", "blue/kustomization.yaml"):
         assert labels(render(path)) == ["blue:Deployment/web"]
 
 
-def test_links_are_followed(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_links_are_followed(write: Write) -> None:
     root = write({"elsewhere/a.yaml": DEPLOYMENT, "k/kustomization.yaml": "resources: [a.yaml, loop]\n"})
     (root / "k/a.yaml").symlink_to(root / "elsewhere/a.yaml")
     (root / "k/loop").symlink_to(root / "k")
@@ -399,7 +399,7 @@ def test_links_are_followed(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert "circular" in rendering.manifests.problems[0].message
 
 
-def test_documents_that_no_rule_looks_at_are_never_parsed(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_documents_that_no_rule_looks_at_are_never_parsed(write: Write) -> None:
     config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: [[[}\n"
     text = "resources: [a.yaml]\npatches: [{path: p.yaml}, {path: q.yaml, target: {kind: ConfigMap}}]\n"
     write({"kustomization.yaml": text, "a.yaml": f"{config_map}---{DEPLOYMENT}", "p.yaml": config_map, "q.yaml": "[[}"})
@@ -508,7 +508,7 @@ def kubectl() -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_renders_as_kubectl_does(case: str, write: Callable[[Mapping[str, str]], Path], kubectl: str) -> None:
+def test_renders_as_kubectl_does(case: str, write: Write, kubectl: str) -> None:
     write({"web.yaml": WEB, **CASES[case]})
     command = [kubectl, "kustomize", "--load-restrictor", "LoadRestrictionsNone", "."]
     run = subprocess.run(command, capture_output=True, check=False)

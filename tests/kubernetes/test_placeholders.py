@@ -12,13 +12,8 @@ from kcheck.text import placeholders
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Check, Read
 
-    from kcheck.engine.linter import Result
-    from kcheck.model import Inventory
-
-    Read = Callable[[Mapping[str, str]], Inventory]
-    Check = Callable[..., Result]
 
 JOB = """apiVersion: batch/v1
 kind: Job

@@ -22,13 +22,8 @@ from kcheck.text.files.tree import Tree
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Check, Write
 
-    from kcheck.engine.linter import Result
-
-    Check = Callable[..., Result]
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 HELM = os.environ.get("KCHECK_HELM") or shutil.which("helm")
 

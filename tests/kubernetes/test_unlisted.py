@@ -10,13 +10,8 @@ from kcheck.text.values import Unknown, Unset, known
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Check, Read
 
-    from kcheck.engine.linter import Result
-    from kcheck.model import Inventory
-
-    Read = Callable[[Mapping[str, str]], Inventory]
-    Check = Callable[..., Result]
 
 POD = "spec:\n  containers: [{name: main, image: quay.io/example/train:1, resources: {limits: {nvidia.com/gpu: 8}}}]"
 

@@ -20,11 +20,8 @@ from kcheck.text.values import Unknown, known, sure
 from tests.conftest import indented, manifest, one_pod, requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcheck.model import Inventory, Workload
-
-    Read = Callable[[Mapping[str, str]], Inventory]
+    from kcheck.model import Workload
+    from tests.conftest import Read
 
 
 POD = """

@@ -15,10 +15,8 @@ from tests.places import ROOT
 from tests.report.page import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -32,9 +32,7 @@ from kcheck.text.text import apply
 from tests.places import TESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 pytestmark = pytest.mark.medium
 
@@ -63,7 +61,7 @@ UNCLEAN = {"kcheck.yaml": "rules: [policy]\n", "policy/naming/odd-name.yaml": OW
 
 
 @pytest.fixture(params=["empty", "unclean", *(path.name for path in EXAMPLES)])
-def report(request: pytest.FixtureRequest, write: Callable[[Mapping[str, str]], Path]) -> Report:
+def report(request: pytest.FixtureRequest, write: Write) -> Report:
     """A report of nothing, of odd names, and of each example."""
     own = {"empty": {"main.tf": "# nothing\n"}, "unclean": UNCLEAN}.get(request.param)
     if own is None:
@@ -183,7 +181,7 @@ def test_rdjson_has_safe_fixes_as_suggestions(report: Report) -> None:
     assert suggested <= len(safe)
 
 
-def test_rdjson_suggests_a_safe_fix_in_one_piece(check: Callable[..., Result]) -> None:
+def test_rdjson_suggests_a_safe_fix_in_one_piece(check: Check) -> None:
     job = (
         "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: train # \u00e9\nspec:\n  template:\n    spec:\n"
         "      restartPolicy: Never\n      containers:\n        - name: train\n          image: quay.io/a:1\n"
@@ -237,7 +235,7 @@ def commands(log: str) -> list[str]:
     return [line for line in map(str.strip, log.splitlines()) if line.startswith("::") or re.search(r"##\w*\[", line)]
 
 
-def test_nothing_that_is_read_is_a_command(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nothing_that_is_read_is_a_command(write: Write) -> None:
     name = '"train" # ##[stop-commands]x'
     write({"::stop-commands::x/main.tf": CLUSTER.replace('"train"', name), "kcheck.yaml": "rules: [policy]\n"})
     write({"policy/naming/odd-name.yaml": OWN.replace("@nobody", "no\\n::add-mask::a")})
@@ -269,13 +267,13 @@ def test_markdown_fits(report: Report) -> None:
         assert shown + int(left[1]) == len(report.findings)
 
 
-def fingerprints(text: str, write: Callable[[Mapping[str, str]], Path], **more: str) -> dict[str, str]:
+def fingerprints(text: str, write: Write, **more: str) -> dict[str, str]:
     write({"main.tf": text, **more})
     data = json.loads(CliRunner().invoke(cli, ["check", "--format", "json", "--info"]).stdout)
     return {item["rule"]: item["fingerprint"] for item in data["findings"]}
 
 
-def test_fingerprints_survive_moved_lines_and_sizes(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_fingerprints_survive_moved_lines_and_sizes(write: Write) -> None:
     first = fingerprints(CLUSTER, write)
     assert "free-control-plane" in first
     assert fingerprints("# a comment\n\n" + CLUSTER.replace("500", "700"), write) == first
@@ -284,7 +282,7 @@ def test_fingerprints_survive_moved_lines_and_sizes(write: Callable[[Mapping[str
     assert not set(other.values()) & set(first.values())
 
 
-def test_two_of_one_kind_have_two_fingerprints(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_two_of_one_kind_have_two_fingerprints(write: Write) -> None:
     write({"a.tf": 'resource "x" "y" {\n', "b.yaml": "kind: Pod\napiVersion: v1\nx: [\n"})
     data = json.loads(CliRunner().invoke(cli, ["check", "--format", "json"]).stdout)
     keys = [item["fingerprint"] for item in data["findings"]]
@@ -299,7 +297,7 @@ def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_github_is_chosen_by_itself(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_github_is_chosen_by_itself(write: Write) -> None:
     folder = write({"main.tf": CLUSTER})
     summary = folder / "summary.md"
     summary.write_text("before\n")
@@ -314,7 +312,7 @@ def test_github_is_chosen_by_itself(write: Callable[[Mapping[str, str]], Path]) 
     assert "::error" not in run(GITHUB_ACTIONS="")[1]
 
 
-def test_a_summary_that_cannot_be_written_is_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_summary_that_cannot_be_written_is_told(write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, out, error = run(GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY="nowhere/summary.md")
     assert code == 1
@@ -322,7 +320,7 @@ def test_a_summary_that_cannot_be_written_is_told(write: Callable[[Mapping[str, 
     assert "::error file=" in out
 
 
-def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_several_formats_in_one_run(write: Write) -> None:
     folder = write({"main.tf": CLUSTER})
     code, out, _ = run(*(f"--output-file={name}=out.{name}" for name in FORMATS))
     assert code == 1
@@ -333,7 +331,7 @@ def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_names_that_are_not_unicode(name: str, write: Write) -> None:
     folder = write({})
     (folder / "größe \N{ROCKET}").mkdir()
     with open(os.fsencode(folder / "größe \N{ROCKET}") + b"/gr\xf6\xdfe.tf", "w") as file:
@@ -348,7 +346,7 @@ def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str
         assert "größe \N{ROCKET}/" in unquote(text)
 
 
-def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_formats_are_written_where_nothing_is_found(write: Write) -> None:
     folder = write({"main.txt": ""})
     code, out, error = run("--output-file", "sarif=a.sarif", "--output-file", "gitlab=a.json")
     assert (code, out) == (0, "")
@@ -365,16 +363,14 @@ def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str
         ("json=nowhere/a.json", "nowhere/a.json: No such file"),
     ],
 )
-def test_outputs_that_make_no_sense(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_outputs_that_make_no_sense(text: str, message: str, write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, _, error = run("--output-file", text)
     assert code == 2
     assert message in error
 
 
-def test_paths_are_those_of_the_repository(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_those_of_the_repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write({".git/HEAD": "", "infra/main.tf": CLUSTER})
     monkeypatch.chdir(folder / "infra")
     assert "::error file=infra/main.tf," in run("--format", "github")[1]
@@ -383,7 +379,7 @@ def test_paths_are_those_of_the_repository(
     assert "infra/main.tf:" not in run("--format", "text")[1]
 
 
-def test_statistics(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_statistics(write: Write) -> None:
     write({"a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     code, out, _ = run("--statistics")
     assert code == 1
@@ -394,7 +390,7 @@ def test_statistics(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert run("--statistics", "--quiet")[1].splitlines() == out.splitlines()[: out.splitlines().index("")]
 
 
-def test_quiet_and_exit_zero(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_quiet_and_exit_zero(write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, out, error = run("-q", "--exit-zero")
     assert (code, error) == (0, "")
@@ -413,7 +409,7 @@ DETAILS = ("The pool system is fixed at 500 nodes", "A name of 5 letters | <b>sa
 
 
 @pytest.fixture
-def detailed(write: Callable[[Mapping[str, str]], Path]) -> Report:
+def detailed(write: Write) -> Report:
     """A finding with a headline and details."""
     write({"main.tf": CLUSTER})
     result = linter.run(Tree(["."]), Config(select=("free-control-plane",)))
@@ -478,7 +474,7 @@ def test_markdown_has_details_in_the_cell_of_the_headline(detailed: Report) -> N
     assert f"): {HEADLINE}<br>{DETAILS[0]}<br>A name of 5 letters \\| \\<b\\>says\\</b\\> nothing" in row
 
 
-def test_junit_skips_what_was_not_checked(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_junit_skips_what_was_not_checked(write: Write) -> None:
     text = CLUSTER.replace("node_count = 500", "node_count = var.nodes") + 'variable "nodes" {}\n'
     folder = write({"main.tf": text})
     (folder / "secret.yaml").write_bytes(b"\0GITCRYPT\0abc")
@@ -490,7 +486,7 @@ def test_junit_skips_what_was_not_checked(write: Callable[[Mapping[str, str]], P
     assert "encrypted" in skipped["not read"]
 
 
-def test_long_lines_are_cut_around_the_place(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_long_lines_are_cut_around_the_place(write: Write) -> None:
     padding = "x" * 150
     job = (
         "{apiVersion: batch/v1, kind: Job, metadata: {name: train, annotations: {a: "

@@ -29,14 +29,12 @@ from tests.report import corpus
 from tests.report.page import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from kcheck.engine.linter import Result
     from kcheck.text.findings import Finding
+    from tests.conftest import Check, Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

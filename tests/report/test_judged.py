@@ -18,13 +18,12 @@ from kcheck.text.text import Skipped
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from kcheck.text.findings import Finding
     from kcheck.text.text import Span
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -19,10 +19,8 @@ from tests.places import ROOT
 from tests.report.test_html import SUBNET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
     Element = ElementTree.Element
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -18,10 +18,10 @@ from kcheck.text.text import Source
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    Write = Callable[[Mapping[str, str]], Path]
+    from tests.conftest import Write
+
 
 CLUSTER = """\
 resource "azurerm_kubernetes_cluster" "main" {

@@ -10,10 +10,9 @@ from kcheck.config.config import Config
 from tests.conftest import written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 CODE = """
 variable "name" {}
@@ -68,7 +67,7 @@ examples:
 """
 
 
-def test_they_are_called_by_their_addresses(check: Callable[..., Result]) -> None:
+def test_they_are_called_by_their_addresses(check: Check) -> None:
     found = {one.rule: one.message for one in check({"main.tf": CODE}).findings}
     assert found["pool-over-quota"] == "Node group aws_eks_node_group.gpu grows to 500 nodes; the quota is 450"
     assert found["retired-node-image"].startswith("Pool aws_eks_node_group.gpu runs AL2_x86_64_GPU")
@@ -91,7 +90,7 @@ def test_they_are_called_by_their_addresses(check: Callable[..., Result]) -> Non
     ],
 )  # fmt: skip
 def test_rules_of_ones_own_may_ask_for_names_in_any_way(
-    subject: str, problem: str, at: str, message: str, expected: str, check: Callable[..., Result], tmp_path: Path
+    subject: str, problem: str, at: str, message: str, expected: str, check: Check, tmp_path: Path
 ) -> None:
     words = {"SUBJECT": subject, "PROBLEM": problem, "AT": at, "MESSAGE": message}
     text = RULE

@@ -12,8 +12,7 @@ from kcheck.engine import rules
 from kcheck.report import word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -51,7 +50,7 @@ message: "{subnet.name} has {subnet.usable_addresses}"
         ("resource.values.tags", ["What the code has there; see resource.values."]),
     ],
 )  # fmt: skip
-def test_a_word_is_explained(name: str, lines: list[str], write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_word_is_explained(name: str, lines: list[str], write: Write) -> None:
     write({"policies/own/nearly-full.yaml": OWN})
     run = explain(name, "--rules", "policies")
     assert run.exit_code == 0

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

@@ -14,13 +14,8 @@ from kcheck.text.values import known
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Check, Read
 
-    from kcheck.engine.linter import Result
-    from kcheck.model import Inventory
-
-    Check = Callable[..., Result]
-    Read = Callable[[Mapping[str, str]], Inventory]
 
 pytestmark = pytest.mark.medium
 

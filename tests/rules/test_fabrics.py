@@ -10,9 +10,8 @@ from kcheck.config.numbers import fabrics, machines
 from tests.conftest import indented, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 pytestmark = pytest.mark.medium
 
@@ -213,7 +212,7 @@ def test_machines_with_a_fabric_are_known_machines(cloud: str) -> None:
 @pytest.mark.parametrize(
     ("cards", "expected"), [(0, {"fabric-not-enabled"}), (1, {"fabric-not-enabled"}), (32, set[str]())]
 )
-def test_every_card_takes_an_interface(cards: int, expected: set[str], check: Callable[..., Result]) -> None:
+def test_every_card_takes_an_interface(cards: int, expected: set[str], check: Check) -> None:
     result = check({**eks(cards=cards), **job(asked="vpc.amazonaws.com/efa: 32")})
     assert found(result) == expected
     said = [one.message for one in result.findings if one.rule == "fabric-not-enabled"]
@@ -232,9 +231,7 @@ def test_every_card_takes_an_interface(cards: int, expected: set[str], check: Ca
     ],
     ids=["several nodes", "two nodes", "one node", "no job", "mixed machines", "one card"],
 )
-def test_only_jobs_over_several_nodes_need_a_fabric(
-    files: dict[str, str], severity: str, check: Callable[..., Result]
-) -> None:
+def test_only_jobs_over_several_nodes_need_a_fabric(files: dict[str, str], severity: str, check: Check) -> None:
     said = [
         one.severity.word
         for one in check(files).findings
@@ -243,7 +240,7 @@ def test_only_jobs_over_several_nodes_need_a_fabric(
     assert said == ([severity] if severity else [])
 
 
-def test_a_launch_template_elsewhere_may_enable_it(check: Callable[..., Result]) -> None:
+def test_a_launch_template_elsewhere_may_enable_it(check: Check) -> None:
     group = '  instance_types  = ["p5.48xlarge"]\n  launch_template {\n    id = "lt-1"\n  }\n'
     result = check({"main.tf": EKS.format(group=group), **job()})
     assert not found(result)
@@ -253,7 +250,7 @@ def test_a_launch_template_elsewhere_may_enable_it(check: Callable[..., Result])
 @pytest.mark.parametrize(
     ("nodes", "severity"), [("1:8", "warning"), ("8", "warning"), ("1", "info")], ids=["elastic", "eight", "alone"]
 )
-def test_torchrun_says_whether_pods_talk_to_each_other(nodes: str, severity: str, check: Callable[..., Result]) -> None:
+def test_torchrun_says_whether_pods_talk_to_each_other(nodes: str, severity: str, check: Check) -> None:
     files = eks('"p5.48xlarge"') | {"job.yaml": INDEPENDENT.replace("NODES", nodes)}
     said = [one.severity for one in check(files).findings if one.rule == "fabric-not-enabled"]
     assert [one.word for one in said if one is not None] == [severity]
@@ -267,7 +264,7 @@ def test_torchrun_says_whether_pods_talk_to_each_other(nodes: str, severity: str
         ("launchTemplate: {id: lt-1}", set[str]()),
     ],
 )
-def test_eksctl_makes_all_interfaces_or_none(group: str, expected: set[str], check: Callable[..., Result]) -> None:
+def test_eksctl_makes_all_interfaces_or_none(group: str, expected: set[str], check: Check) -> None:
     assert found(check({"cluster.yaml": EKSCTL % group, **job()})) == expected
 
 
@@ -279,7 +276,7 @@ def test_eksctl_makes_all_interfaces_or_none(group: str, expected: set[str], che
         ("", "a3-highgpu-4g", set[str]()),
     ],
 )  # fmt: skip
-def test_networks_of_a_gke_pool(network: str, machine: str, expected: set[str], check: Callable[..., Result]) -> None:
+def test_networks_of_a_gke_pool(network: str, machine: str, expected: set[str], check: Check) -> None:
     gpus = 4 if machine.endswith("4g") else 8
     assert found(check({"main.tf": GKE.format(network=network, machine=machine), **job(gpus=gpus)})) == expected
 
@@ -296,7 +293,7 @@ def test_networks_of_a_gke_pool(network: str, machine: str, expected: set[str], 
     ids=["none", "not asked for", "asked for", "a chart", "one card"],
 )
 def test_an_addon_of_ack_gives_nodes_their_interfaces(
-    machine: str, more: str, asked: str, expected: set[str], check: Callable[..., Result]
+    machine: str, more: str, asked: str, expected: set[str], check: Check
 ) -> None:
     result = check({"main.tf": ACK.format(machine=machine) + more, **job(asked=asked)})
     assert found(result) == expected
@@ -304,7 +301,7 @@ def test_an_addon_of_ack_gives_nodes_their_interfaces(
     assert said in ([], ["Pool gpu enables 0 of 2 eRDMA interfaces: 85 of 170 Gbit/s"])
 
 
-def test_an_addon_that_is_not_known_may_be_the_one(check: Callable[..., Result]) -> None:
+def test_an_addon_that_is_not_known_may_be_the_one(check: Check) -> None:
     unknown = ADDON.replace("NAME", "var.addon") + 'variable "addon" {}\n'
     result = check({"main.tf": ACK.format(machine="ecs.ebmgn8v.48xlarge") + unknown, **job(asked="aliyun/erdma: 1")})
     assert not found(result)
@@ -326,7 +323,7 @@ def test_an_addon_that_is_not_known_may_be_the_one(check: Callable[..., Result])
     ],
     ids=["nothing", "one node", "resource", "privileged", "devices", "multus", "no ib", "sockets", "host network"],
 )
-def test_how_pods_get_infiniband(files: dict[str, str], expected: set[str], check: Callable[..., Result]) -> None:
+def test_how_pods_get_infiniband(files: dict[str, str], expected: set[str], check: Check) -> None:
     assert found(check({"main.tf": AKS, **files})) == expected
 
 
@@ -339,7 +336,7 @@ def test_how_pods_get_infiniband(files: dict[str, str], expected: set[str], chec
     ],
     ids=["anywhere", "selected", "queued"],
 )
-def test_infiniband_ends_at_the_pool(more: dict[str, str], expected: set[str], check: Callable[..., Result]) -> None:
+def test_infiniband_ends_at_the_pool(more: dict[str, str], expected: set[str], check: Check) -> None:
     second = AKS[AKS.index('resource "azurerm_kubernetes_cluster_node_pool"') :]
     second = second.replace('"gpu"', '"gpub"')
     assert found(check({"main.tf": AKS + second, **more})) == expected
@@ -390,7 +387,7 @@ PACKED = "alpha.jobset.sigs.k8s.io/exclusive-topology: topology.kubernetes.io/zo
     ],
     ids=["anywhere", "exclusive", "selected", "required", "preferred", "unconstrained"],
 )
-def test_efa_ends_at_the_zone(annotations: str, spec: str, expected: set[str], check: Callable[..., Result]) -> None:
+def test_efa_ends_at_the_zone(annotations: str, spec: str, expected: set[str], check: Check) -> None:
     group = eks(cards=32)["main.tf"].replace(
         '"aws_eks_node_group" "gpu" {', '"aws_eks_node_group" "gpu" {\n  for_each = aws_subnet.nodes'
     )

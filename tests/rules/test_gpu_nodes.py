@@ -10,11 +10,8 @@ from tests.conftest import indented, manifest, names
 from tests.rules.test_scheduling import POOL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.conftest import Check
 
-    from kcheck.engine.linter import Result
-
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

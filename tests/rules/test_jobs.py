@@ -11,13 +11,11 @@ from kcheck.config.config import Config
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 pytestmark = pytest.mark.medium
 
-Check = "Callable[..., Result]"
 LARGE = Config(nodes={"": 1000})
 CLUSTER = """
 apiVersion: eksctl.io/v1alpha5
@@ -120,13 +118,13 @@ def undecided(result: Result) -> set[str]:
     return {check.rule for check in result.undecided}
 
 
-def test_patch_of_kustomize_is_no_job_of_its_own(check: Callable[..., Result]) -> None:
+def test_patch_of_kustomize_is_no_job_of_its_own(check: Check) -> None:
     """It only changes parts of a job, which is judged where it is whole."""
     patch = NVIDIA.replace("          image: quay.io/example/train:1\n", "")
     assert not found(check({"patch.yaml": patch}, LARGE))
 
 
-def test_generated_name_is_told(check: Callable[..., Result]) -> None:
+def test_generated_name_is_told(check: Check) -> None:
     result = check({"job.yaml": NVIDIA}, LARGE)
     assert next(f.message for f in result.findings if f.rule == "gang-missing").startswith(
         "Job train- needs 16 pods at once"
@@ -137,9 +135,7 @@ def test_generated_name_is_told(check: Callable[..., Result]) -> None:
     ("gpus", "nodes", "severity"),
     [(8, 0, "warning"), (1, 0, "info"), (1, 1000, "warning"), (1, 20, "info"), (4, 20, "warning")],
 )
-def test_gangs_matter_by_the_gpus_of_the_job(
-    gpus: int, nodes: int, severity: str, check: Callable[..., Result]
-) -> None:
+def test_gangs_matter_by_the_gpus_of_the_job(gpus: int, nodes: int, severity: str, check: Check) -> None:
     job = NVIDIA.replace("nvidia.com/gpu: 8", f"nvidia.com/gpu: {gpus}")
     result = check({"job.yaml": job}, Config(nodes={"": nodes} if nodes else {}))
     assert found(result).get("gang-missing") == severity
@@ -153,7 +149,7 @@ def test_gangs_matter_by_the_gpus_of_the_job(
         "workloadRef: {name: train}",
     ],
 )
-def test_pods_may_say_that_they_are_a_gang(place: str, check: Callable[..., Result]) -> None:
+def test_pods_may_say_that_they_are_a_gang(place: str, check: Check) -> None:
     text = NVIDIA.replace("      containers:\n", f"      {place}\n      containers:\n")
     assert "gang-missing" not in found(check({"job.yaml": text}, LARGE))
 
@@ -162,7 +158,7 @@ def test_pods_may_say_that_they_are_a_gang(place: str, check: Callable[..., Resu
     ("argument", "gangs"),
     [("--gang-scheduler-name=volcano", True), ("--gang-scheduler-name=", False), ("--gang-scheduler-name=none", False)],
 )
-def test_operator_may_make_gangs_of_all_its_jobs(argument: str, gangs: bool, check: Callable[..., Result]) -> None:
+def test_operator_may_make_gangs_of_all_its_jobs(argument: str, gangs: bool, check: Check) -> None:
     operator = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: training-operator}\nspec:\n  template:\n    spec:\n"
         f"      containers: [{{name: a, image: quay.io/example/operator:1, args: [{argument}, --zap-log-level=2]}}]\n"
@@ -176,7 +172,7 @@ def test_operator_may_make_gangs_of_all_its_jobs(argument: str, gangs: bool, che
     [("", False), (RUNTIME.replace("KIND", "TrainingRuntime"), False), (RUNTIME, True)],
     ids=["none", "another", "own"],
 )
-def test_runtime_says_what_a_train_job_does_not(runtime: str, decided: bool, check: Callable[..., Result]) -> None:
+def test_runtime_says_what_a_train_job_does_not(runtime: str, decided: bool, check: Check) -> None:
     text = "---".join(part for part in (TRAINJOB, runtime.replace("KIND", "ClusterTrainingRuntime")) if part)
     result = check({"job.yaml": text}, LARGE)
     assert ("gang-missing" in found(result)) == decided
@@ -184,7 +180,7 @@ def test_runtime_says_what_a_train_job_does_not(runtime: str, decided: bool, che
     assert "missing-shared-memory" in undecided(result)  # its volumes are not read
 
 
-def test_policy_of_the_role_counts_not_that_of_its_pods(check: Callable[..., Result]) -> None:
+def test_policy_of_the_role_counts_not_that_of_its_pods(check: Check) -> None:
     assert found(check({"job.yaml": PYTORCH}))["restart-policy-never-resumes"] == "warning"
     changed = PYTORCH.replace("restartPolicy: Never", "restartPolicy: ExitCode")
     assert "restart-policy-never-resumes" not in found(check({"job.yaml": changed}))
@@ -202,31 +198,31 @@ def test_policy_of_the_role_counts_not_that_of_its_pods(check: Callable[..., Res
         ("torchrun --nproc_per_node=4 a.py && torchrun --nproc_per_node=8 b.py", None),
     ],
 )
-def test_processes_are_those_of_the_command(command: str, rule: str | None, check: Callable[..., Result]) -> None:
+def test_processes_are_those_of_the_command(command: str, rule: str | None, check: Check) -> None:
     rules = found(check({"job.yaml": PYTORCH.replace("COMMAND", command)}))
     assert [name for name in ("slots-do-not-match-gpus", "gpus-without-process") if name in rules] == [rule] * bool(
         rule
     )
 
 
-def test_chips_of_other_vendors_hold_several_cores(check: Callable[..., Result]) -> None:
+def test_chips_of_other_vendors_hold_several_cores(check: Check) -> None:
     """A card of AWS Neuron has two cores, each with a process of its own."""
     neuron = JOB.replace("RESOURCE", "aws.amazon.com/neuron").replace("torchrun,", "torchrun, --nproc_per_node=16,")
     assert "slots-do-not-match-gpus" not in found(check({"job.yaml": neuron}))
 
 
-def test_number_of_processes_without_a_starter_is_not_used(check: Callable[..., Result]) -> None:
+def test_number_of_processes_without_a_starter_is_not_used(check: Check) -> None:
     text = PYTORCH.replace("COMMAND", "python train.py").replace("spec:\n  py", 'spec:\n  nprocPerNode: "16"\n  py')
     assert "slots-do-not-match-gpus" not in found(check({"job.yaml": text}))
 
 
 @pytest.mark.parametrize(("launch", "fires"), [("train", True), ("'-npernode', '8', train", False)])
-def test_one_slot_by_default_wastes_cards(launch: str, fires: bool, check: Callable[..., Result]) -> None:
+def test_one_slot_by_default_wastes_cards(launch: str, fires: bool, check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", launch)
     assert ("gpus-without-process" in found(check({"job.yaml": text}))) == fires
 
 
-def test_only_the_newest_launcher_can_wait(check: Callable[..., Result]) -> None:
+def test_only_the_newest_launcher_can_wait(check: Check) -> None:
     """The operators of v1 have no such field: their launchers wait in an init container."""
     for version, fires in (("v1", False), ("v2beta1", True)):
         text = MPI.replace("VERSION", version).replace("LAUNCH", "train")
@@ -234,12 +230,12 @@ def test_only_the_newest_launcher_can_wait(check: Callable[..., Result]) -> None
         assert rules.get("launcher-starts-too-early") == ("warning" if fires else None)
 
 
-def test_unknown_pools_make_an_early_launcher_a_note(check: Callable[..., Result]) -> None:
+def test_unknown_pools_make_an_early_launcher_a_note(check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
     assert found(check({"job.yaml": text}))["launcher-starts-too-early"] == "info"
 
 
-def test_idle_workers_cost_what_their_nodes_do(check: Callable[..., Result]) -> None:
+def test_idle_workers_cost_what_their_nodes_do(check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
     result = check({"job.yaml": f"{CLUSTER}---{text}"}, Config(price=3000))
     finding = next(f for f in result.findings if f.rule == "idle-workers-after-launcher")
@@ -254,7 +250,7 @@ RAY = (
 )
 
 
-def test_ray_mounts_shared_memory_by_itself(check: Callable[..., Result]) -> None:
+def test_ray_mounts_shared_memory_by_itself(check: Check) -> None:
     assert "missing-shared-memory" not in found(check({"job.yaml": RAY}))
 
 
@@ -269,14 +265,12 @@ def test_ray_mounts_shared_memory_by_itself(check: Callable[..., Result]) -> Non
         ("deletionStrategy: {onSuccess: {policy: DeleteNone}, onFailure: {policy: DeleteNone}}", "warning"),
     ],
 )
-def test_a_ray_cluster_is_deleted_with_its_job(
-    setting: str, severity: str | None, check: Callable[..., Result]
-) -> None:
+def test_a_ray_cluster_is_deleted_with_its_job(setting: str, severity: str | None, check: Check) -> None:
     result = check({"job.yaml": RAY.replace("shutdownAfterJobFinishes: true", setting)})
     assert found(result).get("ray-cluster-outlives-job") == severity
 
 
-def test_a_scheduled_ray_job_keeps_a_cluster_for_each_run(check: Callable[..., Result]) -> None:
+def test_a_scheduled_ray_job_keeps_a_cluster_for_each_run(check: Check) -> None:
     head, _, spec = RAY.replace("  shutdownAfterJobFinishes: true\n", "").partition("spec:\n")
     text = f"{head.replace('RayJob', 'RayCronJob')}spec:\n  schedule: 0 2 * * *\n  jobTemplate:\n{indent(spec, '  ')}"
     result = check({"job.yaml": text})
@@ -284,7 +278,7 @@ def test_a_scheduled_ray_job_keeps_a_cluster_for_each_run(check: Callable[..., R
 
 
 @pytest.mark.parametrize(("kind", "rule"), [("StatefulSet", "gang-missing"), ("LeaderWorkerSet", None)])
-def test_pods_that_serve_may_be_a_gang(kind: str, rule: str | None, check: Callable[..., Result]) -> None:
+def test_pods_that_serve_may_be_a_gang(kind: str, rule: str | None, check: Check) -> None:
     of = {
         "StatefulSet": ("apps/v1", "replicas: 4, template: "),
         "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderWorkerTemplate: {size: 4, workerTemplate: "),
@@ -299,15 +293,13 @@ def test_pods_that_serve_may_be_a_gang(kind: str, rule: str | None, check: Calla
     ("folder", "severity"),
     [("team", "error"), (".", "error"), ("other", None), ("team/jobs/deep", None)],
 )
-def test_queue_is_missing_where_others_are_above(
-    folder: str, severity: str | None, check: Callable[..., Result]
-) -> None:
+def test_queue_is_missing_where_others_are_above(folder: str, severity: str | None, check: Check) -> None:
     """A repository of examples has queues of other examples, which say nothing."""
     files = {"team/jobs/job.yaml": QUEUED, f"{folder}/queue.yaml": LOCAL_QUEUE.replace("NAME", "production")}
     assert found(check(files)).get("queue-missing") == severity
 
 
-def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(check: Callable[..., Result]) -> None:
+def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(check: Check) -> None:
     queue = LOCAL_QUEUE.replace("NAME", "production")
     own = QUEUED.replace("name: train", "name: other")
     files = {"a.yaml": QUEUED, "b.yaml": f"{queue}---\n{own}"}
@@ -315,7 +307,7 @@ def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(chec
     assert "queue-missing" not in found(check(files | {"b.yaml": files["b.yaml"].replace("research", "production")}))
 
 
-def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Callable[..., Result]) -> None:
+def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Check) -> None:
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     own = check({"a/queues.yaml": queues, "a/jobs/job.yaml": QUEUED})
     assert found(own)["queue-ignores-gpus"] == "error"
@@ -323,24 +315,24 @@ def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Callable[..., Re
     assert details == ("Job train requests nvidia.com/gpu and is never admitted", "coveredResources has cpu")
 
 
-def test_queues_of_another_example_are_not_meant(check: Callable[..., Result]) -> None:
+def test_queues_of_another_example_are_not_meant(check: Check) -> None:
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     files = {"a/queues.yaml": queues, "b/queues.yaml": queues.replace("cpu", "nvidia.com/gpu"), "b/job.yaml": QUEUED}
     assert "queue-ignores-gpus" not in found(check(files))
 
 
-def test_cluster_queue_that_only_lends_needs_no_namespaces(check: Callable[..., Result]) -> None:
+def test_cluster_queue_that_only_lends_needs_no_namespaces(check: Check) -> None:
     assert "queue-matches-nothing" not in found(check({"queue.yaml": CLUSTER_QUEUE, "job.yaml": NVIDIA}))
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     assert found(check({"queue.yaml": queues, "job.yaml": NVIDIA}))["queue-matches-nothing"] == "error"
 
 
-def test_selector_that_is_no_selector_is_no_bug(check: Callable[..., Result]) -> None:
+def test_selector_that_is_no_selector_is_no_bug(check: Check) -> None:
     text = f"{CLUSTER_QUEUE}  namespaceSelector: 1.5\n---{LOCAL_QUEUE.replace('NAME', 'research')}"
     assert "queue-matches-nothing" in undecided(check({"queue.yaml": text}))
 
 
-def test_kueue_may_hold_all_jobs(check: Callable[..., Result]) -> None:
+def test_kueue_may_hold_all_jobs(check: Check) -> None:
     configuration = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmanageJobsWithoutQueueName: true\n"
     files = {"queue.yaml": LOCAL_QUEUE.replace("NAME", "research"), "job.yaml": NVIDIA}
     assert "queue-label-missing" in found(check(files))
@@ -348,7 +340,7 @@ def test_kueue_may_hold_all_jobs(check: Callable[..., Result]) -> None:
     assert "queue-label-missing" not in found(check({**files, "kueue.yaml": configuration}))
 
 
-def test_volcano_in_the_code_is_an_error_and_its_default_a_warning(check: Callable[..., Result]) -> None:
+def test_volcano_in_the_code_is_an_error_and_its_default_a_warning(check: Check) -> None:
     job = (
         "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train}\nspec:\n  tasks:\n    - name: worker\n"
         "      replicas: 16\n      template:\n        spec:\n"
@@ -374,7 +366,7 @@ def test_volcano_in_the_code_is_an_error_and_its_default_a_warning(check: Callab
         ("", True),
     ],
 )
-def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Callable[..., Result]) -> None:
+def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Check) -> None:
     text = (
         NVIDIA.replace("  template:\n    spec:\n", field)
         if "template" in field
@@ -384,7 +376,7 @@ def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Calla
 
 
 @pytest.mark.parametrize(("least", "told"), [(4, True), (16, False)])
-def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, check: Callable[..., Result]) -> None:
+def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, check: Check) -> None:
     group = f"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {{name: a}}\nspec: {{minMember: {least}}}\n"
     labelled = "  template:\n    metadata: {labels: {scheduling.x-k8s.io/pod-group: a}}\n"
     job = NVIDIA.replace("  template:\n", labelled)
@@ -394,17 +386,17 @@ def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, che
 
 
 @pytest.mark.parametrize(("pods", "severity"), [(6, None), (7, "info"), (51, "warning")])
-def test_few_retries_of_a_small_job_are_a_note(pods: int, severity: str | None, check: Callable[..., Result]) -> None:
+def test_few_retries_of_a_small_job_are_a_note(pods: int, severity: str | None, check: Check) -> None:
     text = NVIDIA.replace("16", str(pods))
     assert found(check({"job.yaml": text}, LARGE)).get("retries-run-out") == severity
 
 
-def test_server_that_runs_as_a_job_wants_no_deadline(check: Callable[..., Result]) -> None:
+def test_server_that_runs_as_a_job_wants_no_deadline(check: Check) -> None:
     assert "job-without-deadline" not in found(check({"job.yaml": NVIDIA.replace("train.py", "serve, --port=1")}))
 
 
 @pytest.mark.parametrize(("replicas", "told"), [(1, False), (2, True)])
-def test_slice_of_tpus_comes_as_a_whole(replicas: int, told: bool, check: Callable[..., Result]) -> None:
+def test_slice_of_tpus_comes_as_a_whole(replicas: int, told: bool, check: Check) -> None:
     text = JOB.replace("RESOURCE", "google.com/tpu")
     assert "gang-missing" not in found(check({"job.yaml": text}, LARGE))
     inner = indent(text.partition("spec:\n")[2], " " * 8)
@@ -418,12 +410,12 @@ def test_slice_of_tpus_comes_as_a_whole(replicas: int, told: bool, check: Callab
 @pytest.mark.parametrize(
     ("mark", "told"), [("helm.sh/hook: post-install", False), ("argocd.argoproj.io/hook: Sync", False), ("a: b", True)]
 )
-def test_hooks_are_deleted_by_their_tool(mark: str, told: bool, check: Callable[..., Result]) -> None:
+def test_hooks_are_deleted_by_their_tool(mark: str, told: bool, check: Check) -> None:
     text = NVIDIA.replace("  generateName", f"  annotations: {{{mark}}}\n  generateName")
     assert ("job-never-cleaned" in found(check({"job.yaml": text}))) == told
 
 
-def test_azure_sizes_have_gpus(check: Callable[..., Result]) -> None:
+def test_azure_sizes_have_gpus(check: Check) -> None:
     """So that what pods ask for decides where they land."""
     terraform = """
 resource "azurerm_kubernetes_cluster" "main" {
@@ -443,7 +435,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.parametrize("nodes", [0, 16, 1000])
-def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: Callable[..., Result]) -> None:
+def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: Check) -> None:
     """What is asked of a smaller cluster says nothing of the size of the pool."""
     text = NVIDIA.replace("16", "128")
     result = check({"all.yaml": f"{CLUSTER}---{text}"}, Config(nodes={"": nodes} if nodes else {}))
@@ -451,7 +443,7 @@ def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: 
 
 
 @pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
-def test_pools_hold_a_job_together(pods: int, told: bool, check: Callable[..., Result]) -> None:
+def test_pools_hold_a_job_together(pods: int, told: bool, check: Check) -> None:
     """Its pods go to any pool that takes them."""
     terraform = """
 resource "azurerm_kubernetes_cluster" "main" {
@@ -477,7 +469,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
     assert ("pool-below-job" in found(result)) == told
 
 
-def test_the_job_that_is_named_is_the_one_without_room(check: Callable[..., Result]) -> None:
+def test_the_job_that_is_named_is_the_one_without_room(check: Check) -> None:
     """A larger one has room in another pool, whose nodes have fewer GPUs."""
     other = "  - {name: small, instanceType: g5.12xlarge, minSize: 0, maxSize: 128}\n"
     jobs = [
@@ -497,16 +489,14 @@ IGNORED = (
 
 
 @pytest.mark.parametrize(("lines", "spared"), [("backoffLimit: 0\n  completions: 16", False), (IGNORED, True)])
-def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, check: Callable[..., Result]) -> None:
+def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, check: Check) -> None:
     result = check({"job.yaml": NVIDIA.replace("completions: 16", lines)})
     (found,) = (one for one in result.findings if one.rule == "restart-policy-never-resumes")
     assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared
 
 
 @pytest.mark.parametrize(("label", "fires"), [("lane", True), ("topology.kubernetes.io/zone", False)])
-def test_a_node_selector_decides_though_the_runtime_is_not_read(
-    label: str, fires: bool, check: Callable[..., Result]
-) -> None:
+def test_a_node_selector_decides_though_the_runtime_is_not_read(label: str, fires: bool, check: Check) -> None:
     override = f"  podTemplateOverrides: [{{targetJobs: [{{name: node}}], spec: {{nodeSelector: {{{label}: a}}}}}}]\n"
     result = check({"job.yaml": f"{CLUSTER}---{TRAINJOB}{override}"})
     assert ("pod-matches-no-pool" in found(result)) == fires

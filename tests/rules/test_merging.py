@@ -15,12 +15,9 @@ from kcheck.fix import fix
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.text.findings import Finding
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -14,12 +14,9 @@ from kcheck.engine import new_rule, rules
 from kcheck.text.bundled import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
-
-Write = "Callable[[Mapping[str, str]], Path]"
 
 
 def run(*arguments: str) -> Any:
@@ -28,7 +25,7 @@ def run(*arguments: str) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("subject", new_rule.JUDGED)
-def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_new_rule_passes_its_test(subject: str, write: Write) -> None:
     folder = write({})
     done = run("rules", "new", "pod-without-team", "--subject", subject)
     assert (done.exit_code, done.stdout) == (0, "wrote policies/own/pod-without-team.yaml\n")
@@ -39,7 +36,7 @@ def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, 
     assert len(re.findall(r"(?m)#.*fires? (where|here)|#.*silent here", text)) >= 3
 
 
-def test_where_a_new_rule_goes(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_where_a_new_rule_goes(write: Write) -> None:
     folder = write(
         {"kcheck.yaml": "rules: [mine]\n", "mine/own/a-rule.yaml": new_rule.text("a-rule", "object", "mine")}
     )
@@ -71,7 +68,7 @@ def test_where_a_new_rule_goes(write: Callable[[Mapping[str, str]], Path]) -> No
         (("pod-x", "--dir", "file.txt"), "file.txt"),
     ],
 )
-def test_what_is_refused(arguments: tuple[str, ...], message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_refused(arguments: tuple[str, ...], message: str, write: Write) -> None:
     before = "# mine\n" + new_rule.text("a-rule", "object", "policies")
     folder = write({"policies/own/a-rule.yaml": before, "file.txt": ""})
     done = run("rules", "new", *arguments)
@@ -96,9 +93,7 @@ def test_a_draft_has_the_usual_severity_of_its_subject(subject: str, severity: s
     assert f"\nseverity: {severity} " in new_rule.text("a-rule", subject, "policies")
 
 
-def test_the_next_step_works_for_a_rule_of_kchecks_own(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_step_works_for_a_rule_of_kchecks_own(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write({})
     monkeypatch.setattr(new_rule, "RULES", str(folder / "rules"))
     done = run("rules", "new", "jobs/a-job-without-the-team-that-pays-for-all-of-its-nodes", "--dir", "rules")
@@ -113,7 +108,7 @@ def test_the_next_step_works_for_a_rule_of_kchecks_own(
     ]
 
 
-def test_kchecks_own_folder_and_files_are_tested_as_others(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_kchecks_own_folder_and_files_are_tested_as_others(write: Write) -> None:
     write({"pod.yaml": "kind: Pod\n"})
     tested = run("rules", "--test", f"{RULES}/files/unreadable-file.yaml", "--strict")
     assert (tested.exit_code, tested.stdout.splitlines()[0]) == (0, "ok files/unreadable-file: 1 example")
@@ -207,9 +202,7 @@ examples:
     ],
     ids=["misspelt", "type", "silent", "fixed", "outside", "unnamed", "kind", "mistake", "other", "yaml", "cel", "has"],
 )  # fmt: skip
-def test_what_is_said_of_broken_rules(
-    old: str, new: str, status: int, expected: list[str], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_what_is_said_of_broken_rules(old: str, new: str, status: int, expected: list[str], write: Write) -> None:
     assert RULE.count(old) == 1
     write({PATH: RULE})
     assert run("rules", "--test", "policies").stdout == "ok own/image-pulled-again: 1 example\n"
@@ -228,9 +221,7 @@ def test_what_is_said_of_broken_rules(
         ("size(container.mounts) == 0", "{[1][size(container.mounts) + 5]}", "7:12: rule own-rule fails on pod.yaml:Pod/serve/serve: Index error"),
     ],
 )  # fmt: skip
-def test_an_own_rule_that_fails_is_no_bug_in_kcheck(
-    problem: str, message: str, line: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_an_own_rule_that_fails_is_no_bug_in_kcheck(problem: str, message: str, line: str, write: Write) -> None:
     head, example = (
         RULE.split("problem:", maxsplit=1)[0],
         RULE.split("bad: &bad |\n      ")[1].split("    fixed", maxsplit=1)[0],
@@ -249,7 +240,7 @@ def test_an_own_rule_that_fails_is_no_bug_in_kcheck(
     assert f"policies/own/own-rule.yaml:{line.replace('rule own-rule', 'the rule')}" in done.output
 
 
-def test_strict_asks_for_what_kchecks_own_rules_have(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_strict_asks_for_what_kchecks_own_rules_have(write: Write) -> None:
     rule = RULE.replace("why: |\n", "why: |\n  Short.\nold: |\n").replace(
         '"Always"', '"Always" && size(container.image.text) > 3'
     )

@@ -9,11 +9,11 @@ import pytest
 from kcheck.config.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

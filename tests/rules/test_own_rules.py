@@ -17,8 +17,9 @@ from kcheck.engine.rule import RuleError
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -80,9 +81,7 @@ def run(*arguments: str) -> Any:
         (RULE, "- a\n", [":1:1: the rule must be a mapping"]),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_by_their_place(
-    old: str, new: str, expected: list[str], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_mistakes_are_told_by_their_place(old: str, new: str, expected: list[str], write: Write) -> None:
     assert old in RULE
     write({PATH: RULE.replace(old, new, 1), "a.yaml": "apiVersion: v1\nkind: A\n"})
     with pytest.raises(RuleError) as caught:
@@ -101,7 +100,7 @@ def test_mistakes_are_told_by_their_place(
         assert lines[0] in found.output
 
 
-def test_all_mistakes_of_all_files_are_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_all_mistakes_of_all_files_are_told(write: Write) -> None:
     wrong = RULE.replace('"Job"', "x").replace("metadata.labels)", "metadata.labels) + y")
     write({PATH: wrong, "policies/b.yml": "summary: 1\n", "policies/Bad Name.yaml": RULE})
     with pytest.raises(RuleError) as caught:
@@ -123,15 +122,13 @@ def test_all_mistakes_of_all_files_are_told(write: Callable[[Mapping[str, str]],
         ("settings.pool.max_pods", ["gke.pool.max_pods"]),
     ],
 )
-def test_a_source_without_a_cloud_is_that_of_each(
-    source: str, numbers: list[str], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_a_source_without_a_cloud_is_that_of_each(source: str, numbers: list[str], write: Write) -> None:
     write({PATH: f"{RULE}sources: [{source}]\n"})
     shown = run("explain", "job-without-team", "--rules", "policies").output
     assert re.findall(r"^  (\S+) = ", shown, re.MULTILINE) == numbers
 
 
-def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Write) -> None:
     hole = '"{limits.eks.pool.quota} {limits.job.large} {limits.any.job.large}"'
     write({PATH: RULE.replace('"{object.metadata.name} has no labels"', hole), "a.yaml": JOB})
     found = run("check", "--rules", "policies", "--select", "job-without-team").output
@@ -142,7 +139,7 @@ def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Callable[[Mapping[s
     assert "there is no word limits.ekss; did you mean limits.eks?" in run("rules", "--test", "policies").output
 
 
-def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_folders_without_rules_and_names_that_are_taken(write: Write) -> None:
     write({"policies/README.md": "", "more/images/docker-hub-image.yaml": RULE, "flat/a-rule.yml": RULE})
     assert (
         "there is no rule in policies: rules are DIR/<group>/<name>.yaml" in run("rules", "--rules", "policies").output
@@ -172,17 +169,22 @@ JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n"
 FIX = "fix: {set: object.metadata.labels.team, to: \"'ml'\", safety: safe}\n"
 
 
-def prove(write: Callable[[Mapping[str, str]], Path], examples: list[dict[str, Any]], more: str) -> tuple[int, str]:
+def prove(write: Write, examples: list[dict[str, Any]], more: str) -> tuple[int, str]:
     write({PATH: f"{RULE}{more}---\n" + json.dumps({"why": "Because.", "examples": examples})})
     found = run("rules", "--test", "policies")
     return found.exit_code, found.stdout
 
 
-def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_examples_that_show_what_they_say(write: Write) -> None:
     labelled = JOB + "  labels:\n    team: ml\n"
     example = {"file": "a.yaml", "bad": JOB, "good": labelled}
     assert prove(write, [example, example], "") == (0, "ok own/job-without-team: 2 examples\n")
     assert prove(write, [{**example, "fixed": labelled}], FIX) == (0, "ok own/job-without-team: 1 example\n")
+    diff = "@@ name: a\n+  labels:\n+    team: ml\n"
+    short = {"file": "a.yaml", "bad": JOB, "fixed": diff}  # and good, where that is not written
+    assert prove(write, [{**example, "good": diff}], "") == (0, "ok own/job-without-team: 1 example\n")
+    assert prove(write, [short], FIX) == (0, "ok own/job-without-team: 1 example\n")
+    assert prove(write, [{**short, "good": "@@ name: b\n+  labels:\n"}], FIX) == (2, "")
     assert prove(write, [], "") == (0, "-- own/job-without-team: no examples, nothing is shown\n")
     write({PATH: RULE})
     assert run("rules", "--test", "policies").stdout == "-- own/job-without-team: no examples, nothing is shown\n"
@@ -212,9 +214,7 @@ def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], P
         ({"bad": JOB}, FIX, ["`fixed` is missing; fix makes of a.yaml:", "  +  labels:"]),
     ],
 )
-def test_examples_that_do_not(
-    example: dict[str, str], more: str, expected: list[str], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_examples_that_do_not(example: dict[str, str], more: str, expected: list[str], write: Write) -> None:
     status, text = prove(write, [{"file": "a.yaml", **example}], more)
     assert status == 1
     assert text.startswith("FAILED own/job-without-team: 1 example\n  ")
@@ -243,7 +243,7 @@ MAIN = """resource "aws_eks_node_group" "gpu" {
         ("{append: resource.values.cidrs, to: \"'10.1.0.0/16'\", safety: safe, withheld: [{where: resource.values.max_size == 8, help: look}]}", None),
     ],
 )  # fmt: skip
-def test_every_form_of_a_fix_works(fix: str, fixed: str | None, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_every_form_of_a_fix_works(fix: str, fixed: str | None, write: Write) -> None:
     rule = (
         "summary: a\nseverity: warning\nsubject: resource\nwhen: resource.type == 'aws_eks_node_group'\n"
         "problem: resource.values.max_size < 10 && size(resource.values.cidrs) < 2 && !has(resource.values.min_size)\n"
@@ -258,14 +258,14 @@ def test_every_form_of_a_fix_works(fix: str, fixed: str | None, write: Callable[
     assert (folder / "main.tf").read_text() == (fixed or MAIN)
 
 
-def test_an_example_writes_nothing_outside_of_its_folder(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_an_example_writes_nothing_outside_of_its_folder(write: Write) -> None:
     folder = write({})
     outside = folder / "outside.yaml"
     prove(write, [{"bad": {"a.yaml": JOB, str(outside): JOB, "../../outside.yaml": JOB}}], "")
     assert not outside.exists()
 
 
-def test_the_documented_file_is_a_rule(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_documented_file_is_a_rule(write: Write) -> None:
     page = (ROOT / "docs" / "writing-rules.md").read_text()
     text = page.split("## What is in the file?")[1].split("```yaml\n")[1].split("---\n")[0]
     write({"policies/own/subnet-full.yaml": text})

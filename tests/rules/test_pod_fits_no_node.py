@@ -9,9 +9,7 @@ import pytest
 from tests.conftest import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 pytestmark = pytest.mark.medium
 
@@ -36,7 +34,7 @@ TAINT = 'taint {\n    key    = "dedicated"\n    value  = "a"\n    effect = "NO_S
 SMALL = GROUP.format(name="small", types='["t3.large"]', more="")
 
 
-def told(check: Callable[..., Result], code: str, requests: str, **more: str) -> list[str]:
+def told(check: Check, code: str, requests: str, **more: str) -> list[str]:
     containers = f"containers: [{{name: a, image: r.example.com/a:1, resources: {{requests: {{{requests}}}}}}}]"
     pod = manifest("Pod", f"spec: {{{containers}}}")
     result = check({"main.tf": code, "pod.yaml": pod, **more})
@@ -55,7 +53,7 @@ def told(check: Callable[..., Result], code: str, requests: str, **more: str) ->
         ("memory: 7455Mi", "7,455Mi of memory; one t3.large leaves at most 7,452Mi of its 8,192Mi to pods"),
     ],
 )
-def test_in_words(requests: str, text: str, check: Callable[..., Result]) -> None:
+def test_in_words(requests: str, text: str, check: Check) -> None:
     assert told(check, CLUSTER + SMALL, requests) == ([f"Pod train asks for {text}"] if text else [])
 
 
@@ -69,26 +67,26 @@ def test_in_words(requests: str, text: str, check: Callable[..., Result]) -> Non
     ],
     ids=["larger", "one of several", "unknown", "tainted"],
 )
-def test_a_pool_that_may_have_room(more: str, check: Callable[..., Result]) -> None:
+def test_a_pool_that_may_have_room(more: str, check: Check) -> None:
     assert told(check, CLUSTER + SMALL + more, "cpu: 4") == []
 
 
-def test_the_largest_machine_is_named(check: Callable[..., Result]) -> None:
+def test_the_largest_machine_is_named(check: Check) -> None:
     more = GROUP.format(name="large", types='["t3.large", "m5.xlarge"]', more=TAINT.replace("NO_S", "PREFER_NO_S"))
     (text,) = told(check, CLUSTER + SMALL + more, "cpu: 4")
     assert "one m5.xlarge leaves 3.92 of its 4 to pods" in text
 
 
-def test_something_that_adds_larger_nodes(check: Callable[..., Result]) -> None:
+def test_something_that_adds_larger_nodes(check: Check) -> None:
     auto = 'compute_config {\n    enabled    = true\n    node_pools = ["system"]\n  }\n}'
     assert told(check, CLUSTER.replace("}", auto) + SMALL, "cpu: 4") == []
     karpenter = 'resource "helm_release" "karpenter" {\n  name  = "karpenter"\n  chart = "karpenter"\n}\n'
     assert told(check, CLUSTER + SMALL + karpenter, "cpu: 4") == []
 
 
-def test_a_pod_without_requests(check: Callable[..., Result]) -> None:
+def test_a_pod_without_requests(check: Check) -> None:
     assert told(check, CLUSTER + SMALL, "") == []
 
 
-def test_without_a_cluster(check: Callable[..., Result]) -> None:
+def test_without_a_cluster(check: Check) -> None:
     assert told(check, "", "cpu: 400") == []

@@ -10,11 +10,8 @@ from kcheck.config.config import Config
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.conftest import Check
 
-    from kcheck.engine.linter import Result
-
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

@@ -9,11 +9,9 @@ import pytest
 from kcheck.scale.references import nearly_same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 JOB = """
 apiVersion: batch/v1

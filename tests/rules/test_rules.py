@@ -21,10 +21,8 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.engine.rule import Example, Rule
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -82,9 +80,7 @@ def test_what_was_formatted_stays_so(rule: Rule, example: Example, terraform: st
 @pytest.mark.slow
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize(("rule", "example"), FIXED)
-def test_diff_is_what_git_applies(
-    rule: Rule, example: Example, newline: str, write: Callable[[Mapping[str, str | bytes]], Path]
-) -> None:
+def test_diff_is_what_git_applies(rule: Rule, example: Example, newline: str, write: Write) -> None:
     """With the line ends of Unix and of Windows; what is fixed has those that it had."""
     folder = write({name: text.replace("\n", newline).encode() for name, text in example.bad.items()})
     nodes = {"": example.nodes} if example.nodes else {}
@@ -151,9 +147,7 @@ module "gke" {
 
 
 @pytest.mark.parametrize(("size", "severity"), [("", "info"), (", max_count = 100", "error")])
-def test_what_rests_on_a_default_is_an_info(
-    size: str, severity: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_what_rests_on_a_default_is_an_info(size: str, severity: str, write: Write) -> None:
     """Nobody asked for 100 nodes a zone: the module did."""
     write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
     found = linter.run(Tree(["."]), settings.load(["."])).findings

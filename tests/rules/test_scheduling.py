@@ -10,11 +10,9 @@ from kcheck.config.config import Config
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

@@ -12,12 +12,10 @@ from kcheck.text.values import known
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.engine.linter import Result
     from kcheck.text.findings import Undecided
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

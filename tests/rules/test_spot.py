@@ -10,9 +10,7 @@ from kcheck.config.config import Config
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 pytestmark = pytest.mark.medium
 
@@ -80,13 +78,13 @@ resource "aws_launch_template" "gpu" {
         (group("a", ONE, '["p5.48xlarge"]', more=TEMPLATE) + TOGETHER, set()),
     ],
 )
-def test_groups_of_eks(code: str, wanted: set[str], check: Callable[..., Result]) -> None:
+def test_groups_of_eks(code: str, wanted: set[str], check: Check) -> None:
     found = names(check({"main.tf": EKS + code}))
     assert {name for name in found if name.startswith("spot-single")} == wanted
 
 
 @pytest.mark.parametrize(("most", "told"), [("4", True), ("40", False)])
-def test_a_small_pool_is_no_fallback(most: str, told: bool, check: Callable[..., Result]) -> None:
+def test_a_small_pool_is_no_fallback(most: str, told: bool, check: Check) -> None:
     second = group("system", ALL, '["m6i.large"]', "ON_DEMAND").replace("max_size     = 40", f"max_size     = {most}")
     found = names(check({"main.tf": EKS + group("spot", ALL, '["c5.large"]') + second}))
     assert ("spot-single-type" in found) is told
@@ -124,7 +122,7 @@ resource "alicloud_cs_kubernetes_node_pool" "%s" {
         ([("var.vswitches", '["ecs.ebmgn8v.48xlarge"]')], set()),
     ],
 )
-def test_gpu_pools_of_ack_by_ids(pools: list[tuple[str, str]], wanted: set[str], check: Callable[..., Result]) -> None:
+def test_gpu_pools_of_ack_by_ids(pools: list[tuple[str, str]], wanted: set[str], check: Check) -> None:
     code = "".join(ACK_POOL % (f"p{i}", f"p{i}", *pool) for i, pool in enumerate(pools))
     found = names(check({"main.tf": TWO_VSWITCHES + 'variable "vswitches" {}' + code}))
     assert {name for name in found if name.startswith("spot-single")} == wanted
@@ -160,7 +158,7 @@ resource "google_container_node_pool" "gpu" {
         ("us-central1-a", "", False),  # the cluster is in one zone, and its rule says so
     ],
 )
-def test_pools_of_gke(location: str, more: str, *, wanted: bool, check: Callable[..., Result]) -> None:
+def test_pools_of_gke(location: str, more: str, *, wanted: bool, check: Check) -> None:
     found = names(check({"main.tf": GKE % (location, more)}))
     assert ("spot-single-zone" in found) is wanted
 
@@ -195,12 +193,12 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
         ("spot_max_price = 9.5", set()),
     ],
 )
-def test_pools_of_aks(more: str, wanted: set[str], check: Callable[..., Result]) -> None:
+def test_pools_of_aks(more: str, wanted: set[str], check: Check) -> None:
     found = names(check({"main.tf": AKS % more}))
     assert {name for name in found if name.startswith("spot-")} == wanted
 
 
-def test_a_cap_on_machines_of_unknown_size(check: Callable[..., Result]) -> None:
+def test_a_cap_on_machines_of_unknown_size(check: Check) -> None:
     code = AKS.replace('vm_size               = "Standard_NC24ads_A100_v4"', "vm_size               = var.size")
     result = check({"main.tf": code % "spot_max_price = 0.5"})
     assert not result.bugs
@@ -239,12 +237,12 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
         ("NoSpot", "{}", []),
     ],
 )
-def test_caps_of_ack(strategy: str, caps: str, wanted: list[str], check: Callable[..., Result]) -> None:
+def test_caps_of_ack(strategy: str, caps: str, wanted: list[str], check: Check) -> None:
     result = check({"main.tf": ACK % (strategy, caps)})
     assert [name for name in names(result) if name.startswith("spot-price")] == wanted
 
 
-def test_caps_that_are_not_known_are_not_missing(check: Callable[..., Result]) -> None:
+def test_caps_that_are_not_known_are_not_missing(check: Check) -> None:
     result = check({"main.tf": 'variable "caps" { type = map(string) }\n' + ACK % ("SpotWithPriceLimit", "var.caps")})
     assert "spot-price-cap-missing" not in names(result)
     assert "var.caps has no value" in [one.reason for one in result.judged.inputs]
@@ -283,7 +281,7 @@ spec:
     ],
 )
 def test_long_jobs(
-    pods: int, selector: str, argument: str, nodes: int | None, severity: str | None, check: Callable[..., Result]
+    pods: int, selector: str, argument: str, nodes: int | None, severity: str | None, check: Check
 ) -> None:
     text = JOB.format(kind="Job", pods=pods, selector=selector, argument=argument)
     result = check({"job.yaml": text}, Config(nodes={"": nodes} if nodes else {}))
@@ -294,7 +292,7 @@ def test_long_jobs(
 @pytest.mark.parametrize(
     ("path", "told"), [("/mnt/lustre", False), ("/dev/infiniband", True), ("/var/lib/cache", True)]
 )
-def test_a_path_of_the_node_may_be_shared(path: str, told: bool, check: Callable[..., Result]) -> None:
+def test_a_path_of_the_node_may_be_shared(path: str, told: bool, check: Check) -> None:
     text = JOB.format(kind="Job", pods=200, selector="cloud.google.com/gke-spot: 'true'", argument="")
     volumes = f"      volumes: [{{name: a, hostPath: {{path: {path}}}}}]\n"
     result = check({"job.yaml": text.replace("      containers:\n", f"{volumes}      containers:\n")})
@@ -323,6 +321,6 @@ spec:
         ("", "Equal, value: azure", False),  # it may go elsewhere
     ],
 )
-def test_virtual_nodes(selector: str, operator: str, *, wanted: bool, check: Callable[..., Result]) -> None:
+def test_virtual_nodes(selector: str, operator: str, *, wanted: bool, check: Check) -> None:
     found = names(check({"pod.yaml": VIRTUAL.format(selector=selector, operator=operator)}))
     assert ("aci-gpu-retired" in found) is wanted

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.conftest import Check
 
-    from kcheck.engine.linter import Result
-
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

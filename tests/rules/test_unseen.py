@@ -9,11 +9,9 @@ import pytest
 from kcheck.config.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

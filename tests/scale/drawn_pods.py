@@ -17,12 +17,12 @@ from kcheck.text.values import known
 from tests.places import TESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from kcheck.model import Inventory, NodePool
+    from kcheck.model import NodePool
+    from tests.conftest import Read
 
     Object = dict[str, Any]
-    Read = Callable[[Mapping[str, str]], Inventory]
 
 STORED = TESTS / "golden" / "scheduler.txt"
 """Cases by their name and digest, with how many pods the scheduler puts on each node."""

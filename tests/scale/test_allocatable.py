@@ -17,11 +17,8 @@ from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Read
 
-    from kcheck.model import Inventory
-
-    Read = Callable[[Mapping[str, str]], Inventory]
 
 MI, GI = 2**20, 2**30
 

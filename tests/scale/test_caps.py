@@ -13,10 +13,10 @@ from kcheck.config import settings
 from kcheck.config.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 pytestmark = pytest.mark.medium
 
@@ -143,7 +143,7 @@ def rules_of(result: Result) -> set[str]:
     return {finding.rule for finding in result.findings if finding.severity.word != "info"}
 
 
-def capacity(files: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], *flags: str) -> dict[str, Any]:
+def capacity(files: Mapping[str, str], write: Write, *flags: str) -> dict[str, Any]:
     write(files)
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json", *flags], catch_exceptions=False).stdout
     found: dict[str, Any] = json.loads(output)["clusters"][0]
@@ -151,19 +151,19 @@ def capacity(files: Mapping[str, str], write: Callable[[Mapping[str, str]], Path
 
 
 @pytest.mark.slow
-def test_without_a_cap_all_of_it_is_too_small(check: Callable[..., Result]) -> None:
+def test_without_a_cap_all_of_it_is_too_small(check: Check) -> None:
     assert "pod-range-too-small" in rules_of(check(gke("")))
     assert "pod-range-too-small" in rules_of(check(gke(PROVISIONING.replace("MOST", "20000"))))
     assert {"subnet-too-small", "pool-over-quota"} <= rules_of(check(eks()))
 
 
-def test_a_limit_of_provisioning_silences_what_lies_beyond(check: Callable[..., Result]) -> None:
+def test_a_limit_of_provisioning_silences_what_lies_beyond(check: Check) -> None:
     assert rules_of(check(gke(PROVISIONING.replace("MOST", "800")))) == {"auto-provisioning-limits-low"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--max-nodes-total=13", "--cores-total=0:1000"])
-def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Callable[..., Result]) -> None:
+def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Check) -> None:
     silent = {"subnet-too-small", "pool-over-quota", "slow-upgrades"}
     found = rules_of(check(eks(flag)))
     assert "autoscaler-cap-below-target" in found
@@ -174,7 +174,7 @@ def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Cal
     ("cores", "headline"), [(100, "Autoscaler allows at most 100 of 603 nodes"), (1000, None), (600_000, "")]
 )
 def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
-    cores: int, headline: str | None, check: Callable[..., Result]
+    cores: int, headline: str | None, check: Check
 ) -> None:
     """A node has at least one core, and no more than the largest machines: 603 nodes have 603 to 540,288."""
     files = eks(f"--cores-total=0:{cores}")
@@ -185,13 +185,13 @@ def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
     assert any(one.rule == rule for one in result.undecided) == (headline is None)
 
 
-def test_what_is_asked_for_is_judged_beyond_the_cap(check: Callable[..., Result]) -> None:
+def test_what_is_asked_for_is_judged_beyond_the_cap(check: Check) -> None:
     """Who asks for more nodes wants to know everything that is in their way."""
     found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))
     assert {"autoscaler-cap-below-target", "subnet-too-small"} <= found
 
 
-def test_a_quota_of_the_settings_is_told_and_lowers_the_target(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_quota_of_the_settings_is_told_and_lowers_the_target(write: Write) -> None:
     write(eks(quota=960))
     output = CliRunner().invoke(cli, ["check", ".", "--format", "json"], catch_exceptions=False).stdout
     found = {finding["rule"]: finding["message"] for finding in json.loads(output)["findings"]}
@@ -200,7 +200,7 @@ def test_a_quota_of_the_settings_is_told_and_lowers_the_target(write: Callable[[
     assert found["account-quota-too-low"] == message
 
 
-def test_capacity_compares_the_cap_with_what_the_pools_may_have(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_capacity_compares_the_cap_with_what_the_pools_may_have(write: Write) -> None:
     cluster = capacity(eks("--max-nodes-total=13"), write)
     assert cluster["summary"] == (
         "train reaches 13 of the 603 nodes its pools may have; the first wall is the autoscaling limit of the cluster."
@@ -210,15 +210,13 @@ def test_capacity_compares_the_cap_with_what_the_pools_may_have(write: Callable[
     assert [wall["before_target"] for wall in cluster["walls"] if wall["mechanism"] == "subnet"] == [False]
 
 
-def test_fixed_pools_stay_at_a_cap(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_fixed_pools_stay_at_a_cap(write: Write) -> None:
     """The autoscaler takes no node of a pool that it does not scale: only the others shrink."""
     cluster = capacity(eks("--cores-total=0:1"), write)
     assert [one["needed"] for one in cluster["quotas"]] == [6]
 
 
-def test_quotas_are_listed_until_the_settings_declare_them(
-    check: Callable[..., Result], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_quotas_are_listed_until_the_settings_declare_them(check: Check, write: Write) -> None:
     """By the code of the console; at least so much where it is not known whether the nodes are spot."""
     spot = 'variable "spot" {}\n' + EKS.replace("instance_types", "capacity_type = var.spot\n  instance_types", 1)
 

@@ -16,10 +16,7 @@ from kcheck.text.need import NotKnown, need
 from kcheck.text.values import Either, Known, Origin, Unknown, candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 CODE = """
 variable "x" { type = bool }
@@ -82,7 +79,7 @@ resource "kubernetes_job" "j" {
 
 
 @pytest.fixture
-def world(write: Callable[[Mapping[str, str]], Path]) -> World:
+def world(write: Write) -> World:
     write({"main.tf": CODE})
     return World(reader.read(Tree(["."]), Config()).inventory, Config())
 
@@ -94,7 +91,7 @@ def test_conditional_subnets_are_subnets_of_both_branches(world: World) -> None:
     assert options == [["aws_subnet.a[0]"], ["aws_subnet.a[1]"]]
 
 
-def test_pools_in_the_same_choice_of_subnets_are_twins(check: Callable[..., Result], world: World) -> None:
+def test_pools_in_the_same_choice_of_subnets_are_twins(check: Check, world: World) -> None:
     assert check({"main.tf": CODE}).bugs == []
     assert isinstance(word("autoscaler", "twins").read(world.inventory.autoscalers[0], world), Unknown)
 

@@ -16,13 +16,10 @@ from kcheck.text.interval import Interval
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.model import Cluster
     from kcheck.scale.world import World
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 CLUSTER = """\
 resource "aws_eks_cluster" "main" {

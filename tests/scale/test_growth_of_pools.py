@@ -10,10 +10,9 @@ import pytest
 from kcheck.scale import placement, pools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 
 def counted(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
@@ -30,18 +29,14 @@ def counted(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> l
 
 
 @pytest.mark.medium
-def test_workloads_are_fitted_to_pools_once_a_pair(
-    check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workloads_are_fitted_to_pools_once_a_pair(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = counted(placement, "fit", monkeypatch)
     check(bench_growth.selected(6))
     assert 0 < len(pairs) <= 6 * 6 * 8
 
 
 @pytest.mark.medium
-def test_the_room_of_pools_is_summed_once_a_workload(
-    check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_room_of_pools_is_summed_once_a_workload(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = counted(pools, "_room", monkeypatch)
     check(bench_growth.selected(8))
     assert 0 < len(pairs) <= 9 * 9

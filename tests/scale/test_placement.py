@@ -13,11 +13,8 @@ from kcheck.text.values import Unknown, Unset, known
 from tests.conftest import indented, manifest, one_pod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcheck.model import Inventory, NodePool
-
-    Read = Callable[[Mapping[str, str]], Inventory]
+    from kcheck.model import NodePool
+    from tests.conftest import Read
 
 
 EKS = """

@@ -12,11 +12,8 @@ from kcheck.text.values import Unknown, known
 from tests.conftest import indented, manifest, one_pod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Read
 
-    from kcheck.model import Inventory
-
-    Read = Callable[[Mapping[str, str]], Inventory]
 
 GROUP = """
 apiVersion: eksctl.io/v1alpha5

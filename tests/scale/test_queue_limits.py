@@ -13,12 +13,9 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.text.values import Value
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 QUEUE = """\
 apiVersion: kueue.x-k8s.io/v1beta2

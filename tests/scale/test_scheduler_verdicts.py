@@ -9,7 +9,7 @@ import pytest
 from tests.scale.drawn_pods import STORED, Cases
 
 if TYPE_CHECKING:
-    from tests.scale.drawn_pods import Read
+    from tests.conftest import Read
 
 
 @pytest.mark.medium

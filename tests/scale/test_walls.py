@@ -23,7 +23,9 @@ from tests.output_schemas import check_all_fields
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+    from tests.conftest import Write
 
 EXAMPLES = ROOT / "examples"
 
@@ -144,7 +146,7 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
 
 
 @pytest.fixture
-def capacity(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+def capacity(write: Write) -> Callable[..., dict[str, Any]]:
     """Write files and ask for the walls of their only cluster."""
 
     def run(text: str, *arguments: str, **more: str) -> dict[str, Any]:
@@ -292,9 +294,7 @@ def test_mixed_types_give_an_interval(capacity: Callable[..., dict[str, Any]]) -
     assert wall["arithmetic"].startswith("10.0.0.0/24 has 251 usable addresses, a node takes 20 to 30")
 
 
-def test_a_raised_quota_moves_the_wall_and_a_hard_limit_does_not(
-    capacity: Callable[..., dict[str, Any]],
-) -> None:
+def test_a_raised_quota_moves_the_wall_and_a_hard_limit_does_not(capacity: Callable[..., dict[str, Any]]) -> None:
     settings = "limits:\n  eks.pool.quota:\n    value: 1000\n    reason: case 42\n"
     assert at(capacity(eks(nodes=900), **{"kcheck.yaml": settings}), "pool-quota") == 1000
     hard = settings.replace("eks.pool.quota", "aks.kubenet.nodes")
@@ -302,7 +302,7 @@ def test_a_raised_quota_moves_the_wall_and_a_hard_limit_does_not(
         capacity(aks(plugin="kubenet"), **{"kcheck.yaml": hard})
 
 
-def test_pools_of_two_clusters_share_a_subnet(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_pools_of_two_clusters_share_a_subnet(write: Write) -> None:
     second = eks(nodes=10).split('resource "aws_eks_cluster"')[1]
     more = f'resource "aws_eks_cluster"{second}'.replace('"main"', '"more"').replace('"cpu"', '"gpu"')
     more = more.replace("aws_eks_cluster.main", "aws_eks_cluster.more").replace('"train"', '"other"')
@@ -314,7 +314,7 @@ def test_pools_of_two_clusters_share_a_subnet(write: Callable[[Mapping[str, str 
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown"])
-def test_formats_for_people(format_: str, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_formats_for_people(format_: str, write: Write) -> None:
     write({"main.tf": eks(prefix=22, nodes=1000)})
     output = (
         CliRunner().invoke(cli, ["capacity", ".", "--format", format_, "--nodes", "500"]).stdout.replace("\\_", "_")
@@ -323,7 +323,7 @@ def test_formats_for_people(format_: str, write: Callable[[Mapping[str, str | by
         assert part in output
 
 
-def test_without_a_cluster(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_without_a_cluster(write: Write) -> None:
     write({"main.tf": 'resource "null_resource" "a" {}\n'})
     result = CliRunner().invoke(cli, ["capacity", "."])
     assert (result.exit_code, result.stdout) == (0, "")
@@ -617,7 +617,7 @@ def test_a_nat_gateway_serves_its_region(
     assert at(capacity(text), "outbound-ports") == nodes
 
 
-def test_clusters_share_a_nat_gateway(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_clusters_share_a_nat_gateway(write: Write) -> None:
     first = gke(nodes=40).replace("\n  ip_allocation_policy {", PRIVATE)
     network, rest = first.split('resource "google_container_cluster"')
     rest = f'resource "google_container_cluster"{rest}'

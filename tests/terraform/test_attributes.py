@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
-from kcheck.text import bundled
+from kcheck.engine import rules
 from tests.places import ROOT
 from tests.terraform.schemas_of_providers import missing, modules, provider, unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RULES = sorted((ROOT / "rules").glob("*/*.yaml"))
+    from kcheck.engine.rule import Rule
+
 FILES = sorted(path for glob in ("*-training", "published") for path in (ROOT / "examples").glob(f"{glob}/**/*.tf"))
 
 GOOD = {
@@ -201,21 +201,8 @@ def test_examples_are_known(path: Path) -> None:
     assert unknown(path.read_text()) == []
 
 
-@pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
-def test_what_rules_call_good_is_known(path: Path) -> None:
-    _, page = yaml.load_all(path.read_text(), bundled.loader())
-    assert [line for text in texts(page) for line in unknown(text)] == []
-
-
-def texts(page: dict[str, object]) -> list[str]:
-    """The Terraform that the page of a rule shows as good or fixed."""
-    found: list[str] = []
-    examples = page.get("examples") or []
-    assert isinstance(examples, list)
-    for example in examples:
-        name = example.get("file", "main.tf")
-        for side in ("good", "fixed"):
-            shown = example.get(side) or {}
-            files = {name: shown} if isinstance(shown, str) else shown
-            found += [text for file, text in files.items() if file.endswith(".tf")]
-    return found
+@pytest.mark.parametrize("rule", rules.load(), ids=lambda rule: rule.name)
+def test_what_rules_call_good_is_known(rule: Rule) -> None:
+    shown = [files for one in rule.documentation.examples for files in (one.good, one.fixed or {})]
+    texts = [text for files in shown for name, text in files.items() if name.endswith(".tf")]
+    assert [line for text in texts for line in unknown(text)] == []

@@ -17,8 +17,7 @@ from kcheck.text.text import Source
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 MAIN = """
 variable "name" { default = "train" }
@@ -97,13 +96,13 @@ INNER = 'variable "given" { type = "map" }\noutput "given" { value = "${lookup(v
         ("local.named", "train"),
     ],
 )
-def test_values(expression: str, expected: object, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_values(expression: str, expected: object, write: Write) -> None:
     write({"main.tf": MAIN, "inner/main.tf": INNER})
     answer = evaluate(expression, ".", Config())
     assert answer["value"] == expected, answer
 
 
-def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Write) -> None:
     broken = 'resource "aws_vpc" "a" {\n  cidr_block = \n}\n'
     write({"main.tf": MAIN, "inner/main.tf": INNER, "broken.tf": broken, "more.tf": broken.replace('"a"', '"b"')})
     reading = reader.read(Tree(["."]), Config())
@@ -155,14 +154,14 @@ def test_every_byte_keeps_its_place() -> None:
     assert found == b'a "b" {\n   metadata  {\n    tags={\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
 
 
-def test_its_providers_are_old(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_its_providers_are_old(write: Write) -> None:
     cluster = 'resource "azurerm_kubernetes_cluster" "a" {\n  tags {\n    a = 1\n  }\n}\n'
     write({"main.tf": cluster})
     (root,) = reader.read(Tree(["."]), Config()).roots
     assert not pinned_versions(root)["azurerm"].reaches("3.0")
 
 
-def test_pools_of_azurerm_1(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pools_of_azurerm_1(write: Write) -> None:
     pool = (
         '  agent_pool_profile {\n    name  = "NAME"\n    count = "${var.count}"\n    vm_size = "Standard_D4s_v3"\n  }\n'
     )

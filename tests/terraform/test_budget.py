@@ -15,11 +15,8 @@ from kcheck.text.text import Source
 from kcheck.text.values import Known, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from kcheck.engine.linter import Result
     from kcheck.text.values import Datum
+    from tests.conftest import Check, Write
 
 STEPS = "evaluating this root module takes more than 500,000 steps"
 ELEMENTS = "the value has more than 250,000 elements"
@@ -84,7 +81,7 @@ def test_neither_try_nor_can_catches_it(first: str) -> None:
         ("var.nothing", '"${@}${@}"', "local.a60"),
     ],
 )
-def test_chains_that_double(first: str, step: str, use: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_chains_that_double(first: str, step: str, use: str, write: Write) -> None:
     rows = [f"a{i + 1} = {step.replace('@', f'local.a{i}')}\n" for i in range(60)]
     write({"main.tf": f'variable "nothing" {{}}\nlocals {{\na0 = {first}\n{"".join(rows)}}}\n'})
     assert not answer(use, ".", Config())["known"]
@@ -107,7 +104,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "p" {
 """
 
 
-def test_the_place_is_noted(check: Callable[..., Result]) -> None:
+def test_the_place_is_noted(check: Check) -> None:
     result = check({"main.tf": POOLS % "100000"})
     (note,) = result.judged.skipped
     assert (note.path, note.line) == ("main.tf", 9)
@@ -116,7 +113,7 @@ def test_the_place_is_noted(check: Callable[..., Result]) -> None:
 
 
 @pytest.mark.medium
-def test_modules_that_call_each_other_twice(check: Callable[..., Result]) -> None:
+def test_modules_that_call_each_other_twice(check: Check) -> None:
     files = {"m20/main.tf": 'resource "aws_subnet" "a" {\n}\n'}
     for level in range(20):
         source = f"{'../' if level else './'}m{level + 1}"
@@ -127,14 +124,14 @@ def test_modules_that_call_each_other_twice(check: Callable[..., Result]) -> Non
 
 
 @pytest.mark.medium
-def test_modules_in_each_other_have_a_depth(check: Callable[..., Result]) -> None:
+def test_modules_in_each_other_have_a_depth(check: Check) -> None:
     files = {f"m{n}/main.tf": f'module "n" {{\n  source = "../m{n + 1}"\n}}\n' for n in range(1000)}
     result = check({**files, "m1000/main.tf": 'resource "aws_subnet" "a" {\n}\n'})
     assert [note.reason for note in result.judged.skipped] == ["not evaluated: modules are nested more than 100 deep"]
 
 
 @pytest.mark.slow
-def test_each_root_module_has_a_budget_of_its_own(check: Callable[..., Result]) -> None:
+def test_each_root_module_has_a_budget_of_its_own(check: Check) -> None:
     bomb = 'resource "azurerm_kubernetes_cluster" "b" {\n  name = length([for a in range(1000) : range(1000)])\n}\n'
     result = check({"a/main.tf": bomb, "b/main.tf": POOLS % "30"})
     assert [note.path for note in result.judged.skipped] == ["a/main.tf"]

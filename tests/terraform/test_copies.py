@@ -16,8 +16,7 @@ from kcheck.terraform.copies import parse_address
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 MODULE = {
     "variables.tf": """
@@ -99,14 +98,12 @@ def sizes(config: Config | None = None) -> list[Any]:
         ("s3::https://s3.amazonaws.com/acme/eks.zip", "s3::https://s3.amazonaws.com/acme/eks.zip"),
     ],
 )  # fmt: skip
-def test_what_terraform_fetched_is_read(
-    source: str, listed: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:  # fmt: skip
+def test_what_terraform_fetched_is_read(source: str, listed: str, write: Write) -> None:
     write({"main.tf": CALL.format(source=source, more="most = 40")} | fetched(listed))
     assert [pool["value"] for pool in sizes()] == [40]
 
 
-def test_findings_are_at_the_call_and_fixes_in_it(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_findings_are_at_the_call_and_fixes_in_it(write: Write) -> None:
     write({"main.tf": CALL.format(source="acme/training/aws", more="")} | fetched("acme/training/aws"))
     assert sizes() == [{"value": 4, "default": True, "from": ["main.tf:2:1"]}]
     result = linter.run(Tree(["."]), Config(nodes={"": 5000}))
@@ -118,7 +115,7 @@ def test_findings_are_at_the_call_and_fixes_in_it(write: Callable[[Mapping[str, 
         assert {span.source.path for span in spans} == {"main.tf"}
 
 
-def test_a_copy_calls_published_modules(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_copy_calls_published_modules(write: Write) -> None:
     """The skeleton of what a copy calls reports at the call of the copy."""
     inner = """
 variable "cluster" {}
@@ -153,7 +150,7 @@ module "eks" {
         "no json",
     ],
 )
-def test_what_is_no_copy(modules: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_no_copy(modules: str, write: Write) -> None:
     files = fetched("acme/training/aws") | {".terraform/modules/modules.json": modules}
     top = write({f"in/{name}": text for name, text in files.items()} | at("outside") | {"in/.git/HEAD": ""})
     (top / "in" / "main.tf").write_text(CALL.format(source="acme/training/aws", more=""))
@@ -174,15 +171,13 @@ def test_what_is_no_copy(modules: str, write: Callable[[Mapping[str, str]], Path
         ("../../not-here", "training"),
     ],
 )
-def test_copies_in_a_named_folder_are_read(
-    source: str, folder: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:  # fmt: skip
+def test_copies_in_a_named_folder_are_read(source: str, folder: str, write: Write) -> None:
     write({"infra/main.tf": CALL.format(source=source, more="most = 9")} | at(f"copies/{folder}"))
     data = model.collect(Tree(["."]), Config(module_dirs=("copies",)))
     assert [pool["fields"]["max_nodes"] for pool in data["pools"]] == [{"value": 9, "from": ["infra/main.tf:5:10"]}]
 
 
-def test_a_named_folder_is_one_of_the_settings(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_named_folder_is_one_of_the_settings(write: Write) -> None:
     write(
         {"infra/main.tf": CALL.format(source="acme/training/aws", more="most = 9")}
         | {"kcheck.yaml": "module_dirs: [copies]\n"}
@@ -207,9 +202,7 @@ def test_a_named_folder_is_one_of_the_settings(write: Callable[[Mapping[str, str
         ("acme/platform/aws//modules/vpc", "", False),
     ],
 )
-def test_the_repository_itself_is_read(
-    source: str, origin: str, read: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_the_repository_itself_is_read(source: str, origin: str, read: bool, write: Write) -> None:
     remote = f'[core]\n\tbare = false\n[remote "origin"]\n\tfetch = x\n\turl = {origin}\n' if origin else ""
     write(
         {"live/main.tf": CALL.format(source=source, more="most = 11"), ".git/config": remote, ".git/HEAD": ""}
@@ -219,15 +212,13 @@ def test_the_repository_itself_is_read(
     assert [pool["id"] for pool in data["pools"]] == [INSIDE if read else ALONE]
 
 
-def test_a_folder_that_does_not_fit_the_call_is_another_module(
-    write: Callable[[Mapping[str, str]], Path],
-) -> None:  # fmt: skip
+def test_a_folder_that_does_not_fit_the_call_is_another_module(write: Write) -> None:
     call = CALL.format(source="acme/platform/aws//modules/eks", more="vpc = 3")
     write({"live/main.tf": call, ".git/HEAD": ""} | at("modules/eks"))
     assert [pool["id"] for pool in model.collect(Tree(["."]), Config())["pools"]] == [ALONE]
 
 
-def test_copies_that_call_each_other(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_copies_that_call_each_other(write: Write) -> None:
     loop = 'module "a" {\n  source = "acme/a/aws"\n}\nmodule "b" {\n  source = "acme/b/aws"\n}\n'
     write({"main.tf": loop, "copies/acme/a/aws/main.tf": loop, "copies/acme/b/aws/main.tf": loop})
     result = linter.run(Tree(["."]), Config(module_dirs=("copies",)))
@@ -235,7 +226,7 @@ def test_copies_that_call_each_other(write: Callable[[Mapping[str, str]], Path])
     assert not result.findings
 
 
-def test_links_in_a_copy(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_links_in_a_copy(write: Write) -> None:
     """A link to the copy itself is no deeper module, and what a link leads out to is not read."""
     inner = (
         'module "again" {\n  source = "./again"\n}\nmodule "out" {\n  source = "./out"\n}\n' + MODULE["nodes/main.tf"]

@@ -12,10 +12,8 @@ from kcheck.config.config import Config
 from kcheck.terraform.console import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.terraform.console import Answer
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -49,7 +47,7 @@ EXPRESSIONS = [
 ]  # fmt: skip
 
 
-def test_files_as_terraform_reads_them(write: Callable[[Mapping[str, str]], Path], terraform: str) -> None:
+def test_files_as_terraform_reads_them(write: Write, terraform: str) -> None:
     write(FILES)
     line = "jsonencode([" + ", ".join(f"jsonencode({e})" for e in EXPRESSIONS) + "])"
     run = subprocess.run([terraform, "console"], input=line, capture_output=True, text=True, check=False)
@@ -63,7 +61,7 @@ def answer(expression: str) -> Answer:
     return evaluate(expression, ".", Config())
 
 
-def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nothing_outside_of_the_repository_is_read(write: Write) -> None:
     top = write({"repo/.git/HEAD": "", "repo/infra/main.tf": "", "repo/x.txt": "x", "outside.txt": "secret"})
     assert evaluate('file("../x.txt")', "repo/infra", Config())["value"] == "x"
     for path in ("../../outside.txt", str(top / "outside.txt"), "/etc/hostname"):
@@ -75,7 +73,7 @@ def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str,
     assert "outside of the repository" in str(evaluate('file("../link")', "repo/infra", Config())["reason"])
 
 
-def test_no_path_names_the_folder_of_the_machine(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_no_path_names_the_folder_of_the_machine(write: Write) -> None:
     top = write({"infra/x.txt": "x"})
     for path in ("path.cwd", "path.root", "path.module", "abspath(path.cwd)", 'pathexpand("~/x")'):
         assert str(top) not in str(evaluate(path, "infra", Config()))
@@ -83,7 +81,7 @@ def test_no_path_names_the_folder_of_the_machine(write: Callable[[Mapping[str, s
     assert evaluate("basename(path.cwd)", "infra", Config())["value"] == "infra"
 
 
-def test_paths_are_those_of_terraform(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_paths_are_those_of_terraform(write: Write) -> None:
     write(
         {
             "infra/main.tf": 'module "m" {\n  source = "../modules/m"\n}\n',
@@ -101,7 +99,7 @@ def test_paths_are_those_of_terraform(write: Callable[[Mapping[str, str]], Path]
     "expression",
     ["var.token", "local.token", '"x-${var.token}"', "upper(var.token)", "var.tokens[0]", "module.m.token"],
 )
-def test_sensitive_values_are_never_shown(expression: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_sensitive_values_are_never_shown(expression: str, write: Write) -> None:
     write(
         {
             "main.tf": """
@@ -129,13 +127,13 @@ module "m" {
     assert "hunter2" not in str(got)
 
 
-def test_huge_counts_are_not_expanded(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_huge_counts_are_not_expanded(write: Write) -> None:
     write({"main.tf": 'resource "aws_subnet" "a" {\n  count = 1000000000\n}\n'})
     assert not answer("length(aws_subnet.a)")["known"]
     assert not answer("aws_subnet.a[5].id")["known"]
 
 
-def test_binary_files_are_no_text(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_binary_files_are_no_text(write: Write) -> None:
     (write({}) / "x.bin").write_bytes(b"\xff\x00")
     assert answer('filemd5("x.bin")')["known"]
     assert "not UTF-8" in str(answer('file("x.bin")')["reason"])

@@ -19,7 +19,7 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -143,7 +143,7 @@ def check(path: str) -> linter.Result:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Write) -> None:
     write({"code/main.tf": CODE, "code/eks/main.tf": MODULE, "plan.json": json.dumps(plan(), indent=indent)})
 
     def values(path: str) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Callable[
     assert {(f.rule, f.message.replace("10.0.1.0", "10.0.0.0")) for f in check("plan.json").findings} == wanted
 
 
-def test_nothing_else_of_a_plan_is_printed(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nothing_else_of_a_plan_is_printed(write: Write) -> None:
     write({"plan.json": json.dumps(plan(group={"labels": {"password": "hunter2"}}, more="password: hunter2\n"))})
     for arguments in (["check"], ["check", "--format", "json"], ["check", "--show-undecided", "--info"]):
         output = CliRunner().invoke(cli, [*arguments, "plan.json"]).output
@@ -178,7 +178,7 @@ def test_nothing_else_of_a_plan_is_printed(write: Callable[[Mapping[str, str]], 
     assert "fix (" not in text  # a plan is not edited
 
 
-def test_sensitive_values_are_not_looked_at(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_sensitive_values_are_not_looked_at(write: Write) -> None:
     sensitive = {"scaling_config": [{"max_size": True}], "instance_types": True}
     write({"plan.json": json.dumps(plan(sensitive=sensitive))})
     (pool,) = model.collect(Tree(["plan.json"]), Config())["pools"]
@@ -187,7 +187,7 @@ def test_sensitive_values_are_not_looked_at(write: Callable[[Mapping[str, str]],
     assert pool["fields"]["min_nodes"]["value"] == 0
 
 
-def test_ids_of_what_exists_are_links(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_ids_of_what_exists_are_links(write: Write) -> None:
     data = plan(group={"subnet_ids": ["subnet-b"]})
     for i, name in enumerate("ab"):
         data["planned_values"]["root_module"]["resources"][1 + i]["values"]["id"] = f"subnet-{name}"
@@ -196,7 +196,7 @@ def test_ids_of_what_exists_are_links(write: Callable[[Mapping[str, str]], Path]
     assert pool["fields"]["subnets"]["value"] == ["eks/plan.json:aws_subnet.private[1]"]
 
 
-def test_a_choice_that_the_plan_does_not_tell_is_unknown(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_choice_that_the_plan_does_not_tell_is_unknown(write: Write) -> None:
     data = plan()
     module = data["configuration"]["root_module"]["module_calls"]["eks"]["module"]
     group = module["resources"][0]
@@ -284,7 +284,7 @@ def values(path: str) -> dict[str, Any]:
     }
 
 
-def test_what_the_provider_will_choose_has_its_default(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_the_provider_will_choose_has_its_default(write: Write) -> None:
     write({"code/main.tf": GKE, "plan.json": json.dumps(gke())})
     found = values("plan.json")
     assert found == values("code")
@@ -297,7 +297,7 @@ def test_what_the_provider_will_choose_has_its_default(write: Callable[[Mapping[
     "reference",
     ["data.google_compute_zones.all.names", "local.zones", "module.zones.names", "each.value", "google_x.y.zones"],
 )
-def test_what_the_code_will_choose_is_unknown(reference: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_the_code_will_choose_is_unknown(reference: str, write: Write) -> None:
     data = gke()
     pool = data["configuration"]["root_module"]["resources"][1]
     pool["expressions"]["max_pods_per_node"] = {"references": [reference]}
@@ -306,7 +306,7 @@ def test_what_the_code_will_choose_is_unknown(reference: str, write: Callable[[M
     assert values("plan.json")["pools max_pods"] == '"unknown"'
 
 
-def test_a_null_of_the_caller_is_left_to_the_provider(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_null_of_the_caller_is_left_to_the_provider(write: Write) -> None:
     data = gke()
     root = data["configuration"]["root_module"]
     root["resources"][1]["expressions"]["max_pods_per_node"] = {"references": ["module.sizes.pods"]}
@@ -329,7 +329,7 @@ def test_a_null_of_the_caller_is_left_to_the_provider(write: Callable[[Mapping[s
         ("\xff", "this is no plan"),
     ],
 )
-def test_what_is_no_plan(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_no_plan(text: str, message: str, write: Write) -> None:
     write({"plan.json": text})
     (finding,) = check("plan.json").findings
     assert finding.rule == "unreadable-file"
@@ -359,7 +359,7 @@ def test_a_plan_of_another_shape_is_read_or_refused(found: dict[str, Any], data:
         model.collect(Tree([str(path)]), Config())
 
 
-def test_a_binary_plan_is_explained(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_binary_plan_is_explained(write: Write) -> None:
     (write({}) / "tfplan").write_bytes(b"PK\x03\x04...")
     run = CliRunner().invoke(cli, ["check", "tfplan"])
     assert run.exit_code == 2

@@ -9,9 +9,9 @@ import pytest
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from kcheck.model import Inventory
+    from tests.conftest import Read
 
 ROOT = """
 provider "aws" {
@@ -32,7 +32,7 @@ resource "aws_eks_cluster" "main" {
 
 
 @pytest.fixture
-def region(read: Callable[[Mapping[str, str]], Inventory]) -> Callable[..., str | None]:
+def region(read: Read) -> Callable[..., str | None]:
     def of(**files: str) -> str | None:
         content = {f"{name.replace('_', '/')}.tf": text for name, text in files.items()}
         (cluster,) = read(content).clusters
@@ -81,7 +81,7 @@ def test_a_provider_in_a_module_counts_unless_it_is_empty(region: Callable[..., 
     assert region(main=ROOT + call(""), eks_main='provider "aws" {}\n' + CLUSTER % "") == "us-east-1"
 
 
-def test_copies_of_a_module_are_told_apart(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_copies_of_a_module_are_told_apart(read: Read) -> None:
     calls = "".join(call(f"providers = {{ aws = {one} }}", name) for name, one in (("a", "aws"), ("b", "aws.west")))
     clusters = read({"main.tf": ROOT + calls, "eks/main.tf": CLUSTER % ""}).clusters
     assert {one.address: known(one.region) for one in clusters} == {

@@ -23,13 +23,11 @@ from tests.places import TESTS
 from tests.whole.test_examples import golden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcheck.engine.linter import Result
-    from kcheck.model import Inventory
+    from tests.conftest import Check, Read, Write
 
 CASES = TESTS / "cases" / "modules"
-FILES = sorted(str(path.relative_to(PROFILES)) for path in Path(PROFILES).glob("*/modules/*/*.tf"))
+WRITTEN = sorted(str(path.relative_to(PROFILES)) for path in Path(PROFILES).glob("*/modules/*/*.tf"))
+FILES = [path for path in WRITTEN if not path.endswith("/all.tf")]
 ROWS = [
     pytest.param(source, row, id=f"{source}-{row['versions']}")
     for source, entry in profiles.modules().items()
@@ -43,7 +41,7 @@ def test_every_skeleton_is_named_and_every_name_is_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", WRITTEN)
 def test_skeleton_is_what_terraform_would_write(path: str, terraform: str) -> None:
     run = subprocess.run(
         [terraform, "fmt", "-check", "-diff", os.path.join(PROFILES, path)], capture_output=True, text=True, check=False
@@ -59,7 +57,8 @@ def test_skeleton_declares_what_it_uses(path: str) -> None:
     assert configuration.resources or configuration.outputs
     for block in configuration.variables.values():
         assert "type" in block.body.attributes
-    text = Path(PROFILES, path).read_text()
+    own = Path(PROFILES, path)
+    text = "".join(file.read_text() for file in (own, own.with_name("all.tf")) if file.exists())
     for name in configuration.variables:
         assert f"var.{name}" in text, f"{name} is declared for nothing"
     for name in configuration.locals:
@@ -81,7 +80,7 @@ def test_versions_and_defaults_make_sense(source: str, row: dict[str, object]) -
 
 
 @pytest.mark.medium
-def test_no_fix_writes_what_a_version_lacks(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_no_fix_writes_what_a_version_lacks(write: Write) -> None:
     """Kubenet's successor needs an argument that the module has from 7.5 on."""
     call = 'module "aks" {\n  source  = "Azure/aks/azurerm"\n  version = "%s"\n  prefix  = "x"\n  resource_group_name = "x"\n}\n'
 
@@ -145,9 +144,7 @@ module "eks" {{
         ("git::ssh://git@example.com/eks.git", "", "", "", "does not know the module git::ssh://git@example.com/eks.git"),
     ],
 )  # fmt: skip
-def test_version_is_found(
-    source: str, version: str, inputs: str, lock: str, chosen: str, write: Callable[[Mapping[str, str]], Path],
-) -> None:  # fmt: skip
+def test_version_is_found(source: str, version: str, inputs: str, lock: str, chosen: str, write: Write) -> None:
     lines = f'  version = "{version}"' if version else ""
     files = {"main.tf": CALL.format(source=source, lines=lines, inputs=inputs)}
     if lock:
@@ -205,7 +202,7 @@ COPY = {
 }  # fmt: skip
 
 
-def test_a_folder_that_is_the_module_takes_the_skeleton(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_folder_that_is_the_module_takes_the_skeleton(write: Write) -> None:
     write(COPY)
     data = model.collect(Tree(["."]), Config())
     assert [cluster["fields"]["name"]["value"] for cluster in data["clusters"]] == ["x"]
@@ -214,14 +211,14 @@ def test_a_folder_that_is_the_module_takes_the_skeleton(write: Callable[[Mapping
     ]
 
 
-def test_a_folder_that_calls_the_module_is_no_copy(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_folder_that_calls_the_module_is_no_copy(write: Write) -> None:
     wrapper = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  name = "inner"\n  eks_managed_node_groups = { b = {} }\n}\n'
     write(COPY | {"main.tf": wrapper})
     data = model.collect(Tree(["."]), Config())
     assert [cluster["fields"]["name"]["value"] for cluster in data["clusters"]] == ["inner"]
 
 
-def test_a_folder_that_is_not_quite_the_module_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_folder_that_is_not_quite_the_module_is_read(write: Write) -> None:
     other = COPY["variables.tf"].replace("create_kms_key", "something_else")
     write(COPY | {"variables.tf": other})
     data = model.collect(Tree(["."]), Config())
@@ -230,7 +227,7 @@ def test_a_folder_that_is_not_quite_the_module_is_read(write: Callable[[Mapping[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(path.parent.name for path in CASES.glob("*/main.tf")))
-def test_a_downloaded_copy_changes_nothing(case: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_downloaded_copy_changes_nothing(case: str, write: Write) -> None:
     text = (CASES / case / "main.tf").read_text()
     write({"main.tf": text})
     before = model.as_json(model.collect(Tree(["."]), Config()))
@@ -290,7 +287,7 @@ module "gke" {
 }
 
 
-def _pool(write: Callable[[Mapping[str, str]], Path], code: str) -> dict[str, object]:
+def _pool(write: Write, code: str) -> dict[str, object]:
     """The fields of the only pool, without their origins."""
     write({"main.tf": code})
     pools = model.collect(Tree(["."]), Config())["pools"]
@@ -299,7 +296,7 @@ def _pool(write: Callable[[Mapping[str, str]], Path], code: str) -> dict[str, ob
 
 
 @pytest.mark.parametrize("module", ["eks", "node-group"])
-def test_the_eks_module_18_replaces_one_node_at_a_time(module: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_eks_module_18_replaces_one_node_at_a_time(module: str, write: Write) -> None:
     """A third of the nodes is its default from 19.0 on; EKS takes at most 100."""
     found = [
         _pool(write, VERSIONS[module] % version)["parallel_upgrades"] for version in ("18.31.2", "19.0.0", "20.37.2")
@@ -317,9 +314,7 @@ def test_the_eks_module_18_replaces_one_node_at_a_time(module: str, write: Calla
         ("38.0.0", "flex_start", True),
     ],
 )
-def test_keys_of_pools_of_the_gke_module_by_version(
-    *, version: str, key: str, scarce: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_keys_of_pools_of_the_gke_module_by_version(*, version: str, key: str, scarce: bool, write: Write) -> None:
     fields = _pool(write, (VERSIONS["gke"] % version).replace("KEY", key))
     assert (fields["scarce_surge"], fields["together"]) == (scarce, "COMPACT")
 
@@ -328,18 +323,14 @@ def test_keys_of_pools_of_the_gke_module_by_version(
     ("version", "folder", "reserved"),
     [("34.0.0", "private-cluster", True), ("35.0.0", "private-cluster", False), ("44.2.0", "safer-cluster", True)],
 )
-def test_range_of_the_control_plane_by_version(
-    *, version: str, folder: str, reserved: bool, read: Callable[[Mapping[str, str]], Inventory]
-) -> None:
+def test_range_of_the_control_plane_by_version(*, version: str, folder: str, reserved: bool, read: Read) -> None:
     """The modules for private clusters took 10.0.0.0/28 until 35, and safer-cluster still does."""
     found = read({"main.tf": (VERSIONS["gke"] % version).replace('/google"', f'/google//modules/{folder}"')})
     assert ("10.0.0.0/28" in {known(one.cidr) for one in found.reserved}) == reserved
 
 
 @pytest.mark.parametrize(("version", "copies"), [("30.3.0", []), ("31.0.0", [4]), ("44.2.0", [4])])
-def test_shared_gpus_of_the_gke_module_by_version(
-    version: str, copies: list[int], read: Callable[[Mapping[str, str]], Inventory]
-) -> None:
+def test_shared_gpus_of_the_gke_module_by_version(version: str, copies: list[int], read: Read) -> None:
     keys = 'accelerator_count = 1\n    accelerator_type = "nvidia-tesla-t4"\n    gpu_sharing_strategy = "TIME_SHARING"'
     code = (VERSIONS["gke"] % version).replace("KEY              = true", f"{keys}\n    max_shared_clients_per_gpu = 4")
     assert [known(one) for sharing in read({"main.tf": code}).sharings for one in sharing.slices] == copies
@@ -370,7 +361,7 @@ module "aks" {
 
 
 @pytest.mark.medium
-def test_aks_itself_takes_ephemeral_boot_disks(check: Callable[..., Result]) -> None:
+def test_aks_itself_takes_ephemeral_boot_disks(check: Check) -> None:
     """The module writes by azapi, where no type means AKS's own choice; azurerm would write Managed."""
     assert "slow-boot-disk" not in {finding.rule for finding in check({"main.tf": AVM}).findings}
     slow = AVM.replace("max_count", 'os_disk_type = "Managed", max_count')
@@ -381,9 +372,7 @@ def test_aks_itself_takes_ephemeral_boot_disks(check: Callable[..., Result]) -> 
     ("mode", "addresses"),
     [(None, 16), ("DynamicIndividual", 16), ("StaticBlock", 112)],  # 110 pods take seven blocks of 16
 )
-def test_addresses_of_static_blocks(
-    mode: str | None, addresses: int, read: Callable[[Mapping[str, str]], Inventory]
-) -> None:
+def test_addresses_of_static_blocks(mode: str | None, addresses: int, read: Read) -> None:
     subnets = "pod_subnet_id = azurerm_subnet.pods.id, max_pods = 110"
     subnets += f', pod_ip_allocation_mode = "{mode}"' if mode else ""
     code = 'resource "azurerm_subnet" "pods" {\n  name = "pods"\n  address_prefixes = ["10.0.0.0/12"]\n}\n'
@@ -407,7 +396,7 @@ resource "aws_eks_cluster" "train" {
 """
 
 
-def test_default_range_of_the_vpc_module_by_version(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_default_range_of_the_vpc_module_by_version(read: Read) -> None:
     """Until 4.0 it was one that AWS does not take."""
     found = [read({"main.tf": VPC % version}).networks for version in ("3.19.0", "4.0.0", "6.6.0")]
     assert [known(one.cidrs) for (one,) in found] == [("0.0.0.0/0",), ("10.0.0.0/16",), ("10.0.0.0/16",)]

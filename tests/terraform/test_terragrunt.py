@@ -15,10 +15,10 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from kcheck.inventory.reading import Reading
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -59,13 +59,13 @@ MODULES = {"modules/eks/main.tf": CLUSTER, "modules/vpc/main.tf": NETWORK}
 SOURCE = 'terraform {\n  source = "${get_repo_root()}/modules//eks"\n}\n'
 
 
-def reading(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], path: str = ".") -> Reading:
+def reading(content: Mapping[str, str], write: Write, path: str = ".") -> Reading:
     """The reading of a repository."""
     write({".git/HEAD": "", **MODULES, **content})
     return reader.read(Tree([path]), Config())
 
 
-def given(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], name: str = "any") -> object:
+def given(content: Mapping[str, str], write: Write, name: str = "any") -> object:
     """The value that an input of the only cluster has, or why it is not known."""
     (root,) = (root for root in reading(content, write).roots if "aws_eks_cluster" in root.kinds())
     (module,) = (module for module in root.all() if "any" in module.configuration.variables)
@@ -74,7 +74,7 @@ def given(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path]
     return value.reason if isinstance(value, Unknown) else value.value
 
 
-def test_a_unit_is_a_root_module_with_its_inputs(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_unit_is_a_root_module_with_its_inputs(write: Write) -> None:
     unit = 'terraform {\n  source = "../../../modules//eks"\n}\ninputs = {\n  name = "train"\n  size = 30\n}\n'
     found = reading({"live/prod/eks/terragrunt.hcl": unit, "live/dev/eks/terragrunt.hcl": unit}, write).inventory
     assert sorted(pool.id for pool in found.pools) == [
@@ -111,9 +111,7 @@ def test_a_unit_is_a_root_module_with_its_inputs(write: Callable[[Mapping[str, s
         ('dependency.nowhere.outputs.x', "dependency.nowhere.outputs.x is not known: there is no unit in live/prod/no"),
     ],
 )  # fmt: skip
-def test_functions_and_names(
-    expression: str, expected: str, write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_functions_and_names(expression: str, expected: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOWHERE", "never read")
     root = 'locals {\n  path = path_relative_to_include()\n}\ninputs = {\n  own = "parent"\n}\n'
     unit = f"""
@@ -152,9 +150,7 @@ inputs = {{
         ('merge_strategy = "no_merge"', {"b": 3}),
     ],
 )
-def test_includes_are_merged(
-    strategy: str, expected: dict[str, object], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_includes_are_merged(strategy: str, expected: dict[str, object], write: Write) -> None:
     lists = "list = [2]" if "deep" in strategy else ""
     unit = f"""
 include {{
@@ -179,7 +175,7 @@ inputs = {{
     assert size == ("var.eks.size has no value" if "no_merge" in strategy else 7) or "no_merge" in strategy
 
 
-def test_the_last_include_wins_and_may_name_the_module(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_last_include_wins_and_may_name_the_module(write: Write) -> None:
     unit = """
 include "root" { path = find_in_parent_folders("root.hcl") }
 include "env" { path = "${get_terragrunt_dir()}/../_envcommon/eks.hcl" }
@@ -213,7 +209,7 @@ inputs = { cidrs = ["10.0.1.0/24", "10.0.2.0/24"] }
 
 
 @pytest.mark.parametrize("path", [".", "live/eks", "live/eks/terragrunt.hcl"])
-def test_a_dependency_is_followed(path: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_dependency_is_followed(path: str, write: Write) -> None:
     files = {"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": VPC}
     found = reading(files, write, path).inventory
     (pool,) = found.pools
@@ -225,20 +221,20 @@ def test_a_dependency_is_followed(path: str, write: Callable[[Mapping[str, str]]
     ]  # fmt: skip
 
 
-def test_mock_outputs_are_no_values(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_mock_outputs_are_no_values(write: Write) -> None:
     lost = VPC.replace("../../modules/vpc", "git::https://git.example.com/vpc.git")
     files = {"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": lost}
     assert given(files, write) == "dependency.vpc.outputs.cidrs is only known after apply of live/vpc"
 
 
-def test_units_that_depend_on_each_other_end(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_units_that_depend_on_each_other_end(write: Write) -> None:
     vpc = VPC.replace('["10.0.1.0/24", "10.0.2.0/24"]', "dependency.eks.outputs.x") + (
         'dependency "eks" {\n  config_path = "../eks"\n}\n'
     )
     assert reading({"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": vpc}, write).inventory.clusters
 
 
-def test_files_that_read_each_other_end(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_files_that_read_each_other_end(write: Write) -> None:
     one = 'locals {\n  x = read_terragrunt_config("OTHER.hcl").locals.x\n}\n'
     unit = SOURCE + 'inputs = {\n  name = "a"\n  any = read_terragrunt_config("a.hcl").locals.x\n}\n'
     files = {"a.hcl": one.replace("OTHER", "b"), "b.hcl": one.replace("OTHER", "a")}
@@ -256,7 +252,7 @@ def test_files_that_read_each_other_end(write: Callable[[Mapping[str, str]], Pat
         "git::git@github.com:terraform-aws-modules/terraform-aws-eks.git?ref=v20.8.4",
     ],
 )
-def test_published_modules(source: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_published_modules(source: str, write: Write) -> None:
     unit = f"""
 terraform {{
   source = "{source}"
@@ -273,14 +269,14 @@ inputs = {{
     assert pool.place.source.path == "eks/terragrunt.hcl"
 
 
-def test_what_terragrunt_runs_is_no_root_of_its_own(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_terragrunt_runs_is_no_root_of_its_own(write: Write) -> None:
     here = CLUSTER.replace('variable "any" { default = null }', "")
     files = {"live/eks/terragrunt.hcl": 'inputs = { name = "a", size = 3 }\n', "live/eks/main.tf": here}
     roots = [root.configuration.folder for root in reading(files, write).roots]
     assert sorted(roots) == ["live/eks", "modules/eks", "modules/vpc"]
 
 
-def test_settings_and_flags_win(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_settings_and_flags_win(write: Write) -> None:
     files = {"eks/terragrunt.hcl": SOURCE + 'inputs = { name = "a", size = 3 }\n', "eks/more.tfvars": "size = 5\n"}
     write({".git/HEAD": "", **MODULES, **files})
     flagged = reader.read(Tree(["."]), Config(variables={"size": "7"})).inventory.pools[0].size.max_nodes
@@ -291,7 +287,7 @@ def test_settings_and_flags_win(write: Callable[[Mapping[str, str]], Path]) -> N
     assert cluster.environment == "live"
 
 
-def test_files_of_variables_that_terraform_is_given(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_files_of_variables_that_terraform_is_given(write: Write) -> None:
     unit = """
 terraform {
   source = "../modules/eks"
@@ -305,7 +301,7 @@ inputs = { name = "a", size = 3 }
     assert given({"eks/terragrunt.hcl": unit, "eks/more.tfvars": "size = 5\n"}, write, "size") == 5
 
 
-def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nothing_outside_of_the_repository_is_read(write: Write) -> None:
     unit = SOURCE + 'inputs = {\n  name = "a"\n  any = try(read_terragrunt_config("../../out.hcl").locals.x, "no")\n}\n'
     write({"out.hcl": 'locals {\n  x = "seen"\n}\n'})
     files = {f"repo/{path}": text for path, text in {**MODULES, "eks/terragrunt.hcl": unit, ".git/HEAD": ""}.items()}
@@ -317,7 +313,7 @@ def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str,
     assert value.value == "no"
 
 
-def test_a_value_is_fixed_in_the_unit(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_value_is_fixed_in_the_unit(write: Write) -> None:
     vpc = """
 terraform {
   source = "tfr:///terraform-aws-modules/vpc/aws?version=5.0.0"
@@ -346,7 +342,7 @@ inputs = {
     assert fixed == vpc.replace(old, new), output
 
 
-def test_units_of_a_stack(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_units_of_a_stack(write: Write) -> None:
     stack = """
 locals {
   size = 30
@@ -405,7 +401,7 @@ unit "eks" {
     assert skipped.remedy == "terragrunt stack generate, then kcheck check live/prod/.terragrunt-stack"
 
 
-def test_a_config_that_reads_itself_ends(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_config_that_reads_itself_ends(write: Write) -> None:
     lines = [
         f'  {name} = read_terragrunt_config("terragrunt.hcl").inputs.{name}' for name in ("any", "name", "size", "x")
     ]
@@ -425,7 +421,7 @@ def test_a_config_that_reads_itself_ends(write: Callable[[Mapping[str, str]], Pa
         "inputs = " + "[" * 2000 + "]" * 2000,
     ],
 )
-def test_hostile_units_are_survived(unit: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_hostile_units_are_survived(unit: str, write: Write) -> None:
     stack = 'unit "a" {\n  source = "."\n  path   = "../../.."\n}\nstack "b" {\n  source = "."\n  path   = "."\n}\nunit {}\n'
     write({".git/HEAD": "", **MODULES, "eks/terragrunt.hcl": unit, "stack/terragrunt.stack.hcl": stack})
     assert linter.run(Tree(["."]), Config()).bugs == []
@@ -449,12 +445,12 @@ generate "provider" {
 """
 
 
-def regions(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path]) -> dict[str, str]:
+def regions(content: Mapping[str, str], write: Write) -> dict[str, str]:
     clusters = reading(content, write).inventory.clusters
     return {one.address: one.region.value if isinstance(one.region, Known) else "?" for one in clusters}
 
 
-def test_providers_that_are_generated_for_each_unit(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_providers_that_are_generated_for_each_unit(write: Write) -> None:
     inputs = 'inputs = {\n  name = "a"\n  size = 1\n}\n'
     unit = 'include "root" {\n  path = find_in_parent_folders("root.hcl")\n}\n' + SOURCE + inputs
     root = (
@@ -481,12 +477,12 @@ def test_providers_that_are_generated_for_each_unit(write: Callable[[Mapping[str
         ("contents  =", "content  =", "?"),
     ],
 )
-def test_a_generated_provider(old: str, new: str, region: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_generated_provider(old: str, new: str, region: str, write: Write) -> None:
     unit = 'locals {\n  region = "us-east-1"\n}\n' + SOURCE + PROVIDER + 'inputs = {\n  name = "a"\n  size = 1\n}\n'
     assert list(regions({"eks/terragrunt.hcl": unit.replace(old, new)}, write).values()) == [region]
 
 
-def test_a_module_may_ask_for_another_generated_provider(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_module_may_ask_for_another_generated_provider(write: Write) -> None:
     unit = 'locals {\n  region = "us-east-1"\n}\n' + SOURCE + PROVIDER + 'inputs = {\n  name = "a"\n  size = 1\n}\n'
     module = CLUSTER.replace("var.name\n", "var.name\n  provider = aws.far\n", 1)
     assert list(regions({"eks/terragrunt.hcl": unit, "modules/eks/main.tf": module}, write).values()) == ["ap-south-1"]

@@ -13,16 +13,13 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     import pytest
 
     from kcheck.terraform.scope import Scope
     from kcheck.text.syntax.hcl import nodes
     from kcheck.text.values import Datum
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 CODE = """\
 locals {

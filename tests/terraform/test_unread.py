@@ -16,8 +16,9 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.text import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
+
+    from tests.conftest import Write
 
 
 REMEDY = "run `terraform init`, or name a copy with --module-dir DIR"
@@ -61,7 +62,7 @@ def shown() -> Any:
     return model.collect(Tree(["."]), Config())
 
 
-def test_a_module_that_is_not_read_is_said_once(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_module_that_is_not_read_is_said_once(write: Write) -> None:
     write({"a/main.tf": call("platform", "acme/eks/aws", 'name = "x"'), "b/main.tf": call("b", "acme/eks/aws", "")})
     assert skipped() == [
         Skipped("a/main.tf", "module platform (acme/eks/aws) was not read; it may create clusters", 1, REMEDY),
@@ -92,21 +93,19 @@ def test_a_module_that_is_not_read_is_said_once(write: Callable[[Mapping[str, st
         ("off", "acme/eks/aws", "count = 0", ""),
     ],
 )
-def test_what_a_module_may_make(
-    name: str, source: str, body: str, kind: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_what_a_module_may_make(name: str, source: str, body: str, kind: str, write: Write) -> None:
     write({"main.tf": call(name, source, body)})
     assert [one.reason for one in skipped()] == (
         [f"module {name} ({source}) was not read; it may create {kind}"] if kind else []
     )
 
 
-def test_networks_matter_where_clusters_are(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_networks_matter_where_clusters_are(write: Write) -> None:
     write({"main.tf": call("vpc", "acme/vpc/aws", "") + 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'})
     assert [one.reason for one in skipped()] == ["module vpc (acme/vpc/aws) was not read; it may create networks"]
 
 
-def test_arguments_describe_a_cluster_and_its_network(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_arguments_describe_a_cluster_and_its_network(write: Write) -> None:
     write({"main.tf": NETWORK + EKS})
     data = shown()
     (cluster,) = data["clusters"]
@@ -120,7 +119,7 @@ def test_arguments_describe_a_cluster_and_its_network(write: Callable[[Mapping[s
     assert [one.reason.partition("; ")[2] for one in skipped()] == ["only its arguments were read"] * 2
 
 
-def test_what_is_not_written_is_unknown(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_not_written_is_unknown(write: Write) -> None:
     """Nothing is found that only a default would make true, and what is undecided names the module."""
     write({"main.tf": NETWORK + EKS})
     result = linter.run(Tree(["."]), Config(nodes={"": 5000}))
@@ -157,7 +156,7 @@ AKS = """
     ],
 )  # fmt: skip
 def test_pools_are_those_that_are_written(
-    name: str, source: str, body: str, sizes: Mapping[str, int], write: Callable[[Mapping[str, str]], Path]
+    name: str, source: str, body: str, sizes: Mapping[str, int], write: Write
 ) -> None:
     write({"main.tf": call(name, source, body)})
     found = {}
@@ -181,9 +180,7 @@ def test_pools_are_those_that_are_written(
         ("search", "acme/search-cluster/google", 'name = "x"\n  region = "europe-west4"\n  machine_type = "n2-standard-8"'),
     ],
 )  # fmt: skip
-def test_arguments_that_say_too_little(
-    name: str, source: str, body: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_arguments_that_say_too_little(name: str, source: str, body: str, write: Write) -> None:
     write({"main.tf": call(name, source, body)})
     data = shown()
     assert not data["clusters"]
@@ -191,7 +188,7 @@ def test_arguments_that_say_too_little(
     assert not data["subnets"]
 
 
-def test_the_cloud_is_that_of_the_only_provider(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_cloud_is_that_of_the_only_provider(write: Write) -> None:
     body = 'kubernetes_version = "1.31"\n  subnet_ids = ["s"]\n  vnet_subnet_id = "s"\n  network_plugin = "azure"'
     write({"main.tf": call("k8s", "git::https://git.acme.example/k8s.git", body) + 'provider "azurerm" {}\n'})
     assert [cluster["id"] for cluster in shown()["clusters"]] == ["aks/module.k8s.azurerm_kubernetes_cluster.this"]

@@ -15,8 +15,7 @@ from kcheck.terraform.console import evaluate
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 DECLARED = """
 variable "text" {}
@@ -41,7 +40,7 @@ variable "any" { type = any }
 )
 @pytest.mark.parametrize("way", ["--var", "TF_VAR_"])
 def test_texts_are_read_as_the_type_says(
-    given: str, expected: Any, way: str, write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+    given: str, expected: Any, way: str, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write({"main.tf": DECLARED})
     name, _, text = given.partition("=")
@@ -55,7 +54,7 @@ def test_texts_are_read_as_the_type_says(
     assert answer["origins"][0].startswith(way)
 
 
-def test_the_last_one_wins(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_one_wins(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     names = "abcdef"
     files = {
         "terraform.tfvars": "bcdef", "terraform.tfvars.json": "cdef", "m.auto.tfvars": "def", "p.tfvars": "ef",
@@ -99,7 +98,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.slow
-def test_flags_reach_the_rules(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_flags_reach_the_rules(write: Write) -> None:
     write({"main.tf": SIZED})
     output = CliRunner().invoke(cli, ["check", "--var", "size=1500"]).output
     assert "free-control-plane" in output
@@ -117,7 +116,7 @@ def test_flags_reach_the_rules(write: Callable[[Mapping[str, str]], Path]) -> No
         ),
     ],
 )
-def test_says_how_to_give_a_value(files: dict[str, str], hint: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_says_how_to_give_a_value(files: dict[str, str], hint: str, write: Write) -> None:
     write({"main.tf": SIZED, "kcheck.yaml": "clusters: [{root: .}]\n", **files})
     result = linter.run(Tree(["."]), settings.load(["."]))
     assert "var.size has no value" in [one.reason for one in result.judged.inputs]
@@ -128,7 +127,7 @@ def test_says_how_to_give_a_value(files: dict[str, str], hint: str, write: Calla
 LARGE = {"main.tf": SIZED, "envs/dev.tfvars": "size = 3\n", "envs/prod.tfvars": "size = 1500\n"}
 
 
-def test_variable_files_beside_a_root_are_environments(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_variable_files_beside_a_root_are_environments(write: Write) -> None:
     write(LARGE)
     output = CliRunner().invoke(cli, ["check", "--select", "free-control-plane"]).output
     assert output.count("free-control-plane:") == 1
@@ -144,9 +143,7 @@ def test_variable_files_beside_a_root_are_environments(write: Callable[[Mapping[
         ([], {"kcheck.yaml": "clusters: [{root: ., var_files: [envs/dev.tfvars]}]\n"}),
     ],
 )
-def test_environments_are_narrowed(
-    arguments: list[str], more: dict[str, str], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_environments_are_narrowed(arguments: list[str], more: dict[str, str], write: Write) -> None:
     write({**LARGE, **more})
     output = CliRunner().invoke(cli, ["check", *arguments]).output
     assert "free-control-plane" not in output
@@ -164,14 +161,12 @@ def test_environments_are_narrowed(
         ("prod.tfvars", "other = 3\n", False),
     ],
 )
-def test_which_files_are_environments(
-    path: str, text: str, judged: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_which_files_are_environments(path: str, text: str, judged: bool, write: Write) -> None:
     write({"main.tf": SIZED.replace("  type = number", "  default = 2"), path: text})
     assert (f"environments: {path};" in CliRunner().invoke(cli, ["check"]).output) == judged
 
 
-def test_files_below_a_root_are_nearer_than_others(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_files_below_a_root_are_nearer_than_others(write: Write) -> None:
     files = {"infra/main.tf": SIZED, "envs/other.tfvars": "size = 1500\n"}
     write(files)
     assert "environments of infra: envs/other.tfvars;" in CliRunner().invoke(cli, ["check"]).output
@@ -179,12 +174,12 @@ def test_files_below_a_root_are_nearer_than_others(write: Callable[[Mapping[str,
     assert "environments of infra: infra/dev.tfvars;" in CliRunner().invoke(cli, ["check"]).output
 
 
-def test_what_no_file_gives_keeps_none_from_being_an_environment(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_no_file_gives_keeps_none_from_being_an_environment(write: Write) -> None:
     write({**LARGE, "more.tf": 'variable "account" {}\n'})
     assert "environments: envs/dev.tfvars, envs/prod.tfvars;" in CliRunner().invoke(cli, ["check"]).output
 
 
-def test_more_than_a_dozen_environments_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_more_than_a_dozen_environments_are_named(write: Write) -> None:
     write({"main.tf": SIZED, **{f"envs/e{number:02}.tfvars": f"size = {number + 1}\n" for number in range(14)}})
     output = CliRunner().invoke(cli, ["check"]).output
     assert (
@@ -201,7 +196,7 @@ def test_more_than_a_dozen_environments_are_named(write: Callable[[Mapping[str, 
         ("size", "--var size: give a name and a value, such as --var size=100"),
     ],
 )
-def test_wrong_use(flag: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_wrong_use(flag: str, message: str, write: Write) -> None:
     write({"main.tf": SIZED})
     run = CliRunner().invoke(cli, ["check", "--var", flag])
     assert run.exit_code == 2

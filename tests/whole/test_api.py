@@ -14,8 +14,9 @@ import kcheck
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -100,7 +101,7 @@ def test_the_script_of_the_page_prints_what_the_page_says(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def aks(write: Callable[[Mapping[str, str | bytes]], Path]) -> Path:
+def aks(write: Write) -> Path:
     code = 'resource "azurerm_kubernetes_cluster" "main" {\n  name     = "train"\n  sku_tier = "Free"\n}\n'
     return write({"main.tf": code, "kcheck.yaml": "nodes: 2000\n"})
 

@@ -12,8 +12,7 @@ import pytest
 from tests.whole.bombs import all_bombs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 SECONDS, BYTES = 40, 2_000_000_000
 """Generous: a machine may be slow, and address space is more than memory. What does not end takes both."""
@@ -41,7 +40,7 @@ def limit() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS if os.environ.get("KCHECK_BOMBS") else FEW)
-def test_bomb_is_harmless(name: str, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_bomb_is_harmless(name: str, write: Write) -> None:
     arguments, make = BOMBS[name]
     folder = write(make())
     run = subprocess.run(

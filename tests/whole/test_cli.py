@@ -16,10 +16,11 @@ from kcheck.engine import linter
 from tests.output_schemas import check_all_fields, check_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from click.testing import Result
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -69,7 +70,7 @@ def report(*arguments: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def cluster(write: Callable[[Mapping[str, str]], Path]) -> Path:
+def cluster(write: Write) -> Path:
     return write({"main.tf": CLUSTER})
 
 
@@ -110,7 +111,7 @@ def test_exit_code(arguments: list[str], code: int, monkeypatch: pytest.MonkeyPa
     assert stop.value.code == code
 
 
-def test_json_report_has_every_field_of_its_schema(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_json_report_has_every_field_of_its_schema(write: Write) -> None:
     module = 'module "network" {\n  source = "git::https://example.com/network"\n}\n'
     write({"main.tf": CLUSTER + POOL + module, "b/main.tf": CLUSTER + POOL, "b/prod.tfvars": "most = 3\n"})
     check_all_fields("report", report(".", "--info"))
@@ -132,7 +133,7 @@ def test_json_report() -> None:
     assert order == sorted(order)
 
 
-def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_undecided_names_the_input(write: Write) -> None:
     write({"main.tf": CLUSTER + POOL})
     data = report(".")
     waiting = {check["rule"]: check["missing"] for check in data["undecided"]}
@@ -143,7 +144,7 @@ def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -
     assert "1 input unknown" in text
 
 
-def test_var_file_and_nodes_decide(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_var_file_and_nodes_decide(write: Write) -> None:
     write({"main.tf": CLUSTER + POOL, "big.tfvars": "most = 390\n"})
     rules = {finding["rule"] for finding in report(".", "--var-file", "big.tfvars")["findings"]}
     assert "kubenet-beyond-400-nodes" in rules
@@ -158,7 +159,7 @@ def test_smaller_target_silences_what_lies_above() -> None:
 
 
 @pytest.mark.slow
-def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_price_turns_hours_into_money(write: Write) -> None:
     text = CLUSTER.replace(
         "node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000"
     )
@@ -191,7 +192,7 @@ def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]
         ("another rule", False),
     ],
 )
-def test_suppression(place: str, silent: bool, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_suppression(place: str, silent: bool, write: Write) -> None:
     comment = "# kcheck: ignore[kubenet-retiring] moves with the next cluster"
     line = '    network_plugin = "kubenet"\n'
     text = {
@@ -232,9 +233,7 @@ def test_eval_says_value_reason_and_origins() -> None:
         (["- 5"], -5),
     ],
 )
-def test_eval_takes_what_begins_with_a_minus(
-    arguments: list[str], value: int, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_eval_takes_what_begins_with_a_minus(arguments: list[str], value: int, write: Write) -> None:
     write({"main.tf": 'variable "n" {}\n'})
     result = run("eval", *arguments)
     assert result.exit_code == 0, result.output
@@ -308,7 +307,7 @@ def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 def test_an_interrupted_run_ends_without_traceback(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    write: Write, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -322,7 +321,7 @@ def test_an_interrupted_run_ends_without_traceback(
     assert capfd.readouterr().err == "\n"
 
 
-def test_no_cache_is_taken_and_does_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_no_cache_is_taken_and_does_nothing(write: Write) -> None:
     """Scripts of earlier versions have it."""
     write({"main.tf": CLUSTER})
     assert run("check", ".", "--no-cache").stdout == run("check", ".").stdout
@@ -336,7 +335,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "k8
 """
 
 
-def test_lists_of_rules_are_split_at_commas(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_lists_of_rules_are_split_at_commas(write: Write) -> None:
     write({"a.yaml": JOB})
     every = CliRunner().invoke(cli, ["check", ".", "--info", "-q"]).stdout
     assert "retired-registry" in every
@@ -348,7 +347,7 @@ def test_lists_of_rules_are_split_at_commas(write: Callable[[Mapping[str, str]],
     assert (wrong.exit_code, "there is no rule nope" in wrong.stderr) == (2, True)
 
 
-def test_findings_from_a_severity_on(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_findings_from_a_severity_on(write: Write) -> None:
     write({"main.tf": CLUSTER, "a.yaml": JOB})
     every = CliRunner().invoke(cli, ["check", ".", "-q", "--min-severity", "info"]).stdout
     assert every == CliRunner().invoke(cli, ["check", ".", "-q", "--info"]).stdout

@@ -21,10 +21,11 @@ from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
 from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from kcheck.report.page import Block
+    from tests.conftest import Write
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")])
 PAGES.append(ROOT / "tests" / "cases" / "walls" / "README.md")
@@ -166,7 +167,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("language", "text"), EXAMPLES, ids=[text.splitlines()[0] for _, text in EXAMPLES])
-def test_settings_load(language: str, text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_settings_load(language: str, text: str, write: Write) -> None:
     write({"kcheck.yaml" if language == "yaml" else "pyproject.toml": text})
     config = settings.load(["."])
     assert config.places
@@ -254,7 +255,7 @@ def test_bad_commands_are_told(text: str, problem: str) -> None:
     assert problem in found
 
 
-def test_a_setting_that_does_not_exist_is_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_setting_that_does_not_exist_is_told(write: Write) -> None:
     write({"kcheck.yaml": "clusters:\n  - {root: ., var_file: x}\n"})
     with pytest.raises(ConfigError, match="var_file"):
         settings.load(["."])
@@ -317,7 +318,7 @@ def test_a_page_in_its_two_looks() -> None:
 
 
 @pytest.mark.medium
-def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_rules_know_their_pages(write: Write) -> None:
     for rule in rules.load():
         assert rule_page.url(rule).removeprefix(f"{page.HOME}/") == f"rules/{rule.group}/{rule.name}.yaml"
         assert rule.path == str(ROOT / page.rule_file(rule))

@@ -9,8 +9,7 @@ import pytest
 from tests.places import ROOT, TESTS, load_script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.slow
-def test_a_run_is_counted(script: Any, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_run_is_counted(script: Any, write: Write) -> None:
     outcome = script.run(ROOT, write({"main.tf": CLUSTER % "50"}))
     assert not outcome.crash
     assert outcome.counts["judged clusters"] == outcome.counts["judged pools"] == 1

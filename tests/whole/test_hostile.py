@@ -15,9 +15,9 @@ from kcheck.commands.cli import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
 
 pytestmark = pytest.mark.medium
 

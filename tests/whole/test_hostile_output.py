@@ -30,9 +30,10 @@ from tests.whole import hostile
 from tests.whole.hostile import EVIL, PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 

@@ -18,17 +18,14 @@ from kcheck.text.values import known
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 pytestmark = pytest.mark.medium
 
 HEALTHY = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n\n  default_node_pool {\n    name       = "p"\n    node_count = 300\n  }\n}\n'
 
 
-def test_broken_file_is_a_finding_and_the_rest_is_read(check: Callable[..., Result]) -> None:
+def test_broken_file_is_a_finding_and_the_rest_is_read(check: Check) -> None:
     result = check({"main.tf": HEALTHY, "broken.tf": 'resource "x" "y" {\n  a =\n}\n'})
     found = {finding.rule: finding for finding in result.findings}
     assert found["unreadable-file"].span.source.path == "broken.tf"
@@ -38,7 +35,7 @@ def test_broken_file_is_a_finding_and_the_rest_is_read(check: Callable[..., Resu
     assert "at least 300 nodes" in found["free-control-plane"].message
 
 
-def test_what_a_broken_file_leaves_out_is_unknown(check: Callable[..., Result]) -> None:
+def test_what_a_broken_file_leaves_out_is_unknown(check: Check) -> None:
     cluster = HEALTHY.replace('name = "a"\n', 'name     = "a"\n  sku_tier = var.tier\n', 1)
     result = check({"main.tf": cluster, "variables.tf": 'variable "tier" {\n  default = \n}\n'})
     assert "free-control-plane" not in names(result)
@@ -68,40 +65,40 @@ def test_what_a_broken_file_leaves_out_is_unknown(check: Callable[..., Result]) 
         ({"a.tf": 'resource "azurerm_kubernetes_cluster" "a" {\n}\nresource "azurerm_kubernetes_cluster" "a" {\n}\n'}, []),
     ],
 )  # fmt: skip
-def test_input(files: dict[str, str | bytes], rules: list[str], check: Callable[..., Result]) -> None:
+def test_input(files: dict[str, str | bytes], rules: list[str], check: Check) -> None:
     result = check(files)
     assert not result.bugs
     notes = ("free-control-plane", "idle-nodes-kept-long", "delay-after-failure")  # of clusters of unknown size
     assert [name for name in names(result) if name not in notes] == rules
 
 
-def test_yaml_bomb_is_harmless(check: Callable[..., Result]) -> None:
+def test_yaml_bomb_is_harmless(check: Check) -> None:
     lines = ["apiVersion: v1", "kind: Pod", "a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
     result = check({"a.yaml": "\n".join([*lines, "spec: {containers: *a11}"]) + "\n"})
     assert not result.bugs
 
 
-def test_one_broken_document_does_not_hide_the_others(check: Callable[..., Result]) -> None:
+def test_one_broken_document_does_not_hide_the_others(check: Check) -> None:
     good = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: a, image: nginx}]\n"
     result = check({"a.yaml": f"{good}---\napiVersion: v1\nkind: Pod\nmetadata: [\n---\n{good}"})
     assert names(result) == ["unreadable-file"]
     assert len(result.world.inventory.workloads) == 2
 
 
-def test_two_objects_of_one_name_in_a_file(check: Callable[..., Result]) -> None:
+def test_two_objects_of_one_name_in_a_file(check: Check) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: a, image: nginx}]\n"
     result = check({"a.yaml": f"{pod}---\n{pod}---\n{pod.replace('nginx', 'other')}"}, Config(nodes={"": 500}))
     assert not result.bugs
     assert len(result.world.inventory.workloads) == 3
 
 
-def test_kinds_of_other_groups_are_not_workloads(check: Callable[..., Result]) -> None:
+def test_kinds_of_other_groups_are_not_workloads(check: Check) -> None:
     job = "apiVersion: example.com/v1alpha1\nkind: Job\nmetadata: {name: p}\nspec: {parallelism: 3}\n"
     assert not check({"a.yaml": job}).world.inventory.workloads
 
 
-def test_links_in_a_circle_and_links_to_one_file(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_links_in_a_circle_and_links_to_one_file(write: Write) -> None:
     folder = write({"one/main.tf": HEALTHY})
     os.symlink(folder / "one", folder / "one" / "again")
     os.symlink(folder / "one" / "main.tf", folder / "one" / "link.tf")
@@ -109,7 +106,7 @@ def test_links_in_a_circle_and_links_to_one_file(write: Callable[[Mapping[str, s
     assert run.output.count("free-control-plane:") == 1
 
 
-def test_nothing_relevant_is_said_on_stderr(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nothing_relevant_is_said_on_stderr(write: Write) -> None:
     write({"README.md": "hello", "main.tf": 'resource "x" "y" {\n}\n'})
     run = CliRunner().invoke(cli, ["check", "."])
     assert run.exit_code == 0
@@ -151,7 +148,7 @@ CYCLES = {
 
 
 @pytest.mark.parametrize("name", CYCLES)
-def test_cycles_are_findings(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_cycles_are_findings(name: str, write: Write) -> None:
     path, more, line = CYCLES[name]
     write(
         {
@@ -165,7 +162,7 @@ def test_cycles_are_findings(name: str, write: Callable[[Mapping[str, str]], Pat
     assert not result.bugs
 
 
-def test_what_only_looks_like_a_cycle_is_none(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_only_looks_like_a_cycle_is_none(write: Write) -> None:
     write(
         {
             "main.tf": 'module "m" {\n  source = "./m"\n  in = module.m.constant\n}\nlocals {\n  x = module.m.out\n}\n'
@@ -181,9 +178,7 @@ def test_what_only_looks_like_a_cycle_is_none(write: Callable[[Mapping[str, str]
 @pytest.mark.parametrize(
     ("kind", "found"), [("Deployment", True), ("NodePool", True), ("DeploymentList", True), ("Gateway", False)]
 )
-def test_only_broken_objects_that_matter_are_told(
-    kind: str, found: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_only_broken_objects_that_matter_are_told(kind: str, found: bool, write: Write) -> None:
     write({"x.yaml": f"apiVersion: v1\nkind: {kind}\nspec:\n  -   name: a\n    b: 1\n"})
     result = linter.run(Tree(["."]), Config())
     assert [f.rule for f in result.findings] == (["unreadable-file"] if found else [])
@@ -193,7 +188,7 @@ def test_only_broken_objects_that_matter_are_told(
     "cidr", ['""', '"10.0.0.0"', '"10.0.0.0/x"', '"${1}.0/24/"', '"fd00::/64"', "7", '"10.0.0.0/99"']
 )
 @pytest.mark.parametrize("size", ["1e90", "-1", "0.5", '"many"', "true"])
-def test_nonsense_in_numbers_and_ranges(cidr: str, size: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nonsense_in_numbers_and_ranges(cidr: str, size: str, write: Write) -> None:
     write(
         {
             "main.tf": f"""
@@ -216,7 +211,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
 
 
 @pytest.mark.parametrize("number", ["18446744073709551615", "9223372036854775807", "1" + "0" * 80])
-def test_numbers_that_nothing_has(number: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_numbers_that_nothing_has(number: str, write: Write) -> None:
     write(
         {
             "x.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec:\n"
@@ -230,7 +225,7 @@ def test_numbers_that_nothing_has(number: str, write: Callable[[Mapping[str, str
 
 
 @pytest.mark.parametrize("count", ["500m", "-1", "{a: b}", "null", "'8'", "99999999999999999999"])
-def test_a_number_of_pods_that_is_none(count: str, check: Callable[..., Result]) -> None:
+def test_a_number_of_pods_that_is_none(count: str, check: Check) -> None:
     """On a cluster, where the pods' places are worked out."""
     cluster = HEALTHY + (
         'resource "azurerm_kubernetes_cluster_node_pool" "gpu" {\n  name                  = "gpu"\n'

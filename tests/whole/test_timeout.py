@@ -15,10 +15,10 @@ from kcheck.text.deadline import DeadlineError
 from tests.whole.test_nasty import HEALTHY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from kcheck.scale.world import World
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -35,7 +35,7 @@ spec:
 
 
 @pytest.fixture
-def tree(write: Callable[[Mapping[str, str]], Path]) -> Path:
+def tree(write: Write) -> Path:
     return write({"main.tf": HEALTHY, "job.yaml": JOB})
 
 

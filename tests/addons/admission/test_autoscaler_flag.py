@@ -10,11 +10,10 @@ from kcheck.commands.cli import cli
 from kcheck.engine import rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 
-def test_the_cutoff_is_that_of_the_flag(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_cutoff_is_that_of_the_flag(write: Write) -> None:
     """AKS has an autoscaler of its own, whose cutoff is the default; the flag is one of a Deployment beside it."""
     (rule,) = rules.by_name(rules.load(), ["priority-below-autoscaler-cutoff"])
     write(rule.documentation.examples[1].good)

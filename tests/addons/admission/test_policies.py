@@ -16,10 +16,10 @@ from kcheck.text.files.tree import Tree
 from tests.addons.admission.offline import refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from kcheck.engine.rule import Example, Rule
+    from tests.conftest import Write
 
 RULES = [rule for rule in rules.load() if table.is_about_objects(rule.subject)]
 EXAMPLES = [
@@ -52,7 +52,7 @@ def said(rule: Rule, files: Mapping[str, str], example: Example) -> list[str] | 
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
-def test_examples(rule: Rule, example: Example, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_examples(rule: Rule, example: Example, write: Write) -> None:
     write(example.bad)
     bad = said(rule, example.bad, example)
     if bad is None:

@@ -26,10 +26,8 @@ from tests.addons.calibration.recordings import as_answer, as_events, as_table, 
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.scale.simulate.run import _Simulation
+    from tests.conftest import Write
 
 RUNS = ROOT / "tests" / "cases" / "runs"
 NAMES = ("1.36-defaults-200", "1.36-unneeded1m-batch10-200", "1.36-unneeded1m-batch100-200")
@@ -145,7 +143,7 @@ def test_delays_of_recorded_runs_are_those_of_the_cloud_behind_them(name: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_recorded_delays_give_the_recorded_run(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_recorded_delays_give_the_recorded_run(name: str, write: Write) -> None:
     rows = [line.split(",") for line in (RUNS / f"{name}.csv").read_text().splitlines() if line[0].isdigit()]
     total = max(float(row[8]) for row in rows)
     hours = sum(float(row[8]) - float(row[0]) for row in rows) / 3600
@@ -271,7 +269,7 @@ def test_growth_that_many_pods_tell_of_counts_once() -> None:
 
 
 @pytest.mark.slow
-def test_each_delay_is_that_of_the_first_file_that_tells_it(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_each_delay_is_that_of_the_first_file_that_tells_it(write: Write) -> None:
     write({"events.json": as_events(course()), "metrics.json": as_answer(course(), step=15), "snapshot.txt": HISTOGRAM})
     code, out, _ = record("events.json", "--record", "metrics.json", "--record", "snapshot.txt")
     assert code == 0
@@ -388,7 +386,7 @@ def test_a_snapshot_of_metrics_gives_the_median_loop() -> None:
 # --- what is printed, and what is refused
 
 
-def test_section_says_of_each_delay_where_it_is_from(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_section_says_of_each_delay_where_it_is_from(write: Write) -> None:
     write({"run.csv": (RUNS / f"{NAMES[0]}.csv").read_text()})
     code, out, err = record("run.csv")
     assert (code, err) == (0, "")
@@ -433,9 +431,7 @@ def test_what_is_no_recording_is_refused(text: str | bytes, told: str) -> None:
     assert told in err
 
 
-def test_files_that_cannot_be_read_are_refused(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_cannot_be_read_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write({"run.csv": "launched\n1\n", "run.loops.csv": "begin\n1\n"})
     assert "missing.json: no such file, or it cannot be read" in record("missing.json")[2]
     assert "no such file, or it cannot be read" in record(str(folder))[2]

@@ -27,14 +27,9 @@ from tests.addons.editor.session import applied
 from tests.places import LONG, ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from kcheck.engine.linter import Result
     from kcheck.text.findings import Finding
+    from tests.conftest import Check, Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
-    Check = Callable[..., Result]
 
 EXAMPLES = {
     f"{rule.name}-{example.number}": example.bad

@@ -11,10 +11,7 @@ from tests.addons.editor.trees import file, offset, shown, snapshot
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
 
 
 def targets(name: str, mark: str, within: str = "", folder: str = ".") -> list[str]:

@@ -11,12 +11,8 @@ from tests.addons.editor.trees import file, snapshot
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.addons.editor.snapshot import Snapshot
-
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
 
 
 def labels(state: Snapshot, name: str) -> list[tuple[int, str]]:

@@ -16,10 +16,8 @@ from tests.addons.editor.trees import snapshot, sources
 from tests.whole import hostile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 

@@ -17,12 +17,9 @@ from tests.addons.editor.trees import file, offset, snapshot, sources
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.addons.editor.snapshot import Snapshot
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.smoke
 

@@ -7,7 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
+from pathlib import PurePath
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXTENSION = ROOT / "editors" / "vscode"
+DESCRIPTIONS = ("extension.vsixmanifest", "[Content_Types].xml")
 
 
 def test_its_version_is_that_of_kcheck() -> None:
@@ -35,12 +39,29 @@ def test_packages_come_from_whatever_registry_the_user_has() -> None:
 
 def test_its_client_and_this_server_understand_each_other(tmp_path: Path) -> None:
     pytest.importorskip("pygls")
+    path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
+    _npm("test", PATH=path, TMPDIR=str(tmp_path))
+
+
+def test_its_package_has_all_files_that_it_describes() -> None:
+    _npm("run", "package")
+    with zipfile.ZipFile(EXTENSION / "kcheck.vsix") as package:
+        packed = set(package.namelist())
+        manifest, types = (ElementTree.fromstring(package.read(name)) for name in DESCRIPTIONS)  # noqa: S314 - our own
+        described = json.loads(package.read("extension/package.json"))
+    assets = {asset.attrib["Path"] for asset in manifest.iter() if asset.tag.endswith("}Asset")}
+    wanted = {os.path.normpath(f"extension/{described[key]}") for key in ("main", "icon")}
+    assert assets | wanted <= packed
+    assert len(packed) == len(described["files"]) + 1 + len(DESCRIPTIONS)
+    endings = {PurePath(name).suffix for name in packed - {DESCRIPTIONS[1]}}
+    assert endings == {kind.attrib["Extension"] for kind in types}
+
+
+def _npm(*arguments: str, **environment: str) -> None:
     npm = shutil.which("npm")
     if npm is None or not (EXTENSION / "node_modules").is_dir():
         pytest.skip("node or its packages are not installed: run npm ci in editors/vscode")
-    path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
     run = subprocess.run(
-        [npm, "test"], cwd=EXTENSION, env=os.environ | {"PATH": path, "TMPDIR": str(tmp_path)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [npm, *arguments], cwd=EXTENSION, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]

@@ -18,10 +18,11 @@ from kcheck.commands.cli import cli
 from kcheck.text.files import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
     Watched = Callable[..., str]
 
 PATIENCE = 60

@@ -13,8 +13,9 @@ from kcheck.addons.fleet.check import check
 from kcheck.addons.fleet.outcomes import Settings, Task, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.smoke
 
@@ -51,7 +52,7 @@ resource "aws_eks_node_group" "gpu" {
 
 
 @pytest.fixture
-def repository(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> str:
+def repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> str:
     """The folder of a repository, which the process is in."""
     folder = write({"repository/main.tf": CLUSTER}) / "repository"
     monkeypatch.chdir(folder)

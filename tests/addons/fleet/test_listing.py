@@ -10,8 +10,9 @@ from kcheck.addons.fleet.listing import Surroundings, fleet
 from kcheck.config.config import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tests.conftest import Write
 
 LIST = """
 repositories:
@@ -31,7 +32,7 @@ repositories:
 
 
 @pytest.fixture
-def checkouts(write: Callable[[Mapping[str, str]], Path]) -> Path:
+def checkouts(write: Write) -> Path:
     return write({f"checkouts/{name}/main.tf": "" for name in ("data", "training", "web")} | {"fleet.yaml": LIST})
 
 
@@ -48,7 +49,7 @@ def test_each_folder_is_one_repository_however_it_is_named(checkouts: Path) -> N
     assert names("checkouts/web", "./checkouts//web/", "again") == ["again"]  # as it was called last
 
 
-def test_names_are_as_long_as_it_takes(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_names_are_as_long_as_it_takes(write: Write) -> None:
     write({"a/x/infra/main.tf": "", "b/x/infra/main.tf": "", "b/other/main.tf": ""})
     assert names("a/x/infra", "b/x/infra", "b/other") == ["a/x/infra", "b/x/infra", "other"]
 

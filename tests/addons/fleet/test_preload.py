@@ -15,8 +15,9 @@ from kcheck.config.numbers.clouds import CLOUDS
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tests.conftest import Write
 
 EXAMPLES = [f"{cloud}-training" for cloud in CLOUDS]
 
@@ -84,7 +85,7 @@ def test_findings_are_those_of_the_plain_command(tmp_path: Path) -> None:
         ]
 
 
-def test_a_check_knows_nothing_of_the_ones_before(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_check_knows_nothing_of_the_ones_before(write: Write) -> None:
     sizes = {"a": 400, "b": 700, "c": 400}
     top = write({f"{name}/main.tf": TWINS.format(name=name, nodes=nodes) for name, nodes in sizes.items()})
     for name, nodes in sizes.items():
@@ -93,7 +94,7 @@ def test_a_check_knows_nothing_of_the_ones_before(write: Callable[[Mapping[str, 
         assert [(row.name, row.target) for row in outcome.rows.clusters] == [(name, nodes)]
 
 
-def test_a_check_is_of_the_day_that_its_task_says(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_check_is_of_the_day_that_its_task_says(write: Write) -> None:
     top = write({"main.tf": TWINS.format(name="a", nodes=4).replace('"a"\n', '"a"\n  version = "1.33"\n')})
     rules = []
     for day in ("2025-06-01", "2035-06-01"):

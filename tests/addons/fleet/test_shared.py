@@ -22,10 +22,9 @@ from kcheck.commands.cli import cli
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from kcheck.addons.fleet.tables import SharedRow
+    from tests.conftest import Write
 
 NOTHING, SILENT = Surroundings(), Stated()
 ACCOUNT, REGION = "111122223333", "us-east-1"
@@ -357,7 +356,7 @@ spec:
 
 
 def test_three_repositories_share_an_account_a_network_a_way_out_and_a_reservation(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+    write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = write({f"{name}/main.tf": TRAINING.replace("NAME", name) for name in ("a", "b", "c")} | {f"{name}/job.yaml": JOB for name in ("a", "b", "c")})  # fmt: skip
     kept, ended = Kept(str(top / "out")), []
@@ -411,7 +410,7 @@ resource "aws_eks_node_group" "r{n}" {{
 """
 
 
-def test_a_run_prints_what_is_over(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_run_prints_what_is_over(write: Write) -> None:
     cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     fleet = """
 repositories: [{path: a, account: "111122223333", region: us-east-1}, {path: b, account: "1\\e[31m2", region: us-east-1}]

@@ -11,10 +11,10 @@ from kcheck.addons.fleet.tables import IN_REGION, UseRow
 from kcheck.config.config import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from kcheck.addons.fleet.listing import Stated
+    from tests.conftest import Write
 
 LIST = """
 repositories:
@@ -31,7 +31,7 @@ P = UseRow("c", "quota", "L-417A185B", IN_REGION, "P instances", "vCPUs", 1, Tru
 
 
 @pytest.fixture
-def limits(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Stated]:
+def limits(write: Write) -> Callable[..., Stated]:
     def of(*lists: str) -> Stated:
         names = [f"{i}.yaml" for i in range(len(lists))]
         write({"training/main.tf": ""} | dict(zip(names, lists, strict=True)))

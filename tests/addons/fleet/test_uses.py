@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.addons.fleet.tables import UseRow
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 GROUP = """
 resource "aws_eks_node_group" "gpu" {
@@ -69,7 +69,7 @@ Uses = "Callable[..., dict[str, UseRow]]"
 
 
 @pytest.fixture
-def uses(check: Callable[..., Result]) -> Callable[..., dict[str, UseRow]]:
+def uses(check: Check) -> Callable[..., dict[str, UseRow]]:
     """The rows by kind, of which there is one each, but for quotas."""
 
     def of(text: str, config: Config | None = None, **files: str) -> dict[str, UseRow]:
@@ -89,7 +89,7 @@ def test_quotas_of_an_account(uses: Callable[..., dict[str, UseRow]]) -> None:
     assert (row.path, row.cluster) == ("main.tf", "eks/aws_eks_cluster.main")
 
 
-def test_a_quota_of_a_project_is_one_of_all_regions(check: Callable[..., Result]) -> None:
+def test_a_quota_of_a_project_is_one_of_all_regions(check: Check) -> None:
     text = 'resource "google_container_cluster" "main" {\n  name = "train"\n  location = "us-central1"\n  initial_node_count = 16\n}\n'
     scopes = {row.key: row.scope for row in rows_of(check({"main.tf": text})).uses}
     assert (scopes["CPUS"], scopes["CPUS_ALL_REGIONS"]) == (IN_REGION, IN_ACCOUNT)
@@ -239,7 +239,7 @@ def test_nodes_of_a_reservation(
     assert (row.key, row.scope, row.needed, row.is_exact, row.available) == (key, scope, 64, True, limit)
 
 
-def test_a_group_of_reservations_is_one_for_each_machine_type(check: Callable[..., Result]) -> None:
+def test_a_group_of_reservations_is_one_for_each_machine_type(check: Check) -> None:
     pool = """
 resource "azurerm_kubernetes_cluster_node_pool" "{name}" {{
   name                          = "{name}"
@@ -269,7 +269,7 @@ resource "azurerm_capacity_reservation" "{name}" {{
     }  # fmt: skip
 
 
-def test_clusters_have_the_account_and_region(check: Callable[..., Result]) -> None:
+def test_clusters_have_the_account_and_region(check: Check) -> None:
     provider = 'provider "aws" {\n  region = "us-east-1"\n  allowed_account_ids = ["111122223333"]\n}\n'
     (row,) = rows_of(check({"main.tf": provider + CLUSTER % ("", "")})).clusters
     assert (row.account, row.region, row.name, row.is_named) == ("111122223333", "us-east-1", "train", True)

@@ -18,10 +18,10 @@ from tests.addons.usage.recordings import node, pod, recording
 from tests.output_schemas import check_all_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
 
 pytestmark = pytest.mark.smoke
 

@@ -16,8 +16,7 @@ from kcheck.text.values import known
 from tests.addons.usage.recordings import recording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 
 def workload(kind: str, name: str, spec: str, *, api: str = "batch/v1", namespace: str | None = "ml") -> str:
@@ -82,9 +81,7 @@ CASES = {
 }  # fmt: skip
 
 
-def matched(
-    write: Callable[[Mapping[str, str]], Path], code: str | dict[str, str], *pods: Pod
-) -> tuple[World, list[Match]]:
+def matched(write: Write, code: str | dict[str, str], *pods: Pod) -> tuple[World, list[Match]]:
     write({"a.yaml": code} if isinstance(code, str) else code)
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     return world, joined(recording(pods), world).matches
@@ -95,7 +92,7 @@ def seen(name: str, owners: list[tuple[str, str]], *, namespace: str = "ml", con
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_pod_finds_its_workload_and_role(case: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pod_finds_its_workload_and_role(case: str, write: Write) -> None:
     code, name, owners, role = CASES[case]
     world, (match,) = matched(write, code, seen(name, owners))
     assert match.workload is world.inventory.workloads[0]
@@ -115,7 +112,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("case", STRANGERS)
-def test_pod_of_something_else_is_a_stranger(case: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pod_of_something_else_is_a_stranger(case: str, write: Write) -> None:
     name, owners, namespace = STRANGERS[case]
     write({"a.yaml": workload("Job", "shard", JOB)})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
@@ -125,13 +122,13 @@ def test_pod_of_something_else_is_a_stranger(case: str, write: Callable[[Mapping
     assert found.unseen == world.inventory.workloads
 
 
-def test_longest_name_wins(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_longest_name_wins(write: Write) -> None:
     code = workload("CronJob", "report", JOBS) + "---\n" + workload("CronJob", "report-daily", JOBS)
     _, matches = matched(write, code, seen("report-daily-29400120-x2k9p", [("Job", "report-daily-29400120")]))
     assert matches[0].job == ("CronJob", "report-daily")
 
 
-def test_the_same_name_twice_in_the_code_is_a_doubt(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_same_name_twice_in_the_code_is_a_doubt(write: Write) -> None:
     code = workload("Job", "shard", JOB)
     write({"one/a.yaml": code, "two/a.yaml": code})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
@@ -147,7 +144,7 @@ def test_the_same_name_twice_in_the_code_is_a_doubt(write: Callable[[Mapping[str
     assert found.unseen == []
 
 
-def test_a_workload_that_names_the_namespace_goes_first(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_workload_that_names_the_namespace_goes_first(write: Write) -> None:
     code = {"a.yaml": workload("Job", "shard", JOB), "b.yaml": workload("Job", "shard", JOB, namespace=None)}
     _, matches = matched(
         write, code, seen("shard-x2k9p", [("Job", "shard")]), seen("shard-y2k9p", [("Job", "shard")], namespace="web")
@@ -155,7 +152,7 @@ def test_a_workload_that_names_the_namespace_goes_first(write: Callable[[Mapping
     assert [match.workload.place.source.path for match in matches if match.workload] == ["a.yaml", "b.yaml"]
 
 
-def test_containers_tell_templates_apart(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_containers_tell_templates_apart(write: Write) -> None:
     spec = "{mpiReplicaSpecs: {Launcher: {template: POD}, Worker: {template: {spec: {containers: [{name: other, image: quay.io/a/b:1}]}}}}}"
     _, matches = matched(
         write, workload("MPIJob", "sum", spec, api="kubeflow.org/v2beta1"),

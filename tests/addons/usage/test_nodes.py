@@ -15,12 +15,9 @@ from kcheck.text.files.tree import Tree
 from tests.addons.usage.recordings import node, nowhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.scale.usage.nodes import Priced
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 CODE = """
 resource "aws_eks_cluster" "main" {

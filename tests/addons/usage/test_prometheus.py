@@ -28,7 +28,7 @@ from tests.addons.usage.week.truth import jobs, percentile, truth
 from tests.places import LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from kcheck.addons.usage.bill import Bill, By
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.recording import Recording
     from tests.addons.usage.week.cluster import Week
     from tests.addons.usage.week.truth import JobTruth, PodTruth
+    from tests.conftest import Write
 
     Recordings = Callable[[str, list[Week]], list[Path]]
 
@@ -71,7 +72,7 @@ def recorded(path: Path) -> Recording:
 
 
 @pytest.fixture
-def world(write: Callable[[Mapping[str, str]], Path]) -> World:
+def world(write: Write) -> World:
     """The code of the standard week."""
     write(code.files())
     return World(reader.read(Tree(["."]), Config()).inventory, Config())

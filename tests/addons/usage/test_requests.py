@@ -16,13 +16,10 @@ from kcheck.text.files.tree import Tree
 from tests.addons.usage.recordings import GIB, recording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.engine.linter import Result
     from kcheck.scale.usage.recording import Recording
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 CLASSES = """\
 apiVersion: scheduling.k8s.io/v1

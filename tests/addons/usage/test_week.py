@@ -22,11 +22,11 @@ from tests.addons.usage.week.truth import jobs, mean, percentile, truth
 from tests.places import LONG, ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from kcheck.model import Inventory
     from tests.addons.usage.week.cluster import Week
+    from tests.conftest import Read
 
 SEEDS = range(40 if LONG else 4)
 
@@ -73,7 +73,7 @@ def test_the_example_is_the_code_of_the_standard_week() -> None:
         assert (ROOT / "examples/usage" / name).read_text() == text
 
 
-def test_the_code_has_the_workloads_of_the_standard_week(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_the_code_has_the_workloads_of_the_standard_week(read: Read) -> None:
     found = read(code.files())
     assert {known(pool.name) for pool in found.pools} == {node.pool for node in standard.standard().nodes}
     kinds = {(one.kind, known(one.name)) for one in found.workloads}

@@ -14,9 +14,7 @@ from kcheck.inventory.clouds.reader import has_accelerator
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 AKS = """resource "azurerm_kubernetes_cluster" "main" {{
   name     = "train"
@@ -47,33 +45,31 @@ managedNodeGroups:
         ("Standard_D8as_v4", True), ("Standard_E8as_v4", True), ("Standard_D8as_v5", False), ("Standard_D8s_v4", False),
     ],
 )  # fmt: skip
-def test_which_machines_boot_from_a_disk_of_their_own(
-    size: str, fits: bool | None, check: Callable[..., Result]
-) -> None:
+def test_which_machines_boot_from_a_disk_of_their_own(size: str, fits: bool | None, check: Check) -> None:
     assert sizes.ephemeral(size, 8) is fits
     assert ("slow-boot-disk" in names(check({"main.tf": AKS.format(size=size)}))) == bool(fits)
 
 
 @pytest.mark.parametrize(("ami", "told"), [("", True), ("    ami: auto\n", True), ("    ami: ami-0123456789\n", False)])
-def test_an_image_of_ones_own_is_not_that_of_the_family(ami: str, told: bool, check: Callable[..., Result]) -> None:
+def test_an_image_of_ones_own_is_not_that_of_the_family(ami: str, told: bool, check: Check) -> None:
     found = names(check({"cluster.yaml": f"{GROUP}    amiFamily: AmazonLinux2\n{ami}"}))
     assert ("retired-node-image" in found) == told
 
 
-def test_the_most_of_a_group_is_not_how_many_it_starts_with(check: Callable[..., Result]) -> None:
+def test_the_most_of_a_group_is_not_how_many_it_starts_with(check: Check) -> None:
     found = check({"cluster.yaml": GROUP}, Config(nodes={"": 100})).findings
     (change,) = next(f.fix.changes for f in found if f.rule == "pool-capped-by-default" and f.fix)
     assert change.origin.missing is not None
     assert change.origin.missing.path == ("maxSize",)
 
 
-def test_a_pool_without_a_known_name_is_called_by_its_address(check: Callable[..., Result]) -> None:
+def test_a_pool_without_a_known_name_is_called_by_its_address(check: Check) -> None:
     text = AKS.format(size="Standard_D8s_v3").replace('"system"', "var.pool")
     (message,) = [f.message for f in check({"main.tf": text}).findings if f.rule == "slow-boot-disk"]
     assert message.startswith("Pool azurerm_kubernetes_cluster.main")
 
 
-def test_a_fixed_size_is_no_maximum(check: Callable[..., Result]) -> None:
+def test_a_fixed_size_is_no_maximum(check: Check) -> None:
     pool = 'module "aks" {\n  source              = "Azure/aks/azurerm"\n  version             = "10.2.0"\n  cluster_name        = "train"\n'
     pool += '  resource_group_name = "train"\n  location            = "westus2"\n}\n'
     assert "pool-capped-by-default" not in names(check({"main.tf": pool}, Config(nodes={"": 1000})))
@@ -165,7 +161,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {{
 
 
 @pytest.mark.parametrize(("size", "told"), [("Standard_NV36ads_A10_v5", True), ("Standard_NV6ads_A10_v5", False)])
-def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: Callable[..., Result]) -> None:
+def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: Check) -> None:
     tree = {"main.tf": AKS.format(size="Standard_D8s_v5") + POOL.format(size=size), "serve.yaml": SERVICE}
     assert ("gpu-not-shared" in names(check(tree))) == told
 

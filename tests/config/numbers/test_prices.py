@@ -20,8 +20,9 @@ from kcheck.text.units import dollars, shown
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tests.conftest import Write
 
 EKS = """
 resource "aws_eks_cluster" "main" {
@@ -89,7 +90,7 @@ T4 = """
 
 
 @pytest.fixture
-def built(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., World]:
+def built(write: Write) -> Callable[..., World]:
     def build(code: str, config: Config | None = None) -> World:
         write({"main.tf": code})
         settings = config or Config()
@@ -189,7 +190,7 @@ def test_cost_of_pools_together(
 
 
 @pytest.mark.slow
-def test_waste_of_an_autoscaler_counts_what_grows(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_waste_of_an_autoscaler_counts_what_grows(write: Write) -> None:
     write({"main.tf": AKS + POOL % (1, 1, 600, "Standard_ND96isr_H100_v5")})
     (finding,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "idle-nodes-kept-long"]
     # ten minutes less five on 600 nodes are 50 node-hours, and a little for what waits behind them

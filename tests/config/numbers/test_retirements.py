@@ -13,11 +13,8 @@ from kcheck.engine import rules
 from kcheck.report import limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from tests.conftest import Check
 
-    from kcheck.engine.linter import Result
-
-    Check = Callable[[Mapping[str, str]], Result]
 
 ALL = [
     pytest.param(cloud, one, id=f"{cloud}.{one.key}") for cloud in owners() for one in retirements.retirements(cloud)

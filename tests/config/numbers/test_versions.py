@@ -12,11 +12,10 @@ from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.numbers.retirements import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
-    Check = Callable[..., Result]
 
 pytestmark = pytest.mark.medium
 

@@ -15,8 +15,7 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.interval import Bounded, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -59,9 +58,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
         (24, 400, True),  # too small for the nodes alone
     ],
 )
-def test_what_holds_at_both_ends_is_decided(
-    prefix: int, nodes: int, *, expected: bool | None, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_what_holds_at_both_ends_is_decided(prefix: int, nodes: int, *, expected: bool | None, write: Write) -> None:
     write({"main.tf": AKS.format(prefix=prefix, nodes=nodes)})
     result = linter.run(Tree(["."]), Config())
     undecided = [one for one in result.undecided if one.rule == "subnet-too-small"]
@@ -72,9 +69,7 @@ def test_what_holds_at_both_ends_is_decided(
     assert all(one.fix is None and "440 to 110,440 addresses" in one.help for one in found)
 
 
-def test_bounds_beyond_all_numbers_leave_it_undecided(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_beyond_all_numbers_leave_it_undecided(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """CEL has numbers of 64 bits."""
 
     def read(_thing: object, _world: object) -> Bounded:
@@ -88,7 +83,7 @@ def test_bounds_beyond_all_numbers_leave_it_undecided(
     assert "subnet-too-small" in {one.rule for one in result.undecided}
 
 
-def test_a_target_known_from_below_grades(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_target_known_from_below_grades(write: Write) -> None:
     """The pools that are known are enough to outgrow the Free tier."""
     text = AKS.format(prefix=8, nodes=1100).replace('"Standard"', '"Free"') + (
         'variable "most" {}\n'

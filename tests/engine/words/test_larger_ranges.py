@@ -13,10 +13,8 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 pytestmark = pytest.mark.medium
 
@@ -51,7 +49,7 @@ module "eks" {{
 
 
 @pytest.fixture
-def run(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Result]:
+def run(write: Write) -> Check:
     def checked(private: str, nodes: int, addons: str = "") -> Result:
         write({"main.tf": VPC.format(private=private, nodes=nodes, addons=addons)})
         return linter.run(Tree(["."]), Config())
@@ -65,13 +63,13 @@ def blocks(result: Result) -> list[str]:
     return [str(block) for block in found if block]
 
 
-def test_ranges_of_one_list_leave_their_blocks_to_each_other(run: Callable[..., Result]) -> None:
+def test_ranges_of_one_list_leave_their_blocks_to_each_other(run: Check) -> None:
     private = '"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"'
     assert blocks(run(private, 300)) == ["10.0.128.0/18", "10.0.192.0/18", "10.0.0.0/18"]
     assert blocks(run(private, 30)) == ["10.0.8.0/21", "10.0.16.0/21", "10.0.24.0/21"]  # there is room beside them
 
 
-def test_on_eks_there_is_a_way_without_new_subnets(run: Callable[..., Result]) -> None:
+def test_on_eks_there_is_a_way_without_new_subnets(run: Check) -> None:
     private = '"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"'
     (found,) = (one for one in run(private, 300).findings if one.rule == "subnet-too-small")
     assert "With ENABLE_PREFIX_DELEGATION of the vpc-cni add-on, a node would take about 33 addresses" in found.details

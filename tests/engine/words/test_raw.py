@@ -18,10 +18,10 @@ from kcheck.model import Raw
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from kcheck.engine.linter import Result
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -104,7 +104,7 @@ CONTAINERS = "object.spec.template.spec.containers"
         (f"{CONTAINERS}[2].name == ''", f"INDEX in `{CONTAINERS}[2].name == ''`"),
     ],
 )
-def test_verdicts_on_an_object(problem: str, expected: bool | str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_verdicts_on_an_object(problem: str, expected: bool | str, write: Write) -> None:
     write(files(rule(problem), {"job.yaml": JOB}))
     found = verdict(linter.run(Tree(["job.yaml"]), CONFIG))
     if isinstance(expected, str) and expected.startswith("INDEX"):
@@ -114,7 +114,7 @@ def test_verdicts_on_an_object(problem: str, expected: bool | str, write: Callab
         assert found == expected
 
 
-def test_a_known_no_decides_beside_what_is_not_known(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_known_no_decides_beside_what_is_not_known(write: Write) -> None:
     hidden = f"{CONTAINERS}.exists(c, has(c.image))"
     write(files(rule(hidden, when="object.kind == 'CronJob'"), {"job.yaml": JOB}))
     wide = replace(CONFIG, rules=("policies",))
@@ -178,12 +178,12 @@ TEAM = "var.team has no value"
         ("resource.values.ami_type == ''", "`ami_type` is not written; ask has() first"),
     ],
 )
-def test_verdicts_on_a_resource(problem: str, expected: bool | str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_verdicts_on_a_resource(problem: str, expected: bool | str, write: Write) -> None:
     write(files(rule(problem, "resource.address"), {"main.tf": GROUP}))
     assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) == expected
 
 
-def test_resources_of_modules_in_the_tree(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_resources_of_modules_in_the_tree(write: Write) -> None:
     text = rule("resource.module == 'module.a[\"x.y\"]'", "resource.values.name")
     call = 'module "a" {\n  for_each = toset(["x.y"])\n  source   = "./m"\n}\n'
     skeleton = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "~> 20.0"\n}\n'
@@ -238,7 +238,7 @@ resource "kubernetes_job_v1" "c" {
         (f"has(object.spec) && {CONTAINERS}.exists(c, c.image == 'a/b')", ["main.tf:Job/c"]),
     ],
 )
-def test_objects_in_terraform(problem: str, expected: list[str], write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_objects_in_terraform(problem: str, expected: list[str], write: Write) -> None:
     write(files(rule(problem, when="object.kind == 'Job'"), {"main.tf": EMBEDDED}))
     result = linter.run(Tree(["."]), CONFIG)
     assert [finding.object for finding in result.findings] == expected
@@ -266,14 +266,14 @@ def test_objects_in_terraform(problem: str, expected: list[str], write: Callable
         (f"({CONTAINERS} + []).image", 15, "example.com/train:1"),
     ],
 )
-def test_places(at: str, line: int, text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_places(at: str, line: int, text: str, write: Write) -> None:
     write(files(rule("true", at, when="object.kind == 'Job'"), {"job.yaml": JOB}))
     (finding,) = linter.run(Tree(["job.yaml"]), CONFIG).findings
     assert finding.span.begin.line == line
     assert finding.span.text.startswith(text)
 
 
-def mended(text: str, name: str, content: str, write: Callable[[Mapping[str, str]], Path]) -> list[str]:
+def mended(text: str, name: str, content: str, write: Write) -> list[str]:
     """The lines that a fix changes or adds."""
     write(files(text, {name: content}))
     outcome = fix.fix([name], CONFIG)
@@ -299,9 +299,7 @@ def mended(text: str, name: str, content: str, write: Callable[[Mapping[str, str
         ({"object.metadata.labels": "ml"}, []),  # a map is written by a person
     ],
 )  # fmt: skip
-def test_fixes_of_an_object(
-    changes: dict[str, object], expected: list[str], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_fixes_of_an_object(changes: dict[str, object], expected: list[str], write: Write) -> None:
     place, value = next(iter(changes.items()))
     prefix, _, name = place.rpartition(".")
     wrong = f"!has({place}) || {place} != {json.dumps(value)}"
@@ -326,16 +324,14 @@ def test_fixes_of_an_object(
         ("apiVersion: v1\nkind: A\n", ["metadata:", "  labels:", "    team: ml"]),
     ],
 )  # fmt: skip
-def test_keys_are_written_in_the_style_of_their_neighbours(
-    content: str, expected: list[str], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_keys_are_written_in_the_style_of_their_neighbours(content: str, expected: list[str], write: Write) -> None:
     asked = "!has(object.metadata) || !has(object.metadata.labels) || !has(object.metadata.labels.team)"
     change = {"safety": "safe", "set": "object.metadata.labels.team", "to": '"ml"'}
     found = mended(rule(asked, "object.metadata.labels.team", fix=change), "a.yaml", content, write)
     assert found == expected
 
 
-def test_fixes_of_a_resource(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_fixes_of_a_resource(write: Write) -> None:
     text = rule(
         "!has(resource.values.tags.Owner)", "resource.values.tags.Owner", when="resource.type == 'aws_eks_node_group'",
         fix={"safety": "safe", "changes": [
@@ -364,13 +360,13 @@ resource "aws_s3_bucket" "b" {
 """
 
 
-def test_texts_of_templates_are_encoded(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_texts_of_templates_are_encoded(write: Write) -> None:
     code = 'locals {\n  n = 1\n}\nresource "a_b" "c" {\n  data = yamlencode(<<-EOT\n    x ${local.n}\n  EOT\n  )\n}\n'
     write(files(rule("resource.values.data == '|\\n  x 1\\n'", "resource.values.data"), {"main.tf": code}))
     assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) is True
 
 
-def test_a_shared_value_is_not_changed_for_one_of_its_users(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_shared_value_is_not_changed_for_one_of_its_users(write: Write) -> None:
     change = {"safety": "safe", "set": "resource.values.tag", "to": "'new'"}
     text = rule("!has(resource.values.kept)", "resource.values.tag", fix=change)
     assert mended(text, "main.tf", SHARED, write) == []
@@ -393,9 +389,7 @@ def test_a_shared_value_is_not_changed_for_one_of_its_users(write: Callable[[Map
         ("object.kind.endsWith('Job')", "true", None),
     ],
 )
-def test_kinds_that_are_read(
-    when: str, problem: str, kinds: set[str] | None, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_kinds_that_are_read(when: str, problem: str, kinds: set[str] | None, write: Write) -> None:
     broken = "apiVersion: v1\nkind: C\nx: [\n"
     write(files(rule(problem, when=when), {"a.yaml": "apiVersion: v1\nkind: A\n", "c.yaml": broken}))
     own = [rule for rule in rules.all_rules(CONFIG.rules) if rule.name == "own-rule"]
@@ -407,7 +401,7 @@ def test_kinds_that_are_read(
 
 
 @pytest.mark.slow
-def test_an_object_of_more_values_than_anybody_has_written(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_an_object_of_more_values_than_anybody_has_written(write: Write) -> None:
     row = f"[{', '.join(['x'] * 1_000)}]"
     large = f"apiVersion: v1\nkind: A\na8:\n{f'- {row}{chr(10)}' * 101}"
     write(files(rule("has(object.a8)", when="object.kind == 'A'"), {"a.yaml": large}))
@@ -421,7 +415,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
-def test_own_rules_are_rules(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_own_rules_are_rules(write: Write) -> None:
     content = files(rule("true", when="object.kind == 'Job'"), {"job.yaml": JOB})
     write({**content, "kcheck.yaml": "rules: [policies]\nseverity: {own-rule: error}\n"})
     data = json.loads(run("check", "--format", "json").stdout)
@@ -437,7 +431,7 @@ def test_own_rules_are_rules(write: Callable[[Mapping[str, str]], Path]) -> None
     assert found == {"own-rule"}
 
 
-def test_plans_are_resources_too(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_plans_are_resources_too(write: Write) -> None:
     plan = {
         "format_version": "1.2",
         "planned_values": {"root_module": {"resources": [{

@@ -28,12 +28,13 @@ from tests.conftest import written
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from click.testing import Result
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
     Git = Callable[..., str]
 
 pytestmark = pytest.mark.medium

@@ -12,12 +12,10 @@ from click.testing import CliRunner
 from kcheck.commands.cli import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from click.testing import Result
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
 
 pytestmark = pytest.mark.medium
 

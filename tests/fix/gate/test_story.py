@@ -12,10 +12,11 @@ from click.testing import CliRunner
 from kcheck.commands.cli import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from click.testing import Result
+
+    from tests.conftest import Write
 
 OLD_JOB = """\
 apiVersion: batch/v1
@@ -110,7 +111,7 @@ def found(*arguments: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_from_monday_to_the_gate(write: Callable[[Mapping[str, str]], Path], git: Callable[..., str]) -> None:
+def test_from_monday_to_the_gate(write: Write, git: Callable[..., str]) -> None:
     jobs = {f"jobs/{name}.yaml": OLD_JOB.format(name=name) for name in "abcdefghij"}
     folder = write({"infra/network.tf": NETWORK, "infra/cluster.tf": CLUSTER, "infra/variables.tf": VARIABLES, **jobs})
     git("add", ".")

@@ -14,8 +14,9 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tests.conftest import Write
 
 TERWAY = """
 resource "alicloud_vpc" "v" {
@@ -93,7 +94,7 @@ resource "alicloud_cs_kubernetes_node_pool" "cpu" {{
 
 
 @pytest.fixture
-def walls(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, dict[str, Any]]]:
+def walls(write: Write) -> Callable[..., dict[str, dict[str, Any]]]:
     """The walls of the only cluster, by mechanism; the lowest of each."""
 
     def run(text: str) -> dict[str, dict[str, Any]]:
@@ -108,7 +109,7 @@ def walls(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., d
     return run
 
 
-def read(write: Callable[[Mapping[str, str | bytes]], Path], text: str) -> dict[str, Any]:
+def read(write: Write, text: str) -> dict[str, Any]:
     write({"main.tf": text})
     return model.collect(Tree(["."]), Config())
 
@@ -119,9 +120,7 @@ def flannel(**values: Any) -> str:
 
 
 @pytest.mark.medium
-def test_terway_nodes_and_pods_have_vswitches_of_their_own(
-    walls: Callable[..., dict[str, dict[str, Any]]],
-) -> None:
+def test_terway_nodes_and_pods_have_vswitches_of_their_own(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
     found = walls(TERWAY % {"pods": "alicloud_vswitch.pods[*].id"})
     assert found["subnet"]["nodes"] == 1020
     # one address for the job's pod, and up to five idle ones, over two vSwitches of 1,020
@@ -159,7 +158,7 @@ def test_erdma_takes_an_address_for_each_network_card(
     assert (found["at_least"], found["at_most"]) == (least, most)
 
 
-def test_terway_ends_at_a_number_that_no_request_moves(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_terway_ends_at_a_number_that_no_request_moves(write: Write) -> None:
     write({"main.tf": TERWAY % {"pods": "alicloud_vswitch.pods[*].id"}})
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout
     (cluster,) = json.loads(output)["clusters"]
@@ -197,7 +196,7 @@ def test_a_dedicated_cluster_has_no_edition(walls: Callable[..., dict[str, dict[
     assert walls(flannel(kind="alicloud_cs_kubernetes"))["cluster-limit"]["nodes"] == 1000
 
 
-def test_workers_in_the_cluster_are_a_pool(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_workers_in_the_cluster_are_a_pool(write: Write) -> None:
     more = '  worker_number = 7\n  worker_instance_types = ["ecs.g6.xlarge"]'
     data = read(write, flannel(more=more))
     assert [(p["fields"]["name"]["value"], p["fields"]["max_nodes"]["value"]) for p in data["pools"]] == [
@@ -206,7 +205,7 @@ def test_workers_in_the_cluster_are_a_pool(write: Callable[[Mapping[str, str | b
     ]
 
 
-def test_what_is_unknown(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_what_is_unknown(write: Write) -> None:
     text = flannel(cidr="${var.cidr}", nodes="${var.size}") + (
         'variable "cidr" {\n  type = string\n}\nvariable "size" {\n  type = string\n}\n'
     )
@@ -216,7 +215,7 @@ def test_what_is_unknown(write: Callable[[Mapping[str, str | bytes]], Path]) -> 
     assert data["clusters"][0]["fields"]["name"]["value"] == "train-"
 
 
-def test_autoscaler_names_are_the_other_way_round(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+def test_autoscaler_names_are_the_other_way_round(write: Write) -> None:
     text = (
         flannel()
         + POOL

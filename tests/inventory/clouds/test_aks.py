@@ -12,8 +12,9 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -96,7 +97,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "q" {{
 
 
 @pytest.fixture
-def pool(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, Any]]:
+def pool(write: Write) -> Callable[..., dict[str, Any]]:
     """The fields of a pool that has these lines."""
 
     def read(lines: str, profile: str = 'network_plugin = "azure"') -> dict[str, Any]:
@@ -315,7 +316,7 @@ def test_addresses_of_a_nat_gateway_are_counted(
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], dict[str, Any]]:
+def read(write: Write) -> Callable[[str], dict[str, Any]]:
     """The fields of the first cluster of some code."""
 
     def collect(text: str) -> dict[str, Any]:
@@ -345,7 +346,7 @@ resource "azurerm_kubernetes_cluster" "c" {{
 
 
 @pytest.fixture
-def verdicts(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], tuple[set[str], dict[str, str]]]:
+def verdicts(write: Write) -> Callable[[str], tuple[set[str], dict[str, str]]]:
     """The rules that find something in some code, and those that are undecided with what they wait for."""
 
     def run(text: str) -> tuple[set[str], dict[str, str]]:
@@ -408,16 +409,14 @@ def test_a_value_that_is_one_of_several(
 
 
 @pytest.mark.parametrize(("nodes", "surge"), [(10, 1), (300, None)])
-def test_the_surge_of_an_unknown_version(
-    nodes: int, surge: int | None, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_the_surge_of_an_unknown_version(nodes: int, surge: int | None, write: Write) -> None:
     write({"main.tf": SILENT.format(version="kubernetes_version = data.x.y.latest", nodes=nodes)})
     fields = model.collect(Tree(["."]), Config())["pools"][0]["fields"]
     assert fields["surge_nodes"].get("value") == surge  # one node before 1.32, a tenth since
 
 
 @pytest.mark.parametrize(("size", "full"), [(118, False), (122, False), (123, True)])
-def test_one_pool_is_upgraded_at_a_time(size: int, full: bool, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_one_pool_is_upgraded_at_a_time(size: int, full: bool, write: Write) -> None:
     """Two pools of that size with a surge of 6 in a /24, of which 251 are left: 2 x 122 + 6 = 250."""
     overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidr = "100.64.0.0/12"'
     lines = f'vnet_subnet_id = azurerm_subnet.each["a"].id\n  node_count = {size}\n  upgrade_settings {{\n    max_surge = "6"\n  }}'
@@ -427,7 +426,7 @@ def test_one_pool_is_upgraded_at_a_time(size: int, full: bool, write: Callable[[
     assert ("subnet-too-small" in found) == full
 
 
-def test_pods_of_two_stacks_need_the_range_of_ipv4(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pods_of_two_stacks_need_the_range_of_ipv4(write: Write) -> None:
     overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidrs = ["fd12:3456::/64", "10.244.0.0/23"]'
     write({"main.tf": NETWORK + CLUSTER.format(pool="node_count = 3", profile=overlay)})
     assert "pod-range-too-small" in {one.rule for one in linter.run(Tree(["."]), Config()).findings}
@@ -461,7 +460,7 @@ resource "azurerm_kubernetes_cluster" "c" {
 """
 
 
-def test_pools_of_azurerm_1(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pools_of_azurerm_1(write: Write) -> None:
     write({"main.tf": NETWORK + OLD})
     data = model.collect(Tree(["."]), Config())
     sizes = {

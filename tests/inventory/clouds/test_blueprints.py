@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 pytestmark = pytest.mark.medium
 
@@ -68,7 +68,7 @@ def blueprint(settings: str = "static_node_count: 200", variables: str = "nodes:
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     """The model of some files."""
 
     def run(files: Mapping[str, str], config: Config | None = None) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_sizes(settings: str, nodes: int | str, read: Callable[..., dict[str, An
     assert found == nodes if isinstance(nodes, int) else nodes in str(found)
 
 
-def test_findings_and_fixes_are_in_the_blueprint(check: Callable[..., Result]) -> None:
+def test_findings_and_fixes_are_in_the_blueprint(check: Check) -> None:
     text = blueprint("static_node_count: 300")
     found = {one.rule: one for one in check({"a.yaml": text}).findings if one.severity > Severity.INFO}
     assert set(found) == {
@@ -130,7 +130,7 @@ def test_findings_and_fixes_are_in_the_blueprint(check: Callable[..., Result]) -
     assert new == text.replace("10.128.0.0/16", "10.128.0.0/15")
 
 
-def test_what_is_absent_is_written_into_the_settings(check: Callable[..., Result]) -> None:
+def test_what_is_absent_is_written_into_the_settings(check: Check) -> None:
     before, settings, after = blueprint("static_node_count: 300").partition("    settings:\n      zones")
     globals_ = "nodes: 0\n  machine_type: a3-highgpu-8g\n  static_node_count: 300\n  zones: [europe-west4-a]"
     for text in (before + settings + after, before.replace("nodes: 200", globals_)):

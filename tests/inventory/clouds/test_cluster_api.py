@@ -15,10 +15,10 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 CLUSTER = """\
 apiVersion: cluster.x-k8s.io/{version}
@@ -97,7 +97,7 @@ def managed(provider: str, plane: str, pool: str) -> str:
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     """The model of some files."""
 
     def run(**files: str) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def test_a_cluster_of_ones_own(read: Callable[..., dict[str, Any]]) -> None:
     assert (of(gpu, "instance_types"), of(gpu, "gpu"), of(gpu, "disk_size")) == (["p4d.24xlarge"], True, 500)
 
 
-def test_the_autoscaler_knows_its_bounds_by_annotations(check: Callable[..., Result]) -> None:
+def test_the_autoscaler_knows_its_bounds_by_annotations(check: Check) -> None:
     found = {one.rule: one for one in check({"a.yaml": own(annotations=BOUNDS)}).findings if one.severity}
     assert "gpu: 600 + 1 surge nodes x 128 = 76,928 addresses" in found["pod-range-too-small"].details
     assert "etcd-not-on-ssd" not in found
@@ -285,7 +285,7 @@ def test_machines_that_are_no_model_are_not_guessed(read: Callable[..., dict[str
     assert [of(data["pools"][1], name) for name in ("instance_types", "neighbours")] == [None, 1024]
 
 
-def test_the_kubelets_patch_says_how_images_are_pulled(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_kubelets_patch_says_how_images_are_pulled(write: Write) -> None:
     def missing(text: str) -> list[str]:
         write({"a.yaml": text})
         result = linter.run(Tree(["."]), Config(nodes={"": 500}))
@@ -296,7 +296,7 @@ def test_the_kubelets_patch_says_how_images_are_pulled(write: Callable[[Mapping[
     assert missing(bare(config="elsewhere")) == ["the kubelets' configuration is in patches or in the image"]
 
 
-def test_machines_of_ones_own_may_stay_on(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_machines_of_ones_own_may_stay_on(write: Write) -> None:
     write({"a.yaml": bare(annotations=BOUNDS)})
     result = linter.run(Tree(["."]), Config())
     assert "gpu-pool-never-empty" not in {found.rule for found in result.findings}

@@ -16,9 +16,9 @@ from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 EKSCTL = """
 apiVersion: eksctl.io/v1alpha5
@@ -41,7 +41,7 @@ networking:
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     """The model of some files."""
 
     def run(**files: str) -> dict[str, Any]:
@@ -113,7 +113,7 @@ POD = """{
 """
 
 
-def pods(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], path: str = ".") -> list[str]:
+def pods(write: Write, files: Mapping[str, str], path: str = ".") -> list[str]:
     """The workloads of some files, or why one cannot be read."""
     write(files)
     data = linter.run(Tree([path]), Config())
@@ -122,12 +122,12 @@ def pods(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], p
 
 
 @pytest.mark.parametrize("text", [POD, POD.replace("\n", ""), "\ufeff" + POD.replace("\n", "\r\n")])
-def test_manifests_in_json(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_manifests_in_json(text: str, write: Write) -> None:
     assert pods(write, {"a/web.json": text}) == ["a/web.json:Pod/web"]
     assert pods(write, {"a/web.json": text}, "a/web.json") == ["a/web.json:Pod/web"]
 
 
-def test_lists_in_json(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_lists_in_json(write: Write) -> None:
     text = f'{{"apiVersion": "v1", "items": [{POD}, {POD.replace("web", "more")}], "kind": "List"}}'
     assert pods(write, {"list.json": text}) == ["list.json:Pod/web", "list.json:Pod/more"]
 
@@ -144,17 +144,17 @@ def test_lists_in_json(write: Callable[[Mapping[str, str]], Path]) -> None:
         "{" * 100_000,
     ],
 )
-def test_other_json_is_no_manifest(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_other_json_is_no_manifest(text: str, write: Write) -> None:
     assert not pods(write, {"a.json": text})
 
 
-def test_broken_manifests_in_json_are_errors(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_broken_manifests_in_json_are_errors(write: Write) -> None:
     (found,) = pods(write, {"a.json": '{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [}}'})
     assert "quotes" in found
 
 
 @pytest.mark.medium
-def test_manifests_in_json_are_fixed(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_manifests_in_json_are_fixed(write: Write) -> None:
     text = POD.replace("Pod", "DaemonSet").replace('"v1"', '"apps/v1"')
     text = text.replace('"spec": {', '"spec": {"template": {"spec": {').replace("]}", "]}}}")
     cluster = 'resource "azurerm_kubernetes_cluster" "a" {\n  name     = "a"\n  sku_tier = "Standard"\n}\n'
@@ -219,7 +219,7 @@ def test_every_efa_interface_takes_an_address(read: Callable[..., dict[str, Any]
 
 
 @pytest.mark.medium
-def test_a_network_that_eksctl_cuts_is_not_mended_in_parts(check: Callable[..., Result]) -> None:
+def test_a_network_that_eksctl_cuts_is_not_mended_in_parts(check: Check) -> None:
     result = check({"a.yaml": eksctl("maxSize: 900\ninstanceType: p5.48xlarge")})
     found = [finding for finding in result.findings if finding.rule == "subnet-too-small"]
     assert found
@@ -293,7 +293,7 @@ def test_another_controller_alone_is_no_cluster(read: Callable[..., dict[str, An
     assert not read(a="apiVersion: example.com/v1\nkind: ClusterConfig\nmetadata: {name: x}\n")["clusters"]
 
 
-def test_the_target_decides(check: Callable[..., Result]) -> None:
+def test_the_target_decides(check: Check) -> None:
     text = KUBEADM.format(version="v1beta4", pods="10.0.0.0/16", more="")
     found = [finding for finding in check({"a.yaml": text}).findings if finding.severity > Severity.INFO]
     assert not found
@@ -334,14 +334,14 @@ def rules_of(result: Result) -> set[str]:
 
 
 @pytest.mark.medium
-def test_efa_addresses_matter_where_the_subnets_run_dry(check: Callable[..., Result]) -> None:
+def test_efa_addresses_matter_where_the_subnets_run_dry(check: Check) -> None:
     group = "instanceType: p5.48xlarge\nefaEnabled: true\nmaxSize: {}"
     assert "efa-interfaces-take-addresses" not in rules_of(check({"a.yaml": eksctl(group.format(8))}))
     assert "efa-interfaces-take-addresses" in rules_of(check({"a.yaml": eksctl(group.format(400))}))
 
 
 @pytest.mark.medium
-def test_gpu_pools_without_others_cannot_be_tainted(check: Callable[..., Result]) -> None:
+def test_gpu_pools_without_others_cannot_be_tainted(check: Check) -> None:
     gpus = "instanceType: g5.xlarge\nminSize: 0\nmaxSize: 4\niam: {withAddonPolicies: {autoScaler: true}}"
     one = eksctl(gpus)
     two = one + "  - name: more\n" + "\n".join(f"    {line}" for line in gpus.splitlines())

@@ -13,10 +13,9 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 CLUSTER = """
 resource "aws_vpc" "main" {
@@ -54,7 +53,7 @@ Pool = "Callable[..., dict[str, Any]]"
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     def run(
         addon: str = "", types: str = '["p5.48xlarge"]', pool: str = "", cluster: str = "", tags: str = "{}"
     ) -> dict[str, Any]:
@@ -126,7 +125,7 @@ def test_instance_types(types: str, addresses: object, read: Callable[..., dict[
     assert of(read(types=types), "addresses_per_node") == addresses
 
 
-def test_minus_zero_is_zero(check: Callable[..., Result]) -> None:
+def test_minus_zero_is_zero(check: Check) -> None:
     code = CLUSTER.replace("INSTANCE_TYPES", '["m5.large"]').replace("POOL_LINES", "").replace("CLUSTER_LINES", "")
     sizes = re.sub(r"(min|max|desired)_size( *)= \d+", r"\1_size\2= -0", code.replace("SUBNET_TAGS", "{}"))
     assert sizes.count("= -0") >= 2
@@ -210,7 +209,7 @@ resource "aws_eks_node_group" "p" {{
         ('"a"', '"a"', '"a"', "no unique cluster named a in this code"),
     ],
 )
-def test_cluster_of_a_group(a: str, b: str, link: str, owner: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_cluster_of_a_group(a: str, b: str, link: str, owner: str, write: Write) -> None:
     write({"main.tf": LINKS.format(a=a, b=b, link=link)})
     field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["cluster"]
     found = field.get("value", "").removeprefix("eks/aws_eks_cluster.") or field["unknown"]
@@ -256,16 +255,14 @@ variable "name" {{}}
         ('"team"', '"owner"', None),
     ],
 )
-def test_tags_name_the_cluster_of_a_group(
-    first: str, second: str, owner: str | None, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_tags_name_the_cluster_of_a_group(first: str, second: str, owner: str | None, write: Write) -> None:
     write({"main.tf": TAGGED.format(first=first, second=second)})
     pools = model.collect(Tree(["."]), Config())["pools"]
     fields = [pool["fields"]["cluster"] for pool in pools]
     assert [field.get("value") or field["unknown"] for field in fields] == ([] if owner is None else [owner])
 
 
-def test_tags_name_the_only_cluster_of_the_root(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_tags_name_the_only_cluster_of_the_root(write: Write) -> None:
     cluster, group = TAGGED.format(first='"team"', second='"kubernetes.io/cluster/${var.name}"').split("}\n", 1)
     calls = 'module "eks" {\n  source = "./eks"\n}\n\nmodule "workers" {\n  source = "./workers"\n  name   = data.x.y.z\n}\n'
     write({"main.tf": calls, "eks/main.tf": f"{cluster}}}\n", "workers/main.tf": group})
@@ -273,7 +270,7 @@ def test_tags_name_the_only_cluster_of_the_root(write: Callable[[Mapping[str, st
     assert field["value"] == "eks/module.eks.aws_eks_cluster.a"
 
 
-def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Write) -> None:
     write({
         "main.tf": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n\nmodule "workers" {\n  source  = "acme/eks-node-group/aws"\n'
         '  version = "3.0.0"\n  cluster_name = aws_eks_cluster.a.name\n}\n',
@@ -307,9 +304,7 @@ def test_auto_mode(read: Callable[..., dict[str, Any]]) -> None:
     assert "has nodes outside its pools" in fields["target"]["unknown"]
 
 
-def test_karpenter_objects_show_that_it_is_installed(
-    write: Callable[[Mapping[str, str]], Path], read: Callable[..., dict[str, Any]]
-) -> None:
+def test_karpenter_objects_show_that_it_is_installed(write: Write, read: Callable[..., dict[str, Any]]) -> None:
     write({"pool.yaml": "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: gpu\n"})
     fields = read()["clusters"][0]["fields"]
     assert fields["grown_by"]["value"] == "karpenter"
@@ -355,7 +350,7 @@ resource "aws_eks_node_group" "{name}" {{
 )
 
 
-def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pools_of_one_name_are_told_apart(write: Write) -> None:
     write({"main.tf": TWINS})
     result = linter.run(Tree(["."]), Config())
     found = next(f.details for f in result.findings if f.rule == "subnet-too-small")
@@ -364,7 +359,7 @@ def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], P
 
 
 @pytest.mark.parametrize("written", ['"{}"', 'base64encode("{}")'])
-def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Callable[..., Result]) -> None:
+def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Check) -> None:
     template = 'resource "aws_launch_template" "gpu" {\n  user_data = %s\n}\n'
     group = (
         'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n\n'
@@ -390,7 +385,7 @@ def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Callable[...
         ("~> 21.0", "eks_managed_node_groups = {gpu"),
     ],
 )
-def test_what_modules_add_to_user_data_is_read(version: str, where: str, check: Callable[..., Result]) -> None:
+def test_what_modules_add_to_user_data_is_read(version: str, where: str, check: Check) -> None:
     script = '{ cloudinit_pre_nodeadm = [{ content = "localStorage: RAID0" }], instance_types = ["p5.48xlarge"] }'
     group = '{ gpu = { instance_types = ["p5.48xlarge"] } }'
     own = f"{where} = {script}}}" if "{" in where else f"{where} = {script}\n  eks_managed_node_groups = {group}"
@@ -439,16 +434,14 @@ resource "aws_autoscaling_group" "workers" {
         ("vcpu_count {\n            min = 96\n          }", None),
     ],
 )
-def test_instance_requirements_may_name_types(
-    lines: str, types: list[str] | None, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_instance_requirements_may_name_types(lines: str, types: list[str] | None, write: Write) -> None:
     write({"main.tf": REQUIRED % lines})
     field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["instance_types"]
     assert field.get("value") == types
     assert types is not None or field["unknown"].startswith("instance_requirements lets AWS choose")
 
 
-def test_subnets_of_one_block_are_one_finding(check: Callable[..., Result]) -> None:
+def test_subnets_of_one_block_are_one_finding(check: Check) -> None:
     zones = 'locals {\n  zones = {\n    a = "10.0.0.0/24"\n    b = "10.0.1.0/24"\n  }\n}\n'
     network = 'resource "aws_vpc" "main" {\n  cidr_block = "10.0.0.0/16"\n}\n'
     subnets = 'resource "aws_subnet" "nodes" {\n  for_each = local.zones\n  vpc_id = aws_vpc.main.id\n  cidr_block = each.value\n}\n'

@@ -11,8 +11,9 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tests.conftest import Write
 
 BASE = """
 resource "google_compute_network" "main" {
@@ -53,7 +54,7 @@ KEPT = 'location = "us-central1"\n  subnetwork = google_compute_subnetwork.nodes
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     def run(cluster: str = KEPT, pool: str | None = "node_count = 1") -> dict[str, Any]:
         write({"main.tf": BASE.replace("CLUSTER", cluster) + (POOL.replace("LINES", pool) if pool is not None else "")})
         data = model.collect(Tree(["."]), Config())
@@ -230,9 +231,7 @@ resource "google_container_cluster" "main" {{
         ("", "", "location is not set, and the provider has no zone"),
     ],
 )
-def test_a_cluster_without_location_is_in_its_providers_zone(
-    zone: str, more: str, location: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_a_cluster_without_location_is_in_its_providers_zone(zone: str, more: str, location: str, write: Write) -> None:
     variable = 'variable "zone" {\n  default = "us-central1-c"\n}\n'
     write({"main.tf": PROVIDED.format(zone=zone, more=more) + variable})
     data = model.collect(Tree(["."]), Config())
@@ -279,9 +278,7 @@ CREATED = """ = "gpus"
         ("gpus", CREATED, {"gpus": 2}),
     ],
 )
-def test_pools_that_name_one_range_share_it(
-    cluster: str, first: str, pools: dict[str, int], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_pools_that_name_one_range_share_it(cluster: str, first: str, pools: dict[str, int], write: Write) -> None:
     named = SHARER % {"name": "b", "cidr": ' = "gpus"'} + SHARER % {"name": "a", "cidr": first}
     write({"main.tf": SHARED % {"cluster": cluster} + named})
     ranges = model.collect(Tree(["."]), Config())["pod_ranges"]
@@ -316,7 +313,7 @@ module "gke" {
 
 
 @pytest.mark.parametrize(("pool", "ranges"), [("var.ranges.pods", 1), ("var.ranges.gpus", 2), ("local.pods", 1)])
-def test_unknown_names_of_ranges(pool: str, ranges: int, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_unknown_names_of_ranges(pool: str, ranges: int, write: Write) -> None:
     text = SHARED % {"cluster": "?"} + SHARER % {"name": "a", "cidr": f" = {pool}"}
     more = 'variable "ranges" {}\n\nlocals {\n  pods = var.ranges.pods\n}\n'
     write({"main.tf": text.replace('"?"', "var.ranges.pods") + more})
@@ -324,7 +321,7 @@ def test_unknown_names_of_ranges(pool: str, ranges: int, write: Callable[[Mappin
 
 
 @pytest.mark.medium
-def test_pools_of_the_module_share_ranges(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pools_of_the_module_share_ranges(write: Write) -> None:
     write({"main.tf": MODULE})
     ranges = model.collect(Tree(["."]), Config())["pod_ranges"]
     assert sorted(value(one, "pools_count") for one in ranges) == [2, 2]

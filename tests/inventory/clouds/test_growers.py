@@ -10,9 +10,7 @@ from kcheck.config.config import Config
 from tests.conftest import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check
 
 pytestmark = pytest.mark.medium
 
@@ -76,7 +74,7 @@ managedNodeGroups:
 RIGHTS = "    iam:\n      withAddonPolicies:\n        autoScaler: true\n"
 
 
-def test_an_autoscaler_for_one_of_several_clusters_may_be_for_each(check: Callable[..., Result]) -> None:
+def test_an_autoscaler_for_one_of_several_clusters_may_be_for_each(check: Check) -> None:
     here = {"a/main.tf": GROUP, "a/job.yaml": JOB, "b/main.tf": GROUP, "deploy/autoscaler.yaml": AUTOSCALER}
     result = check(here)
     assert "autoscaler-missing" not in names(result)
@@ -87,12 +85,12 @@ def test_an_autoscaler_for_one_of_several_clusters_may_be_for_each(check: Callab
 @pytest.mark.parametrize(
     ("more", "told"), [("", True), (RIGHTS, False), ("karpenter:\n  version: 1.2.0\n", False)], ids=str
 )
-def test_eksctl_says_what_may_grow_a_group(more: str, told: bool, check: Callable[..., Result]) -> None:
+def test_eksctl_says_what_may_grow_a_group(more: str, told: bool, check: Check) -> None:
     found = names(check({"cluster.yaml": CONFIG + more, "job.yaml": JOB}))
     assert ("autoscaler-missing" in found) == told
 
 
-def test_node_pools_that_nobody_sees_are_not_absent(check: Callable[..., Result]) -> None:
+def test_node_pools_that_nobody_sees_are_not_absent(check: Check) -> None:
     """The node group for Karpenter itself does not grow to the nodes that Karpenter makes."""
     result = check({"main.tf": GROUP + KARPENTER}, Config(nodes={"": 1000}))
     assert not {"karpenter-limits-below-target", "pool-over-quota", "quota-needed"} & set(names(result))

@@ -15,10 +15,10 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from kcheck.model import Inventory
+    from tests.conftest import Write
 
 V1 = """apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -73,7 +73,7 @@ def value(pool: dict[str, Any], name: str) -> Any:
 
 
 @pytest.fixture
-def pools(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., list[dict[str, Any]]]:
+def pools(write: Write) -> Callable[..., list[dict[str, Any]]]:
     def run(text: str, name: str = "pool.yaml", **more: str) -> list[dict[str, Any]]:
         write({name: text, **{key.replace("_", "."): other for key, other in more.items()}})
         found: list[dict[str, Any]] = model.collect(Tree(["."]), Config())["karpenter_pools"]
@@ -196,9 +196,7 @@ def test_gpus(requirement: str, gpu: Any, pools: Callable[..., list[dict[str, An
 @pytest.mark.parametrize(
     ("version", "severity"), [("0.32.1", "INFO"), ("1.0.0", "INFO"), ("1.1.0", "ERROR"), ("1.9.0", "ERROR")]
 )
-def test_a_retired_api_is_an_error_where_karpenter_is_too_new(
-    version: str, severity: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_a_retired_api_is_an_error_where_karpenter_is_too_new(version: str, severity: str, write: Write) -> None:
     release = f'resource "helm_release" "karpenter" {{\n  chart   = "karpenter"\n  version = "{version}"\n}}\n'
     write({"main.tf": CLUSTER + release, "pool.yaml": BETA})
     (found,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "karpenter-retired-api"]
@@ -217,7 +215,7 @@ def rules_of(files: dict[str, str]) -> dict[str, str]:
     return {one.rule: one.severity.name for one in found if one.span.source.path in files}
 
 
-def test_a_pool_of_fixed_size_is_left_as_it_is(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_pool_of_fixed_size_is_left_as_it_is(write: Write) -> None:
     files = {"main.tf": CLUSTER, "pool.yaml": STATIC.replace("  limits:\n    nodes: 20\n", "")}
     write(files)
     assert not rules_of(files).keys() & {"karpenter-disrupts-training", "karpenter-no-limits"}
@@ -245,7 +243,7 @@ spec:
         (SERVICE.replace("apps/v1", "batch/v1").replace("Deployment", "Job"), "WARNING"),
     ],
 )
-def test_services_may_be_moved(more: str, severity: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_services_may_be_moved(more: str, severity: str, write: Write) -> None:
     pool = V1.replace("WhenEmpty", "WhenEmptyOrUnderutilized").replace(
         '      - nodes: "0"\n        schedule: "0 9 * * *"\n', ""
     )
@@ -256,9 +254,7 @@ def test_services_may_be_moved(more: str, severity: str, write: Callable[[Mappin
 
 
 @pytest.mark.parametrize(("text", "forceful"), [(V1.replace("Never", "72h"), True), (BETA, False)])
-def test_budgets_do_not_delay_expiry_since_v1(
-    text: str, forceful: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_budgets_do_not_delay_expiry_since_v1(text: str, forceful: bool, write: Write) -> None:
     write({"pool.yaml": text})
     (found,) = (one for one in linter.run(Tree(["."]), Config()).findings if one.rule == "karpenter-expires-nodes")
     assert any("do not delay expiry" in detail for detail in found.details) is forceful
@@ -272,13 +268,13 @@ def test_budgets_do_not_delay_expiry_since_v1(
     "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nspec: {limits: {resources: [1]}, ttlSecondsAfterEmpty: -x, taints: 3, requirements: [3, {key: a}]}\n",
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {template: {spec: {requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [{}]}]}}}\n",
 ])  # fmt: skip
-def test_nonsense_is_survived(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nonsense_is_survived(text: str, write: Write) -> None:
     write({"pool.yaml": text})
     assert linter.run(Tree(["."]), Config()).bugs == []
 
 
 @pytest.mark.parametrize(("limit", "nodes"), [("cpu: 1920", 10), ("nvidia.com/gpu: 64", 8), ("nodes: 5", 5)])
-def test_limits_as_nodes(limit: str, nodes: int, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_limits_as_nodes(limit: str, nodes: int, write: Write) -> None:
     pool = V1.replace('    cpu: 9600\n    nvidia.com/gpu: "400"\n', f"    {limit}\n")
     pool = pool.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(
         "[p5]", "[p5.48xlarge]"
@@ -308,7 +304,7 @@ spec:
 """
 
 
-def pool_with(write: Callable[[Mapping[str, str]], Path], requirement: str = "", spec: str = "") -> dict[str, Any]:
+def pool_with(write: Write, requirement: str = "", spec: str = "") -> dict[str, Any]:
     """The pool of a node class with more in it."""
     pool = V1.replace("      requirements:\n", f"      requirements:\n{requirement}")
     write({"main.tf": CLUSTER + SUBNETS, "pool.yaml": pool + NODE_CLASS + spec})
@@ -323,13 +319,11 @@ def pool_with(write: Callable[[Mapping[str, str]], Path], requirement: str = "",
     ("        - {key: topology.kubernetes.io/zone, operator: Exists}\n", 2),
     ("        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-2a, us-east-2b]}\n", 2),
 ])  # fmt: skip
-def test_nodes_are_in_the_subnets_of_their_zones(
-    zones: str, subnets: int, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_nodes_are_in_the_subnets_of_their_zones(zones: str, subnets: int, write: Write) -> None:
     assert value(pool_with(write, zones), "zones") == subnets
 
 
-def test_a_node_class_joins_disks_and_has_interfaces(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_node_class_joins_disks_and_has_interfaces(write: Write) -> None:
     bare = pool_with(write)
     assert [value(bare, name) for name in ("local_disks", "efa_interfaces")] == [False, []]
     interfaces = "  networkInterfaces:\n" + "".join(
@@ -394,9 +388,7 @@ def test_azure_sizes_that_fit(asked: str, types: list[str]) -> None:
         ),
     ],
 )
-def test_requirements_are_machines(
-    requirement: str, expected: tuple[object, ...], write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_requirements_are_machines(requirement: str, expected: tuple[object, ...], write: Write) -> None:
     found = pool_with(write, f"        - {requirement}\n")
     assert tuple(value(found, name) for name in ("instance_types", "gpu", "max_nodes")) == expected
 
@@ -410,7 +402,7 @@ def test_requirements_are_machines(
         ("", None),
     ],
 )
-def test_the_image_of_a_node_class(spec: str, image: str | None, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_image_of_a_node_class(spec: str, image: str | None, write: Write) -> None:
     assert value(pool_with(write, spec=spec), "image") == image
     found = {finding.rule: finding for finding in linter.run(Tree(["."]), Config()).findings}
     assert ("retired-node-image" in found) == (image in ("al2@latest", "AL2"))
@@ -420,7 +412,7 @@ def test_the_image_of_a_node_class(spec: str, image: str | None, write: Callable
         assert [change.value for change in fix.changes] == ["al2023@latest"]
 
 
-def test_families_that_kcheck_does_not_know_may_still_tell(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_families_that_kcheck_does_not_know_may_still_tell(write: Write) -> None:
     pool = V1.replace("values: [p5]", "values: [r7g, r99gn]")
     write({"main.tf": CLUSTER, "pool.yaml": pool})
     (found,) = model.collect(Tree(["."]), Config())["pools"]

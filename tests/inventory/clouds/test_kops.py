@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 CLUSTER = """\
 apiVersion: kops.k8s.io/v1alpha2
@@ -63,7 +63,7 @@ def kops(most: object = 120, plugin: str = "cilium", ranges: str = "nonMasquerad
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     """The model of some files."""
 
     def run(files: Mapping[str, str]) -> dict[str, Any]:
@@ -112,12 +112,12 @@ def test_network_plugins(plugin: str, ranges: int, subnets: int, read: Callable[
     assert (len(data["pod_ranges"]), len(data["subnets"])) == (ranges, subnets)
 
 
-def test_rules_of_clouds_are_silent(check: Callable[..., Result]) -> None:
+def test_rules_of_clouds_are_silent(check: Check) -> None:
     found = {one.rule for one in check({"a.yaml": kops(plugin="kubenet")}).findings if one.severity > Severity.INFO}
     assert found == {"gpu-pool-untainted"}
 
 
-def test_ranges_and_subnets_that_are_too_small(check: Callable[..., Result]) -> None:
+def test_ranges_and_subnets_that_are_too_small(check: Check) -> None:
     text = kops(300, ranges="podCIDR: 100.96.0.0/16")
     found = {one.rule: one for one in check({"a.yaml": text}).findings if one.severity > Severity.INFO}
     assert {"pod-range-too-small", "subnet-too-small"} <= set(found)

@@ -21,7 +21,7 @@ from kcheck.text.values import known
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 VARIABLES = "inventory/train/group_vars/k8s_cluster/k8s-cluster.yml"
 FLANNEL = {
@@ -60,7 +60,7 @@ all:
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+def read(write: Write) -> Callable[..., dict[str, Any]]:
     """The model of some files."""
 
     def run(files: Mapping[str, str]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     ]
 
 
-def test_the_hosts_decide_unless_more_are_asked_for(check: Callable[..., Result]) -> None:
+def test_the_hosts_decide_unless_more_are_asked_for(check: Check) -> None:
     assert not [one for one in check(FLANNEL).findings if one.severity > Severity.INFO]
     found = {
         one.rule: one for one in check(FLANNEL, Config(nodes={"": 100})).findings if one.severity

@@ -12,12 +12,9 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 AKS = """
 resource "azurerm_kubernetes_cluster" "main" {

@@ -9,10 +9,11 @@ import pytest
 from kcheck.text.values import Known, Unset, known, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from kcheck.model import Cluster, Inventory
     from kcheck.text.values import Value
+    from tests.conftest import Read
 
 AWS = 'provider "aws" {\n  %s\n}\nresource "aws_eks_cluster" "main" {\n  name = "train"\n  %s\n}\n'
 GOOGLE = 'provider "google" {\n  %s\n}\nresource "google_container_cluster" "main" {\n  name = "train"\n  %s\n}\n'
@@ -20,11 +21,9 @@ AZURE = 'provider "azurerm" {\n  %s\n}\nresource "azurerm_kubernetes_cluster" "m
 ALIBABA = 'provider "alicloud" {\n  %s\n}\nresource "alicloud_cs_managed_kubernetes" "main" {\n  name = "train"\n}\n'
 SUBSCRIPTION = "0b1f6471-1bf0-4dda-aec3-cb9272f09590"
 
-Read = "Callable[[Mapping[str, str]], Inventory]"
-
 
 @pytest.fixture
-def only(read: Callable[[Mapping[str, str]], Inventory]) -> Callable[..., Cluster]:
+def only(read: Read) -> Callable[..., Cluster]:
     """The only cluster of a file, of Terraform unless its name is another one."""
 
     def of(text: str, name: str = "main.tf") -> Cluster:
@@ -294,14 +293,14 @@ def reservation(inventory: Inventory) -> Any:
     return pool.market.reservation_id
 
 
-def test_reservations_of_aws(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_reservations_of_aws(read: Read) -> None:
     assert known(reservation(read({"main.tf": TEMPLATE % '"cr-0123456789abcdef0"'}))) == "cr-0123456789abcdef0"
     found = read({"main.tf": TEMPLATE % "aws_ec2_capacity_reservation.gpu.id"})
     assert reservation(found).symbol.address == "aws_ec2_capacity_reservation.gpu"
     assert [(one.address, known(one.size)) for one in found.reservations] == [("aws_ec2_capacity_reservation.gpu", 48)]
 
 
-def test_reservations_of_google(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_reservations_of_google(read: Read) -> None:
     text = """
 resource "google_container_cluster" "main" {
   name     = "train"
@@ -335,7 +334,7 @@ resource "google_compute_reservation" "gpu" {
     assert isinstance(reservation(read({"main.tf": text.replace("KIND", "ANY_RESERVATION")})), Unset)
 
 
-def test_reservations_of_azure(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_reservations_of_azure(read: Read) -> None:
     text = """
 resource "azurerm_kubernetes_cluster" "main" {
   name = "train"

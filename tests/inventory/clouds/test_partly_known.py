@@ -12,8 +12,10 @@ from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -36,7 +38,7 @@ class Result:
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], Result]:
+def read(write: Write) -> Callable[[str], Result]:
     return lambda text: Result(write({"main.tf": text}))
 
 
@@ -196,7 +198,7 @@ def test_a_pool_that_is_there_if_its_cluster_is(read: Callable[[str], Result]) -
     assert read('variable "create" {}\n' + text).field("clusters", "target") == [5]
 
 
-def test_pools_of_a_module_called_for_an_unknown_set(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pools_of_a_module_called_for_an_unknown_set(write: Write) -> None:
     cluster, _, pool = group().partition('resource "aws_eks_node_group"')
     pool = f'variable "cluster" {{}}\nresource "aws_eks_node_group"{pool}'.replace(
         "aws_eks_cluster.c.name", "var.cluster"
@@ -336,7 +338,7 @@ resource "azurerm_kubernetes_cluster" "c" {{
     assert "free-control-plane" not in result.findings
 
 
-def test_every_undecided_check_names_what_it_waits_for(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_every_undecided_check_names_what_it_waits_for(write: Write) -> None:
     autoscaler = """
 apiVersion: apps/v1
 kind: Deployment

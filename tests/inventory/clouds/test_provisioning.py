@@ -14,10 +14,8 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
 CLUSTER = """
 resource "azurerm_subnet" "nodes" {
@@ -78,7 +76,7 @@ SETTINGS = "clusters: [{root: ., manifests: [kubernetes], nodes: 603}]\n"
 
 
 @pytest.fixture
-def result(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Result]:
+def result(write: Write) -> Check:
     def judged(cluster: str = CLUSTER, pool: str = SKU) -> Result:
         write({"main.tf": cluster, "kubernetes/pool.yaml": pool, "kcheck.yaml": SETTINGS})
         return linter.run(Tree(["."]), settings.load([], "kcheck.yaml"))
@@ -87,7 +85,7 @@ def result(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Result]:
 
 
 @pytest.mark.parametrize("key", ["node.kubernetes.io/instance-type", "karpenter.azure.com/sku-name"])
-def test_pools_are_read(key: str, result: Callable[..., Result]) -> None:
+def test_pools_are_read(key: str, result: Check) -> None:
     world = result(pool=POOL.replace("KEY", key)).world
     system, training = world.inventory.pools
     assert (known(training.size.max_nodes), known(training.machine.gpus), known(training.addresses.max_pods)) == (
@@ -103,12 +101,12 @@ def test_pools_are_read(key: str, result: Callable[..., Result]) -> None:
     assert world.inventory.autoscalers == []
 
 
-def test_subnet_has_to_hold_them(result: Callable[..., Result]) -> None:
+def test_subnet_has_to_hold_them(result: Check) -> None:
     (found,) = (one for one in result().findings if one.rule == "subnet-too-small")
     assert "251 are usable" in found.details[0]
 
 
-def test_no_limit_of_a_pool_ends_them(result: Callable[..., Result]) -> None:
+def test_no_limit_of_a_pool_ends_them(result: Check) -> None:
     own = result(CLUSTER.replace("10.0.0.0/24", "10.0.0.0/21"))
     told = {one.rule for one in own.findings} | {one.rule for one in own.undecided}
     assert not told & {"single-large-pool", "drain-timeout-short", "pool-over-limit", "upgrade-blocked-by-limit"}
@@ -122,14 +120,14 @@ def test_no_limit_of_a_pool_ends_them(result: Callable[..., Result]) -> None:
 
 
 @pytest.mark.parametrize("change", ["  vnetSubnetID: /x/y\n", ""])
-def test_a_subnet_of_its_own_is_not_guessed(change: str, result: Callable[..., Result]) -> None:
+def test_a_subnet_of_its_own_is_not_guessed(change: str, result: Check) -> None:
     pool = SKU.replace("  maxPods: 32\n", change or "  maxPods: 32\n")
     subnets = result(pool=pool).world.inventory.pools[1].addresses.subnets
     assert isinstance(subnets, Unknown) is bool(change)
 
 
 @pytest.mark.parametrize("mode", ["Manual", "Auto"])
-def test_node_pools_are_ignored_where_nothing_runs_them(mode: str, result: Callable[..., Result]) -> None:
+def test_node_pools_are_ignored_where_nothing_runs_them(mode: str, result: Check) -> None:
     world = result(CLUSTER.replace('"Auto"', f'"{mode}"')).world
     assert len(world.inventory.pools) == (2 if mode == "Auto" else 1)
     assert len(world.inventory.autoscalers) == (0 if mode == "Auto" else 1)
@@ -166,7 +164,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("machine", "told"), [("Standard_NC40ads_H100_v5", True), ("Standard_ND96isr_H100_v5", False)])
-def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, result: Callable[..., Result]) -> None:
+def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, result: Check) -> None:
     text = CLUSTER.replace('"Auto"', '"Manual"') + PAIR.replace("MACHINE", machine)
     rules = {one.rule for one in result(text).findings}
     assert ("similar-pools-not-balanced" in rules) is told
@@ -174,9 +172,7 @@ def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("autoscaled", [True, False])
-def test_bursts_of_aks_are_told_where_no_autoscaler_makes_steps(
-    autoscaled: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_bursts_of_aks_are_told_where_no_autoscaler_makes_steps(autoscaled: bool, write: Write) -> None:
     pool = PAIR.replace("MACHINE", "Standard_ND96isr_H100_v5").replace("= 200", "= 700")
     if not autoscaled:
         pool = pool.replace("auto_scaling_enabled  = true", "").replace("min_count             = 0", "")

@@ -12,10 +12,8 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
 GATEWAY = 'resource "aws_nat_gateway" "main" {\n  subnet_id = "subnet-1"\n}\n'

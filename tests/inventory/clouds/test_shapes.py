@@ -16,13 +16,14 @@ from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
 
 @pytest.fixture
-def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[Mapping[str, str]], dict[str, Any]]:
+def read(write: Write) -> Callable[[Mapping[str, str]], dict[str, Any]]:
     def collect(files: Mapping[str, str]) -> dict[str, Any]:
         write(files)
         return model.collect(Tree(["."]), Config())
@@ -195,7 +196,7 @@ def test_3_karpenter_selects_subnets_by_tags(
     assert links(data)["gpu"] == expected
 
 
-def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_3_nodes_that_karpenter_adds(write: Write) -> None:
     tags = '  private_subnet_tags = {\n    "karpenter.sh/discovery" = "main"\n  }'
     node_class = NODE_CLASS.replace('Name: "${CLUSTER_NAME}-private-secondary*"', "karpenter.sh/discovery: main")
     unlimited = NODE_POOL.replace("nvidia.com/gpu: 512", "memory: 1000Gi")
@@ -304,14 +305,12 @@ def test_5_roots_joined_by_names(read: Callable[[Mapping[str, str]], dict[str, A
     assert field(data, "pod_ranges", "nodes") == [1000]
 
 
-def test_5_samples_have_nothing_to_do_with_each_other(
-    read: Callable[[Mapping[str, str]], dict[str, Any]],
-) -> None:
+def test_5_samples_have_nothing_to_do_with_each_other(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read({"examples/a/main.tf": NETWORK, "examples/b/main.tf": CONTROL, "examples/c/main.tf": POOL})
     assert "value" not in data["pools"][0]["fields"]["cluster"]
 
 
-def test_5_links_to_files_are_read_once(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_5_links_to_files_are_read_once(write: Write) -> None:
     top = write({"shared/cluster.tf": CONTROL + POOL, "a/main.tf": "", "b/main.tf": ""})
     for folder in ("a", "b"):
         (top / folder / "cluster.tf").symlink_to(top / "shared/cluster.tf")
@@ -700,16 +699,14 @@ def test_15_subnets_by_tag_of_another_root(read: Callable[[Mapping[str, str]], d
     assert links(data) == {"gpu": ["private[0]", "private[1]", "private[2]"]}
 
 
-def test_15_filters_that_are_not_understood_select_nothing(
-    read: Callable[[Mapping[str, str]], dict[str, Any]],
-) -> None:
+def test_15_filters_that_are_not_understood_select_nothing(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     vpc = VPC % ('["10.0.0.0/20"]', "")
     select = SELECT.replace('name   = "vpc-id"', 'name   = "availability-zone"')
     data = read({"environment/main.tf": vpc, "cluster/main.tf": EKS % "data.aws_subnets.private.ids" + select})
     assert links(data) == {"gpu": "data.aws_subnets.private is read from the cloud"}
 
 
-def test_shapes_are_terraform(terraform: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_shapes_are_terraform(terraform: str, write: Write) -> None:
     write({"network.tf": NETWORK, "cluster.tf": CONTROL, "pool.tf": POOL, "select.tf": SELECT})
     assert subprocess.run([terraform, "fmt", "-check", "-diff"], capture_output=True, check=False).returncode == 0
 
@@ -731,7 +728,7 @@ def test_3_node_classes_with_unknown_parts(read: Callable[[Mapping[str, str]], d
 
 
 @pytest.mark.parametrize("function", ["yamldecode", "provider::kubernetes::manifest_decode"])
-def test_parts_of_decoded_texts(function: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_parts_of_decoded_texts(function: str, write: Write) -> None:
     text = 'a: ${aws_vpc.x.id}\nb: 7\nc: [x, "${aws_vpc.x.id}"]\nd: id-${aws_vpc.x.id}\n'
     write({"main.tf": f'resource "aws_vpc" "x" {{\n}}\nlocals {{\n  x = {function}(<<EOT\n{text}EOT\n  )\n}}\n'})
     assert evaluate("local.x.b", ".", Config())["value"] == 7

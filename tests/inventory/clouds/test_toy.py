@@ -21,10 +21,9 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from kcheck.engine.linter import Result
-    from kcheck.model import Inventory
+    from tests.conftest import Check, Read, Write
 
 pytestmark = pytest.mark.medium
 
@@ -57,7 +56,7 @@ def run(*arguments: str) -> str:
     return CliRunner().invoke(cli, arguments, catch_exceptions=False).stdout
 
 
-def test_check_finds_a_range_that_is_too_small(check: Callable[..., Result]) -> None:
+def test_check_finds_a_range_that_is_too_small(check: Check) -> None:
     (finding,) = check(code("10.0.0.0/20"), Config(nodes={"": 100})).findings
     assert finding.rule == "pod-range-too-small"
     assert "gpu: 100 nodes x 256 = 25,600 addresses" in finding.details
@@ -65,13 +64,13 @@ def test_check_finds_a_range_that_is_too_small(check: Callable[..., Result]) -> 
     assert (finding.span.source.path, finding.span.begin.line, finding.span.text) == ("main.tf", 3, '"10.0.0.0/20"')
 
 
-def test_check_says_nothing_of_one_that_is_large_enough(check: Callable[..., Result]) -> None:
+def test_check_says_nothing_of_one_that_is_large_enough(check: Check) -> None:
     result = check(code("10.0.0.0/17"), Config(nodes={"": 100}))
     assert [pool.display_name for pool in result.world.inventory.pools] == ["gpu"]
     assert (result.findings, result.undecided) == ([], [])
 
 
-def test_capacity_names_the_walls(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_capacity_names_the_walls(write: Write) -> None:
     write(code("10.0.0.0/20"))
     (cluster,) = json.loads(run("capacity", ".", "--nodes", "100", "--format", "json"))["clusters"]
     found: dict[str, dict[str, Any]] = {wall["mechanism"]: wall for wall in cluster["walls"]}
@@ -83,7 +82,7 @@ def test_capacity_names_the_walls(write: Callable[[Mapping[str, str]], Path]) ->
     assert limit["move"] == "a second cluster"  # any cloud's
 
 
-def test_a_plan_links_pools_to_their_cluster(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_plan_links_pools_to_their_cluster(write: Write) -> None:
     written = {"cluster": {"name": "train", "pod_cidr": "10.0.0.0/20"}, "pool": {"name": "gpu", "size": 5000}}
     parts = [{"address": f"toy_{kind}.a", "mode": "managed", "type": f"toy_{kind}", "name": "a"} for kind in written]
     resources = [part | {"values": values} for part, values in zip(parts, written.values(), strict=True)]
@@ -100,7 +99,7 @@ def test_a_plan_links_pools_to_their_cluster(write: Callable[[Mapping[str, str]]
     assert isinstance(pool.cluster, Known)
 
 
-def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Read) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: quay.io/a/b:1}]\n"
     (workload,) = read({"a.yaml": f"{pod}  nodeSelector: {{toy.example.com/spot: 'true'}}\n"}).workloads
     assert placement.asks_for_spot(workload.templates[0])
@@ -110,7 +109,7 @@ def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Callable[[Mappin
     assert not without
 
 
-def test_its_cards_count_while_the_cloud_is_there(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_its_cards_count_while_the_cloud_is_there(read: Read) -> None:
     pod = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    image: quay.io/a/b:1\n"
     )
@@ -122,22 +121,20 @@ def test_its_cards_count_while_the_cloud_is_there(read: Callable[[Mapping[str, s
     assert known(without) == 0
 
 
-def test_a_label_that_the_cloud_gives_may_be_on_its_nodes(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+def test_a_label_that_the_cloud_gives_may_be_on_its_nodes(read: Read) -> None:
     (pool,) = read(code("10.0.0.0/20")).pools
     asked = [Requirement(f"{domain}/rack", "In", ("a",)) for domain in ("toy.example.com", "own.example.org")]
     assert [placement.meets(one, pool) for one in asked] == [None, False]
 
 
-def test_machines_that_start_nodes_are_read(check: Callable[..., Result]) -> None:
+def test_machines_that_start_nodes_are_read(check: Check) -> None:
     (skipped,) = check(
         {"main.tf": 'resource "toy_machine" "a" {\n  boot = "kubeadm join 10.0.0.1:6443"\n}\n'}
     ).reading.skipped
     assert skipped.reason == "toy_machine.a starts nodes with kubeadm; their cluster is not read"
 
 
-def test_a_baseline_knows_the_cluster_from_elsewhere(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_baseline_knows_the_cluster_from_elsewhere(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     top = write({f"infra/{name}": text for name, text in code("10.0.0.0/20").items()})
     run("baseline", "infra", "--nodes", "100")
     monkeypatch.chdir(top / "infra")

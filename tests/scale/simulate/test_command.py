@@ -22,8 +22,9 @@ from tests.output_schemas import check_all_fields
 from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -79,9 +80,7 @@ WITHOUT_INFINIBAND = "Standard_ND96isr_H100_v5", "Standard_NC96ads_A100_v4"
 """Scale sets with InfiniBand have at most 100 machines; these have four GPUs."""
 
 
-def found(
-    write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], nodes: int | None = None, **asked: Any
-) -> scenario.Scenario:
+def found(write: Write, files: Mapping[str, str], nodes: int | None = None, **asked: Any) -> scenario.Scenario:
     write(files)
     config = Config(nodes={"": nodes} if nodes else {}, run=RunRequest(**asked))
     world = World(reader.read(Tree(["."]), config).inventory, config)
@@ -98,7 +97,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 # --- out of a tree
 
 
-def test_job_and_pools_and_settings_are_those_of_the_code(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_job_and_pools_and_settings_are_those_of_the_code(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB}, duration=1200)
     case = one.case
     assert case.job.pods == 64, "two pods of four GPUs fill a node"
@@ -109,25 +108,25 @@ def test_job_and_pools_and_settings_are_those_of_the_code(write: Callable[[Mappi
     assert one.wall is None
 
 
-def test_without_a_job_every_gpu_node_has_a_pod(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_without_a_job_every_gpu_node_has_a_pod(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER})
     assert one.case.job.pods == 200
     assert "the code has no job: 200 pods, one per node" in one.assumed
 
 
-def test_more_nodes_than_the_pools_have_grow_them(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_more_nodes_than_the_pools_have_grow_them(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER}, nodes=500)
     assert (one.case.job.pods, one.case.pools[0].most) == (497, 497)  # the others are the system's
     assert "gpu, of at most 200 nodes, assumed to have room for 497" in one.assumed
     assert not any("at most" in text for text in found(write, {"main.tf": CLUSTER}, nodes=150).assumed)
 
 
-def test_image_takes_its_size_to_pull(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_image_takes_its_size_to_pull(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER}, image=20 * 1024)
     assert one.case.cloud.pull == 20 * 1024 / parameters.parameters("aks")["bandwidth"].value
 
 
-def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Write) -> None:
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
@@ -144,7 +143,7 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Map
     assert "without that:" in out
 
 
-def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_docker_hub_lets_so_many_nodes_pull(write: Write) -> None:
     one = found(
         write,
         {
@@ -162,7 +161,7 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
     assert " pods on ready nodes wait: Docker Hub serves 100 fresh nodes in 6 hours without an account" in out
 
 
-def test_pods_without_an_image_at_the_deadline_never_start(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_pods_without_an_image_at_the_deadline_never_start(write: Write) -> None:
     job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "200")
     write(
         {
@@ -182,7 +181,7 @@ def test_pods_without_an_image_at_the_deadline_never_start(write: Callable[[Mapp
     assert one["beyond"]["finished"]
 
 
-def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Write) -> None:
     example = ROOT / "examples" / "generated" / "eks"
     files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
     settings = found(write, files).case.settings
@@ -193,7 +192,7 @@ def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Callable[[Mapp
 # --- what is printed
 
 
-def test_text_fits_a_terminal(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_text_fits_a_terminal(write: Write) -> None:
     write({"main.tf": CLUSTER, "job.yaml": JOB})
     code, out, err = run(".")
     assert (code, err) == (0, "")
@@ -205,7 +204,7 @@ def test_text_fits_a_terminal(write: Callable[[Mapping[str, str]], Path]) -> Non
 
 
 @pytest.mark.slow
-def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_json_has_everything(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("10.128.0.0/9", "10.128.0.0/20"), "job.yaml": JOB})
     stopped = json.loads(run(".", "--format", "json")[1])
     write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB})
@@ -221,7 +220,7 @@ def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None
     assert [saving["rules"] for saving in one["what_if"]]
 
 
-def test_nodes_that_stay_after_the_work_are_told_as_such(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nodes_that_stay_after_the_work_are_told_as_such(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     case = replace(one.case, settings=replace(one.case.settings, batch=1), horizon=3600)
     outcome = results.run_scenario(replace(one, case=case))
@@ -231,7 +230,7 @@ def test_nodes_that_stay_after_the_work_are_told_as_such(write: Callable[[Mappin
     assert "never done" not in text
 
 
-def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_gang_waits_for_the_machine_that_never_joins(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     job, cloud = replace(one.case.job, gang=True), replace(one.case.cloud, lost=0.05, stragglers=0)
     outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
@@ -246,15 +245,13 @@ def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[
 @pytest.mark.parametrize(
     ("version", "flag"), [("1.24", "max-empty-bulk-delete"), ("1.33", "max-scale-down-parallelism")]
 )
-def test_batches_are_named_after_the_flag_of_the_version(
-    version: str, flag: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_batches_are_named_after_the_flag_of_the_version(version: str, flag: str, write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER.replace("1.33", version)})
     outcome = results.run_scenario(one)
     assert results.deciding_factors(outcome)["queue"].startswith(f"10 nodes at a time ({flag})")
 
 
-def test_idle_and_starting_nodes_have_a_cost(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_idle_and_starting_nodes_have_a_cost(write: Write) -> None:
     outcome = results.run_scenario(found(write, {"main.tf": CLUSTER, "job.yaml": JOB}))
     parts = {name: outcome.part(phases) for name, phases in results.PARTS.items()}
     assert outcome.dollars is not None
@@ -270,7 +267,7 @@ def test_idle_and_starting_nodes_have_a_cost(write: Callable[[Mapping[str, str]]
 
 
 @pytest.mark.slow
-def test_what_if_names_fixes_that_fix_takes(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_if_names_fixes_that_fix_takes(write: Write) -> None:
     write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB.replace("128", "400")})
     code, out, _ = run(".", "--what-if")
     assert code == 0
@@ -291,14 +288,14 @@ def test_what_if_names_fixes_that_fix_takes(write: Callable[[Mapping[str, str]],
         (("missing",), "missing: no such file or folder"),
     ],
 )
-def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, _, err = run(*arguments)
     assert code == 2
     assert told in err
 
 
-def test_nodes_of_no_known_pool_are_one_pool(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nodes_of_no_known_pool_are_one_pool(write: Write) -> None:
     bare = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     write({"main.tf": bare})
     code, out, err = run(".")
@@ -310,7 +307,7 @@ def test_nodes_of_no_known_pool_are_one_pool(write: Callable[[Mapping[str, str]]
     assert "at $30 per node-hour" in out
 
 
-def test_nothing_to_simulate_is_said(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nothing_to_simulate_is_said(write: Write) -> None:
     write({"job.yaml": JOB})
     code, out, err = run(".")
     assert (code, out) == (0, "")

@@ -17,8 +17,7 @@ from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -109,7 +108,7 @@ QUEUED = "{kueue.x-k8s.io/queue-name: team}"
 URGENT = "{kueue.x-k8s.io/queue-name: team, kueue.x-k8s.io/priority-class: urgent}"
 
 
-def found(write: Callable[[Mapping[str, str]], Path], *manifests: str, spot: bool = False) -> scenario.Scenario:
+def found(write: Write, *manifests: str, spot: bool = False) -> scenario.Scenario:
     write({"main.tf": CLUSTER.replace("SPOT", str(spot).lower()), "jobs.yaml": "---".join(manifests)})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     one = scenario.build_scenario(world, world.inventory.clusters[0])
@@ -117,7 +116,7 @@ def found(write: Callable[[Mapping[str, str]], Path], *manifests: str, spot: boo
     return one
 
 
-def test_cronjobs_of_one_schedule_start_together(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_cronjobs_of_one_schedule_start_together(write: Write) -> None:
     one = found(
         write,
         job("big", 30),
@@ -130,12 +129,12 @@ def test_cronjobs_of_one_schedule_start_together(write: Callable[[Mapping[str, s
     assert "2 CronJobs start together (0 2 * * *)" in one.assumed
 
 
-def test_the_largest_job_alone_is_run_where_it_is_larger(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_the_largest_job_alone_is_run_where_it_is_larger(write: Write) -> None:
     one = found(write, job("big", 50), cron("a", 20, "0 2 * * *"), cron("b", 15, "0 2 * * *"))
     assert [(each.name, each.pods) for each in one.case.jobs] == [("big", 50)]
 
 
-def test_jobs_of_a_queue_share_its_quota(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_jobs_of_a_queue_share_its_quota(write: Write) -> None:
     jobs = (job("a", 20, labels=QUEUED), job("b", 15, labels=URGENT), job("elsewhere", 22))
     one = found(write, QUEUE.replace("COHORT\n", ""), *jobs)
     assert [(each.name, each.pods, each.queue, each.priority) for each in one.case.jobs] == [
@@ -146,7 +145,7 @@ def test_jobs_of_a_queue_share_its_quota(write: Callable[[Mapping[str, str]], Pa
     assert "the 2 jobs of the queue gpus are submitted together" in one.assumed
 
 
-def test_claimed_gpus_count_as_what_kueue_maps_them_to(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_claimed_gpus_count_as_what_kueue_maps_them_to(write: Write) -> None:
     """A quota of a resource that stands for a device class limits the jobs that claim such devices."""
     claim = """
 apiVersion: resource.k8s.io/v1
@@ -169,21 +168,21 @@ resources: {deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [gpu
     assert one.case.queues == (Queue("gpus", 30),)
 
 
-def test_a_job_larger_than_its_quota_is_refused(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_job_larger_than_its_quota_is_refused(write: Write) -> None:
     manifests = [QUEUE.replace("COHORT\n", ""), job("a", 31, labels=QUEUED), job("b", 15, labels=QUEUED)]
     write({"main.tf": CLUSTER.replace("SPOT", "false"), "jobs.yaml": "---".join(manifests)})
     done = CliRunner().invoke(cli, ["simulate", "."])
     assert "cannot run Job a: it needs 248 nvidia.com/gpu, ClusterQueue gpus gives 160" in done.stderr
 
 
-def test_a_queue_that_may_borrow_limits_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_queue_that_may_borrow_limits_nothing(write: Write) -> None:
     jobs = (job("a", 20, labels=QUEUED), job("b", 15, labels=QUEUED))
     one = found(write, QUEUE.replace("COHORT", "  cohort: all"), *jobs)
     assert [each.name for each in one.case.jobs] == ["a"]
     assert one.case.queues == ()
 
 
-def test_a_queue_of_volcano_has_a_capability(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_queue_of_volcano_has_a_capability(write: Write) -> None:
     queue = """
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
@@ -213,7 +212,7 @@ spec:
     assert [(each.name, each.gang) for each in one.case.jobs] == [("a", True), ("b", True)]
 
 
-def test_a_run_of_any_size_is_bounded(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_run_of_any_size_is_bounded(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("SPOT", "false"), "jobs.yaml": job("a", 2_000_000_000)})
     result = CliRunner().invoke(cli, ["simulate", "."])
     assert result.exit_code == 0
@@ -221,7 +220,7 @@ def test_a_run_of_any_size_is_bounded(write: Callable[[Mapping[str, str]], Path]
     assert CliRunner().invoke(cli, ["check", "."]).exit_code in (0, 1)
 
 
-def test_what_is_printed_names_every_job(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_printed_names_every_job(write: Write) -> None:
     found(write, QUEUE.replace("COHORT\n", ""), job("a", 20, labels=QUEUED), job("b", 15, labels=URGENT))
     out = CliRunner().invoke(cli, ["simulate", "."]).stdout
     assert "2 jobs on 35 nodes, 10 min of work" in out
@@ -232,7 +231,7 @@ def test_what_is_printed_names_every_job(write: Callable[[Mapping[str, str]], Pa
     assert [one["name"] for one in told["runs"][0]["jobs"]] == ["a", "b"]
 
 
-def test_spot_machines_are_taken_away(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_spot_machines_are_taken_away(write: Write) -> None:
     assert found(write, job("a", 20), spot=True).case.pools[0].spot
     write({"kcheck.yaml": "simulation: {spot_interruptions: 1}\n"})
     out = CliRunner().invoke(cli, ["simulate", ".", "--duration", "1h"]).stdout

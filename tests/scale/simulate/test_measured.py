@@ -20,10 +20,10 @@ from tests.places import ROOT
 from tests.scale.simulate.test_command import CLUSTER, JOB, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from kcheck.scale.simulate.scenario import Scenario
+    from tests.conftest import Write
 
 TWO = """clusters:
   - {root: a, simulation: {loop: 2s}}
@@ -32,7 +32,7 @@ simulation: {boot: 90s, loop: 1s}
 """
 
 
-def scenarios(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], **asked: Any) -> list[Scenario]:
+def scenarios(write: Write, files: Mapping[str, str], **asked: Any) -> list[Scenario]:
     write(files)
     config = replace(settings.load(["."]), run=RunRequest(**asked))
     world = World(reader.read(Tree(["."]), config).inventory, config)
@@ -40,7 +40,7 @@ def scenarios(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, st
     return [one for one in found if not isinstance(one, str)]
 
 
-def test_every_delay_replaces_a_parameter(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_every_delay_replaces_a_parameter(write: Write) -> None:
     keys = json.loads((ROOT / "profiles" / "settings.schema.json").read_text())["$defs"]["simulation"]["properties"]
     assert set(keys) == set(FIELDS)
     text = (
@@ -56,7 +56,7 @@ def test_every_delay_replaces_a_parameter(write: Callable[[Mapping[str, str]], P
     assert (cloud.loop, cloud.loop_per_node, cloud.interruptions) == (0.25, 0.0025, 0.02)
 
 
-def test_what_is_not_measured_is_the_profiles(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_is_not_measured_is_the_profiles(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {boot: 95s}\n", "main.tf": CLUSTER})
     profile = parameters.cloud_parameters("aks", parameters.loop_times(33)[1])
     assert one.case.cloud.boot == 95
@@ -64,13 +64,13 @@ def test_what_is_not_measured_is_the_profiles(write: Callable[[Mapping[str, str]
     assert one.quick == parameters.loop_times(33)[0], "the loop is still a range"
 
 
-def test_a_measured_loop_is_no_range(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_measured_loop_is_no_range(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {loop: 500ms}\n", "main.tf": CLUSTER})
     assert one.quick is None
     assert (one.case.cloud.loop, one.case.cloud.loop_per_node) == (0.5, 0)
 
 
-def test_a_cluster_has_its_own(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_a_cluster_has_its_own(write: Write) -> None:
     found = scenarios(write, {"kcheck.yaml": TWO, "a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     assert [(one.cluster.root, one.case.cloud.boot, one.case.cloud.loop) for one in found] == [
         ("a", 90, 2),
@@ -78,7 +78,7 @@ def test_a_cluster_has_its_own(write: Callable[[Mapping[str, str]], Path]) -> No
     ]
 
 
-def test_spread_of_boot_times_is_that_of_the_outer_tenths(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_spread_of_boot_times_is_that_of_the_outer_tenths(write: Write) -> None:
     text = "simulation: {boot: 100s, boot_spread: 40s, stragglers: 0, never_ready: 0}\n"
     (one,) = scenarios(write, {"kcheck.yaml": text, "main.tf": CLUSTER})
     provider = Provider(one.case.cloud, seed=1)
@@ -87,13 +87,13 @@ def test_spread_of_boot_times_is_that_of_the_outer_tenths(write: Callable[[Mappi
     assert boots[2500] == pytest.approx(100, rel=0.02)
 
 
-def test_size_of_the_image_wins_over_a_measured_pull(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_size_of_the_image_wins_over_a_measured_pull(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {image_pull: 12s}\n", "main.tf": CLUSTER}, image=1000)
     assert one.case.cloud.pull == 1000 / parameters.parameters("aks")["bandwidth"].value
 
 
 @pytest.mark.medium
-def test_output_names_what_was_measured_and_what_was_not(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_output_names_what_was_measured_and_what_was_not(write: Write) -> None:
     text = "# measured in May\nsimulation: {boot: 95s, launch_rate: 5, stragglers: 0.015, delete_call: 500ms}\n"
     write({"kcheck.yaml": text, "main.tf": CLUSTER, "job.yaml": JOB})
     out = run(".")[1]
@@ -105,7 +105,7 @@ def test_output_names_what_was_measured_and_what_was_not(write: Callable[[Mappin
 
 
 @pytest.mark.medium
-def test_extreme_delays_end(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_extreme_delays_end(write: Write) -> None:
     for text in ("{loop: 0s, boot: 0s, boot_spread: 0s, launch_rate: 1000000}", "{loop: 999999h, launch_rate: 0.001}"):
         write({"kcheck.yaml": f"simulation: {text}\n", "main.tf": CLUSTER, "job.yaml": JOB})
         code, _, err = run(".")

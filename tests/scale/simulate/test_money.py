@@ -26,8 +26,9 @@ from kcheck.text.units import between, rough
 from tests.scale.simulate.test_command import CLUSTER, JOB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -101,7 +102,7 @@ def ran(*arguments: str) -> str:
     return CliRunner().invoke(cli, list(arguments)).stdout
 
 
-def built(write: Callable[[Mapping[str, str]], Path], text: str, price: int | None = None) -> scenario.Scenario:
+def built(write: Write, text: str, price: int | None = None) -> scenario.Scenario:
     write({"main.tf": text})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config(price=price))
     found = scenario.build_scenario(world, world.inventory.clusters[0])
@@ -111,7 +112,7 @@ def built(write: Callable[[Mapping[str, str]], Path], text: str, price: int | No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
-def test_every_command_says_the_same_of_a_rule(tree: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_every_command_says_the_same_of_a_rule(tree: str, write: Write) -> None:
     write(TREES[tree])
     texts = {
         f["rule"]: "\n".join(f["details"])
@@ -139,7 +140,7 @@ def test_every_command_says_the_same_of_a_rule(tree: str, write: Callable[[Mappi
         assert found[0] in "\n".join(line.partition(" = ")[2] for line in ran("check", ".", "--info").splitlines())
 
 
-def test_saving_is_the_difference_of_two_runs_that_simulate_shows(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_saving_is_the_difference_of_two_runs_that_simulate_shows(write: Write) -> None:
     before = built(write, TWO_POOLS)
     case = before.case
     after = replace(before, case=replace(case, settings=replace(case.settings, unneeded_time=300)))
@@ -154,7 +155,7 @@ def test_saving_is_the_difference_of_two_runs_that_simulate_shows(write: Callabl
     assert saved.nodes == (60, 140)
 
 
-def test_each_pool_has_its_own_price(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_each_pool_has_its_own_price(write: Write) -> None:
     one = built(write, TWO_POOLS)
     assert [pool.price and pool.price.mills for pool in one.case.pools] == [96, 192]
     summary = simulate(one.case).summary
@@ -167,13 +168,13 @@ def test_each_pool_has_its_own_price(write: Callable[[Mapping[str, str]], Path])
     assert "$0.10 to $0.19 per node-hour" in ran("simulate", ".")
 
 
-def test_price_of_the_user_is_that_of_all_pools(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_price_of_the_user_is_that_of_all_pools(write: Write) -> None:
     one = built(write, TWO_POOLS, price=3_000)
     assert {pool.price for pool in one.case.pools} == {Price(30_000)}
     assert " at $30 per node-hour: " in ran("simulate", ".", "--price", "30")
 
 
-def test_spot_pool_has_the_price_of_spot(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_spot_pool_has_the_price_of_spot(write: Write) -> None:
     spot, usual = (built(write, GKE % text).case.pools[0].price for text in ("true", "false"))
     assert spot is not None
     assert usual is not None
@@ -181,7 +182,7 @@ def test_spot_pool_has_the_price_of_spot(write: Callable[[Mapping[str, str]], Pa
     assert spot.mills < usual.mills
 
 
-def test_nodes_without_a_price_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_nodes_without_a_price_are_named(write: Write) -> None:
     built(write, TREES["eks, a pool without a price"]["main.tf"])
     assert "per node-hour, without the nodes that have no list price: " in ran("simulate", ".")
     write({"main.tf": TWO_POOLS.replace("m5.xlarge", "x99.huge").replace("m5.large", "x98.huge")})
@@ -189,9 +190,7 @@ def test_nodes_without_a_price_are_named(write: Callable[[Mapping[str, str]], Pa
 
 
 @pytest.mark.parametrize(("version", "wide"), [("1.33", True), ("1.36", False)])
-def test_range_is_that_of_the_loops_of_a_version(
-    version: str, wide: bool, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_range_is_that_of_the_loops_of_a_version(version: str, wide: bool, write: Write) -> None:
     one = built(write, EKS % version + GROUP % ("a", "a", "m5.large", 400))
     outcome = results.run_scenario(one)
     assert (outcome.total.most > 1.2 * outcome.total.least) is wide
@@ -208,7 +207,7 @@ def test_batch_saves_little_with_the_loops_of_today() -> None:
     assert simulate(case).summary.total - simulate(large).summary.total < 120
 
 
-def test_what_may_be_nothing_is_not_said_and_no_warning(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_may_be_nothing_is_not_said_and_no_warning(write: Write) -> None:
     """A large cluster whose largest job runs on few nodes: batches of deletions are no matter to it."""
     job = JOB.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 8").replace("128", "20")
     write({"main.tf": SLOW.replace("= 200", "= 900"), "job.yaml": job})
@@ -230,7 +229,7 @@ def test_runs_that_are_too_large_grow_from_smaller_ones(monkeypatch: pytest.Monk
     assert told == pytest.approx(exact, rel=0.1)
 
 
-def test_fixes_below_100_nodes_are_shown(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_fixes_below_100_nodes_are_shown(write: Write) -> None:
     """A cluster without a job is run as one for jobs; `check` does not say so of it."""
     write({"main.tf": GKE % "false"})
     assert "balanced-autoscaling-profile" in ran("simulate", ".", "--what-if")
@@ -238,7 +237,7 @@ def test_fixes_below_100_nodes_are_shown(write: Callable[[Mapping[str, str]], Pa
 
 
 @pytest.mark.slow
-def test_what_a_person_has_to_change_is_shown_too(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_what_a_person_has_to_change_is_shown_too(write: Write) -> None:
     write({"main.tf": EKS % "1.33" + GROUP % ("a", "a", "m5.large", 450)})
     out = ran("simulate", ".", "--what-if")
     row = next(line for line in out.splitlines() if line.startswith("  slow-node-deletion"))
@@ -248,9 +247,7 @@ def test_what_a_person_has_to_change_is_shown_too(write: Callable[[Mapping[str, 
     assert "by hand" in {one["safety"] for one in run["what_if"]}
 
 
-def test_what_if_reads_and_simulates_nothing_twice(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_if_reads_and_simulates_nothing_twice(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files as they are count once for all fixes, and the findings in fixed files are not priced: nobody reads them."""
     write(TREES["aks with a job"])
     read: list[Tree] = []
@@ -265,9 +262,7 @@ def test_what_if_reads_and_simulates_nothing_twice(
     assert len(settings) <= 1 + 4 + 1, "as it is, with each of four savings, with all fixes"
 
 
-def test_what_if_fixes_once_for_all_clusters(
-    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_if_fixes_once_for_all_clusters(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = EKS % "1.33" + GROUP % ("a", "a", "m5.large", 60)
     write({"a/main.tf": cluster, "b/main.tf": cluster.replace('"train"', '"serve"')})
     made: list[tuple[str, ...]] = []
@@ -298,7 +293,7 @@ def test_no_condition_of_a_rule_waits_for_a_simulated_run() -> None:
         assert not [word for word in words if word in f"{rule.when} {rule.problem} {rule.grade}"], rule.name
 
 
-def test_autoscaler_outside_of_the_code_is_why_no_fix_helps(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_autoscaler_outside_of_the_code_is_why_no_fix_helps(write: Write) -> None:
     text = (EKS % "1.36").partition('resource "helm_release"')[0] + GROUP % ("a", "a", "m5.large", 50)
     write({"main.tf": text})
     assert "none of kcheck's fixes changes this run; its autoscaler is not in this code" in ran(

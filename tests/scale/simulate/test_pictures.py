@@ -19,10 +19,8 @@ from tests.places import ROOT
 from tests.scale.simulate.test_command import CLUSTER, JOB, WITHOUT_INFINIBAND, found, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -11,10 +11,10 @@ import pytest
 from kcheck.text.files.changes import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
     Act = Callable[..., None]
 
 

@@ -15,10 +15,10 @@ from kcheck.text.files.save import File, SaveError
 from tests.places import LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
+    from tests.conftest import Write
+
 
 windows = pytest.mark.skipif(os.name == "nt", reason="modes, links and signals of POSIX")
 

@@ -16,13 +16,10 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.linter import Result
+    from tests.conftest import Check, Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
-    Check = Callable[..., Result]
 
 posix = pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: a, image: nginx}]\n"

@@ -19,10 +19,8 @@ from kcheck.text.syntax.hcl import computed_literals
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
-    Write = Callable[[Mapping[str, str | bytes]], Path]
 
 pytestmark = pytest.mark.medium
 

@@ -18,8 +18,7 @@ from kcheck.text.syntax import json
 from kcheck.text.text import Problem, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from tests.conftest import Write
 
 pytestmark = pytest.mark.medium
 
@@ -125,7 +124,7 @@ def findings() -> dict[str, str]:
     return {f.rule: f.message for f in linter.run(Tree(["."]), Config()).findings}
 
 
-def test_json_is_read_like_hcl(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_json_is_read_like_hcl(write: Write) -> None:
     write({"main.tf.json": library.dumps(CLUSTER, indent=2)})
     assert "400" in findings()["subnet-too-small"]
     assert "unready-tolerance-low" not in findings()  # the dynamic block says 1000 and 100
@@ -136,7 +135,7 @@ def test_json_is_read_like_hcl(write: Callable[[Mapping[str, str]], Path]) -> No
     assert places[0] == f"main.tf.json:{line}:13"
 
 
-def test_json_is_mended_where_the_value_stands(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_json_is_mended_where_the_value_stands(write: Write) -> None:
     text = library.dumps(CLUSTER, indent=2)
     write({"main.tf.json": text})
     outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"), rules=("subnet-too-small",))
@@ -144,7 +143,7 @@ def test_json_is_mended_where_the_value_stands(write: Callable[[Mapping[str, str
     assert new.decode() == old.decode().replace('"10.0.0.0/24"', '"10.0.0.0/23"')
 
 
-def test_variables_and_overrides_in_json(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_variables_and_overrides_in_json(write: Write) -> None:
     write(
         {
             "main.tf": 'variable "a" {}\nvariable "b" {}\nlocals {\n  c = 1\n}\nresource "x" "y" {\n  z = 1\n}\n',
@@ -158,7 +157,7 @@ def test_variables_and_overrides_in_json(write: Callable[[Mapping[str, str]], Pa
     assert evaluate("x.y.z", ".", Config())["value"] == 2
 
 
-def test_broken_json_is_a_finding(write: Callable[[Mapping[str, str]], Path]) -> None:
+def test_broken_json_is_a_finding(write: Write) -> None:
     write({"main.tf.json": '{"resource": {"azurerm_kubernetes_cluster": {"main": {\n  "name" "x"}}}}'})
     result = linter.run(Tree(["."]), Config())
     ((rule, message, line),) = [(f.rule, f.message, f.span.begin.line) for f in result.findings]
