@@ -16,10 +16,7 @@ from kcheck.report.html import capacity_page
 from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    Write = Callable[[Mapping[str, str]], Path]
+    from tests.conftest import Write
 
 EKS_POOL = """\
 resource "aws_eks_node_group" "p{i}" {{

@@ -13,10 +13,7 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    Write = Callable[[Mapping[str, str]], Path]
+    from tests.conftest import Write
 
 CLUSTER = """\
 resource "google_container_cluster" "main" {
