@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import fabrics, machines, profiles
 from kcheck.inventory.clouds import accounts, container_runtime, nat_gateways
-from kcheck.inventory.clouds.ack import nodes
+from kcheck.inventory.clouds.ack.cloud import terway_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
     gpu_of,
@@ -253,7 +253,7 @@ class _Ack(Reader):
             found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
             if not found or None in found:
                 return Unknown("the interfaces of its instance types are not known", types.origin)
-            return mapped(types, lambda _: min(nodes.terway_pods(*one) for one in found if one))
+            return mapped(types, lambda _: min(terway_pods(*one) for one in found if one))
         written = fields.number("max_pods")
         pod_range = self.ranges.get(cluster.id) if cluster else None
         block = pod_range.block if pod_range else NOTHING

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access
-from kcheck.inventory.clouds.aks import location, networks, nodes, upgrades
+from kcheck.inventory.clouds.aks import location, networks, upgrades
 from kcheck.inventory.clouds.aks import machines as sizes
+from kcheck.inventory.clouds.aks.cloud import dynamic_addresses, static_addresses
 from kcheck.inventory.clouds.reader import (
     Reader,
     first_span,
@@ -371,8 +372,8 @@ def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) 
     if isinstance(allocation, Unknown):
         return allocation
     if equals(allocation, "StaticBlock"):
-        return mapped(max_pods, lambda pods: (nodes.static_addresses(pods, batch),) * 2)
-    least = nodes.dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
+        return mapped(max_pods, lambda pods: (static_addresses(pods, batch),) * 2)
+    least = dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
     return Known((least, least), place)
 
 

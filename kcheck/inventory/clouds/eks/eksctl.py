@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
-from kcheck.inventory.clouds.eks import addon_settings, fargate, launch_templates, location, nodes, upgrades
+from kcheck.inventory.clouds.eks import addon_settings, fargate, launch_templates, location, upgrades
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
@@ -29,10 +30,12 @@ from kcheck.model import (
     Subnet,
     System,
 )
+from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from ipaddress import IPv4Network
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
@@ -169,7 +172,7 @@ class _Config:
         )
         self.inventory.networks.append(network)
         cut = Origin(cidr.origin.spans)  # who changes it changes the network
-        blocks = nodes.eksctl_blocks(cidr.value, len(zones.value))
+        blocks = subnet_blocks(cidr.value, len(zones.value))
         for at, side in enumerate(_SIDES):
             for i, zone in enumerate(zones.value if blocks else ()):
                 block: Value[str] = Known(str(blocks[at * len(zones.value) + i]), cut)
@@ -304,6 +307,19 @@ class _Config:
     def _image(self, fields: Fields) -> Value[str]:
         own = known(fields.text("ami")) or "auto"
         return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot a custom image, {own}")
+
+
+def subnet_blocks(cidr: str, zones: int) -> list[IPv4Network]:
+    """List the subnets eksctl makes: public ones by zone, then private ones; none if it refuses.
+
+    The blocks are equal: two for each of `eksctl.few_zones`, or of `eksctl.most_zones` if there are more zones.
+    """
+    network, settings = parse_cidr(cidr), profiles.settings("eks")
+    few, most = settings["eksctl.few_zones"].number, settings["eksctl.most_zones"].number
+    bits = (2 * (few if zones <= few else most) - 1).bit_length()
+    if network is None or not 0 < zones <= most or network.prefixlen + bits > 32:
+        return []
+    return list(islice(network.subnets(bits), 2 * zones))
 
 
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:

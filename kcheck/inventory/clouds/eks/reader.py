@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
-from kcheck.inventory.clouds.eks import addon_settings, fargate, location, nodes, upgrades
+from kcheck.inventory.clouds.eks import addon_settings, fargate, location, upgrades
 from kcheck.inventory.clouds.eks import launch_templates as template_of
+from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
     gpu_of,
@@ -412,6 +413,6 @@ def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[i
         if interfaces is None or machine is None:
             return Unknown(f"kcheck does not know the instance type {name}")
         each = limits["cni.prefix_size"].number if prefixes else 1
-        formula = nodes.max_pods(*interfaces, custom=bool(custom), each=each)
-        found.append(nodes.managed_pods(formula, machine.vcpus or 0, small, large, many))
+        formula = max_pods(*interfaces, custom=bool(custom), each=each)
+        found.append(managed_pods(formula, machine.vcpus or 0, small, large, many))
     return mapped(types, lambda _: min(found, default=0))

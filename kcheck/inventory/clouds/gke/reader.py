@@ -8,7 +8,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, container_runtime, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
 from kcheck.inventory.clouds.gke import machines, upgrades
-from kcheck.inventory.clouds.gke.nodes import AUTOPILOT
+from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
 from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
