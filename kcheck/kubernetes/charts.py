@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.object_references import Named
+from kcheck.kubernetes.objects import Named
 from kcheck.kubernetes.releases import Release
 from kcheck.text import placeholders
 from kcheck.text.files.tree import CHART, display_path

@@ -18,8 +18,7 @@ from kcheck.text.values import Known, Origin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.object_references import Named
-    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.objects import Named, Object
     from kcheck.text.text import Source
 
 KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})

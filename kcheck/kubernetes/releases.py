@@ -20,8 +20,7 @@ from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.object_references import Named
-    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.objects import Named, Object
     from kcheck.text.text import Source, Span
 
     Find: TypeAlias = Callable[[Source, str], Source | None]

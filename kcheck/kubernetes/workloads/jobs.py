@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads import devices, gangs, mpi_v1alpha1, places, pods, runtimes, unknown_kinds
+from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
 from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.text.regex import regex
@@ -35,7 +35,7 @@ _MOST_PODS = {"HorizontalPodAutoscaler": "maxReplicas", "ScaledObject": "maxRepl
 """Kind of a scaler -> key of its maximum in the spec."""
 _ACCOUNT = "ServiceAccount"
 _DEFAULT_ACCOUNT = "default"
-KINDS = ALONE | runtimes.KINDS | _MOST_PODS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
+KINDS = ALONE | kubeflow.KINDS | _MOST_PODS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
 """Kinds that run pods, and those that configure them."""
 
 
@@ -51,20 +51,20 @@ class Workloads:
     def __init__(self, objects: list[Object]) -> None:
         groups = {str(known(written(one.root, "metadata", "name"))): one for one in objects if one.kind == "PodGroup"}
         self._others = _Others(groups, devices.Devices(objects))
-        self._runtimes = runtimes.by_name(objects)
+        self._runtimes = kubeflow.by_name(objects)
         self._signed = _with_secrets(objects)
         self._grown = _scaled(objects)
 
     def of(self, item: Object) -> Workload | None:
         """Return the workload that an object describes; None if it has no pods."""
         kinds, kind = profiles.workloads(), kind_of(item)
-        if kind not in kinds and not unknown_kinds.has_pods(item):
+        if kind not in kinds and not places.has_pods(item):
             return None
-        complete = runtimes.completed(mpi_v1alpha1.by_roles(item), self._runtimes)
-        workload = _workload(complete, kind, kinds.get(kind, unknown_kinds.KIND), self._others)
-        workload = mpi_v1alpha1.kept(gangs.with_group(workload, self._others.groups), item)
+        complete = kubeflow.completed(kubeflow.by_roles(item), self._runtimes)
+        workload = _workload(complete, kind, kinds.get(kind, places.UNKNOWN), self._others)
+        workload = kubeflow.kept(gangs.with_group(workload, self._others.groups), item)
         workload = _with_most(_signed_in(workload, item, self._signed), item, self._grown)
-        return runtimes.with_runtime(workload, complete, self._runtimes) if kind == runtimes.USER else workload
+        return kubeflow.with_runtime(workload, complete, self._runtimes) if kind == kubeflow.USER else workload
 
 
 class _Others(Struct, frozen=True):
@@ -83,7 +83,7 @@ def identity(item: Object) -> str:
 
 def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
     own = identity(item)
-    groups = list(places.groups(item, entry)) or unknown_kinds.groups(item)
+    groups = places.groups(item, entry)
     found = tuple(_packed(others.devices.given(group.template(item, own), item), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
@@ -145,7 +145,7 @@ def _name(item: Object) -> Value[str]:
 
 def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
     """Whether a manifest is a patch: no container has an image."""
-    if kind == runtimes.USER or kind in _RAY_JOBS:
+    if kind == kubeflow.USER or kind in _RAY_JOBS:
         return False
     return all(isinstance(one.image, Unset) for template in found for one in template.containers)
 
