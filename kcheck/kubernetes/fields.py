@@ -176,5 +176,4 @@ def _step(step: str) -> str:
 
 
 def _maps(node: yaml.Target | None) -> list[yaml.Mapping]:
-    items = map(yaml.resolve, node.items) if isinstance(node, yaml.Sequence) else ()
-    return [item for item in items if isinstance(item, yaml.Mapping)]
+    return [item for item in yaml.items(node) if isinstance(item, yaml.Mapping)]

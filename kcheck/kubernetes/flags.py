@@ -43,8 +43,7 @@ _VARIABLE = regex(r"\$\(([\w.-]+)\)")
 def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
     """Resolve a flag value that is a variable of the container's environment."""
     whole = _VARIABLE.fullmatch(text)
-    variables = yaml.get(container, "env")
-    for variable in variables.items if whole and isinstance(variables, yaml.Sequence) else ():
+    for variable in yaml.items(container, "env") if whole else ():
         name, given = yaml.get(variable, "name"), yaml.get(variable, "value")
         if isinstance(name, yaml.Scalar) and whole and name.text == whole[1] and isinstance(given, yaml.Scalar):
             if isinstance(given, yaml.Computed) or "$(" in given.text:

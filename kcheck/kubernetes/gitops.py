@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.kubernetes import releases
 from kcheck.kubernetes.patches import rebuild
 from kcheck.text.files import system
 from kcheck.text.regex import regex
@@ -58,8 +59,7 @@ def _paths(item: Object) -> Iterator[str]:
     )
     if yaml.text(spec, "syncPolicy", "automated", "selfHeal") != "true":
         return
-    several = yaml.get(spec, "sources")
-    for source in several.items if isinstance(several, yaml.Sequence) else (yaml.get(spec, "source"),):
+    for source in releases.sources_of(spec):
         path = yaml.text(source, "path")
         if path and _WHOLE.fullmatch(path):
             yield from _generated(item)
@@ -70,8 +70,7 @@ def _paths(item: Object) -> Iterator[str]:
 def _generated(item: Object) -> Iterator[str]:
     """Yield the folders of an ApplicationSet's generators."""
     for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
-        found = yaml.get(node, "directories") if isinstance(node, yaml.Mapping) else None
-        for one in found.items if isinstance(found, yaml.Sequence) else ():
+        for one in yaml.items(node, "directories"):
             if yaml.text(one, "exclude") != "true" and (path := yaml.text(one, "path")):
                 yield path
 
@@ -96,14 +95,12 @@ def _substitutions(objects: Iterable[Object], top: Callable[[Source], str], name
         path = yaml.get(item.root, "spec", "path")
         folder = path.text if isinstance(path, yaml.Scalar) else "."
         values: dict[str, yaml.Scalar] = {}
-        others = yaml.get(post, "substituteFrom")
-        for other in others.items if isinstance(others, yaml.Sequence) else ():
+        for other in yaml.items(post, "substituteFrom"):
             kind, name = yaml.get(other, "kind"), yaml.get(other, "name")
             if isinstance(kind, yaml.Scalar) and kind.text == "ConfigMap" and isinstance(name, yaml.Scalar):
                 data = named.data(item.span.source, name.text) or {}
                 values |= {key: node for key, node in data.items() if isinstance(node, yaml.Scalar)}
-        own = yaml.get(post, "substitute")
-        for key, entry in (yaml.entries(own) if isinstance(own, yaml.Mapping) else {}).items():
+        for key, entry in yaml.pairs(post, "substitute").items():
             value = yaml.resolve(entry.value)
             if isinstance(value, yaml.Scalar):
                 values[key] = value

@@ -194,7 +194,7 @@ class Data:
         if isinstance(target, yaml.Sequence):
             return [self.of(item, changes.get(str(i), {}), depth + 1) for i, item in enumerate(target.items)]
         if isinstance(target, yaml.Mapping) or changes:
-            own = yaml.entries(target) if isinstance(target, yaml.Mapping) else {}
+            own = yaml.pairs(target)
             found = {
                 _key(key, entry): self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()
             }

@@ -186,8 +186,7 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     yield Object(kind, version, root, _header(root))
     if kind in _HOLDERS and depth < 3:
         *path, key = _HOLDERS[kind]
-        held = yaml.get(root, *path)
-        for item in held.items if isinstance(held, yaml.Sequence) else ():
+        for item in yaml.items(root, *path):
             inner = yaml.get(item, key)
             if inner is not None:
                 yield from (replace(one, holder=root) for one in objects_in(inner, depth + 1))
@@ -286,8 +285,7 @@ class Named(Struct):
             if source is None or name.encode() not in source.data or b"configMapGenerator" not in source.data:
                 continue
             root = next((document.root for document in yaml.documents(source)), None)
-            listed = yaml.get(root, "configMapGenerator")
-            for entry in listed.items if isinstance(listed, yaml.Sequence) else ():
+            for entry in yaml.items(root, "configMapGenerator"):
                 called = yaml.get(entry, "name")
                 if isinstance(called, yaml.Scalar) and called.text == name:
                     yield os.path.dirname(source.path), self._entry(entry, os.path.dirname(path))
@@ -314,6 +312,5 @@ def _nearest(source: Source, found: list[tuple[str, T]]) -> T | None:
 
 
 def _texts(node: yaml.Target | None) -> Data:
-    entries = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
-    found = {name: yaml.resolve(entry.value) for name, entry in entries.items()}
+    found = {name: yaml.resolve(entry.value) for name, entry in yaml.pairs(node).items()}
     return {name: value for name, value in found.items() if isinstance(value, yaml.Scalar)}

@@ -100,7 +100,7 @@ class FlagsRecord:
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """Return where a missing flag would be written."""
-        items = self.arguments.items if isinstance(self.arguments, yaml.Sequence) else ()
+        items = yaml.items(self.arguments)
         if self.arguments is None or not items or isinstance(items[-1], yaml.Computed):
             return Origin((self.span,))
         return Origin((self.span,), missing=Missing(self.arguments.span, (f"--{path[-1]}",)))

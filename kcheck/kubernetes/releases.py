@@ -76,9 +76,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
     def names(self, *path: str | int) -> dict[str, Span]:
         """Return the keys below a path, with their places."""
-        node = yaml.get(self.values, *path)
-        found = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
-        return {name: entry.key.span for name, entry in found.items()}
+        return {name: entry.key.span for name, entry in yaml.pairs(self.values, *path).items()}
 
     def items(self, *path: str | int) -> tuple[list[yaml.Scalar], str]:
         """Return the scalars of the list at a path, and why some may be missing."""
@@ -134,11 +132,11 @@ def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
     }
     span = tree.span if isinstance(tree, yaml.Mapping | yaml.Sequence) else next(iter(parts.values())).span
     if all(isinstance(step, int) for step in parts):
-        items = list(tree.items) if isinstance(tree, yaml.Sequence) else []
+        items = yaml.items(tree)
         for step in sorted(parts, key=int):
             items[int(step) : int(step) + 1] = [parts[step]]
         return yaml.Sequence(*span, None, tuple(items), flow=False)
-    entries = yaml.entries(tree) if isinstance(tree, yaml.Mapping) else {}
+    entries = yaml.pairs(tree)
     for step, value in parts.items():
         old = entries.get(str(step))
         deeper = isinstance(overlay[step], dict)
@@ -183,8 +181,7 @@ def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Re
     """Yield the charts of a kustomization; `find` looks up files beside it."""
     changes = next((key for key in _CHANGES if yaml.get(root, key) is not None), "")
     home = yaml.text(root, "helmGlobals", "chartHome") or "charts"
-    listed = yaml.get(root, "helmCharts")
-    for node in listed.items if isinstance(listed, yaml.Sequence) else ():
+    for node in yaml.items(root, "helmCharts"):
         name, merge = yaml.text(node, "name"), yaml.text(node, "valuesMerge") or "override"
         values, place = _Values(find, f"`{changes}` of the kustomization may change it" if changes else ""), node.span
         own, inline = yaml.get(node, "valuesFile"), yaml.get(node, "valuesInline")
@@ -210,10 +207,14 @@ _CHANGES = ("patches", "patchesStrategicMerge", "patchesJson6902", "images", "re
 """Fields of a kustomization that change what its charts produce."""
 
 
+def sources_of(spec: yaml.Node | None) -> list[yaml.Target]:
+    """List the sources of an Application of Argo CD."""
+    only = () if isinstance(yaml.get(spec, "sources"), yaml.Sequence) else (yaml.get(spec, "source"),)
+    return [*yaml.items(spec, "sources"), *filter(None, only)]
+
+
 def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> Iterator[Release]:
-    sources = yaml.get(spec, "sources")
-    found = list(sources.items) if isinstance(sources, yaml.Sequence) else [yaml.get(spec, "source")]
-    for i, source in enumerate(node for node in found if node is not None):
+    for i, source in enumerate(sources_of(spec)):
         helm = yaml.get(source, "helm")
         values, folder = _Values(find, gap), yaml.text(source, "path")
         if yaml.get(source, "chart") is None and helm is None and not (folder and _chart_in(folder, item, find)):
@@ -224,8 +225,7 @@ def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> It
         whole = yaml.get(helm, "valuesObject")
         values.add(whole if whole is not None else yaml.get(helm, "values"))
         for kind in ("parameters", "fileParameters"):
-            parameters = yaml.get(helm, kind)
-            for parameter in parameters.items if isinstance(parameters, yaml.Sequence) else ():
+            for parameter in yaml.items(helm, kind):
                 values.parameter(parameter, known=kind == "parameters")
         chart = _entry(source, item.span, "chart" if yaml.get(source, "chart") is not None else "path")
         yield _release(item, chart, _entry(source, item.span, "targetRevision"), values, folder, f"#{i}" if i else "")
@@ -243,8 +243,7 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
         chart, version = _referred(item, named)
     for name in yaml.scalars(inner, "valuesFiles"):
         values.file(name, name.text if in_git else "")
-    others = yaml.get(spec, "valuesFrom")
-    for other in others.items if isinstance(others, yaml.Sequence) else ():
+    for other in yaml.items(spec, "valuesFrom"):
         values.other(other, named)
     values.add(yaml.get(spec, "values"))
     folder = chart.value if in_git and isinstance(chart, Known) else ""

@@ -115,8 +115,8 @@ def composed_text(value: str, *spans: Span) -> yaml.Computed:
 def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
     """Return the labels of all objects, and whether pod templates and selectors get them, too."""
     result = []
-    common, listed = yaml.get(root, "commonLabels"), yaml.get(root, "labels")
-    for entry in listed.items if isinstance(listed, yaml.Sequence) else ():
+    common = yaml.get(root, "commonLabels")
+    for entry in yaml.items(root, "labels"):
         pairs = yaml.get(entry, "pairs")
         if isinstance(pairs, yaml.Mapping):
             selectors = yaml.text(entry, "includeSelectors") == "true"

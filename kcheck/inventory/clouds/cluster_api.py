@@ -285,8 +285,7 @@ class _Cluster:
     def _topology(self, cluster: Cluster) -> Iterator[NodePool]:
         """Yield the pools that a cluster with a ClusterClass lists itself."""
         for kind in ("machineDeployments", "machinePools"):
-            listed = yaml.get(self.item.root, "spec", "topology", "workers", kind)
-            for node in map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ():
+            for node in yaml.items(self.item.root, "spec", "topology", "workers", kind):
                 if isinstance(node, yaml.Mapping):
                     fields = Fields(_OWN, "Cluster.machines", MappingRecord(node))
                     name = known(fields.text("name")) or "?"

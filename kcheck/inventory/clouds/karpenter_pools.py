@@ -67,14 +67,10 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
 
 def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement]:
     """List a pool's requirements on its nodes."""
-    found = yaml.get(tree, *_spec(kind), "requirements")
-    result = []
-    for item in found.items if isinstance(found, yaml.Sequence) else ():
-        values = yaml.get(item, "values")
-        many = len(values.items) if isinstance(values, yaml.Sequence) else 0
-        texts = tuple(yaml.text(values, i) for i in range(many)) if values is not None else ()
-        result.append(Requirement(yaml.text(item, "key"), yaml.text(item, "operator"), texts))
-    return result
+    return [
+        Requirement(yaml.text(one, "key"), yaml.text(one, "operator"), tuple(map(yaml.text, yaml.items(one, "values"))))
+        for one in yaml.items(tree, *_spec(kind), "requirements")
+    ]
 
 
 def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -186,8 +182,7 @@ def gpu_of_pool(
     tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin
 ) -> Value[bool]:
     """Whether the pool's nodes have GPUs, by taint or requirement; Unknown if Karpenter may choose."""
-    taints = yaml.get(tree, *_spec(kind), "taints")
-    keys = [yaml.text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
+    keys = [yaml.text(item, "key") for item in yaml.items(tree, *_spec(kind), "taints")]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
         return Known(value=True, origin=place)
     types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import names
-from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, text, written_map
+from kcheck.kubernetes.workloads.scalars import absent, integer, scalar, text, written_map
 from kcheck.model import NOTHING
 from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
@@ -184,5 +184,5 @@ def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
     """Whether a job runs on one slice of TPUs, whose nodes come and go together."""
     if not any(known(one.gpu) in names.listed("slices") for template in found for one in template.containers):
         return False
-    jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
+    jobs = yaml.items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
     return kind == "batch/Job" or (len(jobs) == 1 and number(integer(jobs[0], "replicas"), 1) == 1)

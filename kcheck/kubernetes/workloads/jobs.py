@@ -11,7 +11,7 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
-from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
+from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -161,7 +161,7 @@ def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[
     unknown = gap(item.root, "spec", key) if key else None
     if unknown is not None:
         return unknown
-    for one in items(item.root, "spec", key) if key else ():
+    for one in yaml.items(item.root, "spec", key) if key else ():
         made = kind == "jobset.x-k8s.io/JobSet" or yaml.get(one, "volumeClaim") is not None
         if made and known(text(one, "retentionPolicy", "whenDeleted")) != "Retain":
             return Known(key, Origin((one.span,)))
@@ -179,7 +179,7 @@ _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Jo
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
     """Return the deadline of a job: its own, else of its first Job, else of its first pod."""
     own = _field(Fields.number, fields, "deadline")
-    jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
+    jobs = [one for one in yaml.items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [integer(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
     of_pods = [integer(spec, "activeDeadlineSeconds") for spec in specs]
     found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
@@ -197,7 +197,7 @@ def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
 def _deletion(item: Object, kind: str) -> Value[str]:
     """Return the policies of a Ray job's deletionStrategy; Unset without one."""
     own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
-    rules = [*items(own, "deletionRules"), yaml.get(own, "onSuccess"), yaml.get(own, "onFailure")] if own else []
+    rules = [*yaml.items(own, "deletionRules"), yaml.get(own, "onSuccess"), yaml.get(own, "onFailure")] if own else []
     policies = sorted({yaml.text(rule, "policy") for rule in rules if rule is not None})
     return NOTHING if own is None else Known(", ".join(policies), Origin((own.span,)))
 
@@ -284,8 +284,8 @@ def _spares(item: Object, kind: str) -> Value[bool]:
     path = _JOBS.get(kind)
     if path is None:
         return NOTHING
-    for rule in items(item.root, *path, "podFailurePolicy", "rules"):
-        types = [known(text(condition, "type")) for condition in items(rule, "onPodConditions")]
+    for rule in yaml.items(item.root, *path, "podFailurePolicy", "rules"):
+        types = [known(text(condition, "type")) for condition in yaml.items(rule, "onPodConditions")]
         if known(text(rule, "action")) == "Ignore" and "DisruptionTarget" in types:
             return Known(value=True, origin=Origin((rule.span,)))
     return Known(value=False, origin=Origin((item.span,)))
@@ -323,7 +323,7 @@ def _with_secrets(objects: Iterable[Object]) -> dict[str, list[Object]]:
     """Return service accounts with pull secrets, by name."""
     result: dict[str, list[Object]] = {}
     for item in objects:
-        if item.kind == _ACCOUNT and items(item.root, "imagePullSecrets"):
+        if item.kind == _ACCOUNT and yaml.items(item.root, "imagePullSecrets"):
             result.setdefault(str(known(written(item.root, "metadata", "name"))), []).append(item)
     return result
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.patches import items_of, merged_template, set_path
 from kcheck.kubernetes.workloads import pods, scalars
-from kcheck.kubernetes.workloads.scalars import integer, items, written
+from kcheck.kubernetes.workloads.scalars import integer, written
 from kcheck.text.syntax import yaml
 from kcheck.text.text import leading
 from kcheck.text.values import AtLeast, Known, Origin, Unknown, Unset, Value, known
@@ -53,7 +53,7 @@ def completed(item: Object, runtimes: Runtimes) -> Object:
     if job is None or not isinstance(template, yaml.Mapping) or not isinstance(containers, yaml.Sequence):
         return item
     template = patched(template, item, str(known(written(job, "name"))))
-    found = [_overlaid(one, trainer) for one in items(template, "spec", "containers")]
+    found = [_overlaid(one, trainer) for one in yaml.items(template, "spec", "containers")]
     template = set_path(template, ("spec", "containers"), items_of(containers, found))
     for key, entry in yaml.entries(trainer).items():
         if key not in _OF_CONTAINER:
@@ -82,12 +82,12 @@ def patched(template: yaml.Mapping, item: Object, job: str = NODE) -> yaml.Mappi
 def _patches(item: Object, job: str) -> Iterator[yaml.Target | None]:
     """Yield the patches of a job's pods: of Trainer 2.0, of 2.1, and of later releases."""
     for key in ("podSpecOverrides", "podTemplateOverrides"):
-        for one in items(item.root, "spec", key):
-            if any(known(written(target, "name")) == job for target in items(one, "targetJobs")):
+        for one in yaml.items(item.root, "spec", key):
+            if any(known(written(target, "name")) == job for target in yaml.items(one, "targetJobs")):
                 of_pod = scalars.mapping_at(one, [scalars.entry(one, "spec", one)])
                 yield of_pod if key == "podSpecOverrides" else one
-    for one in items(item.root, "spec", "runtimePatches"):
-        for inner in items(one, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
+    for one in yaml.items(item.root, "spec", "runtimePatches"):
+        for inner in yaml.items(one, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
             if known(written(inner, "name")) == job:
                 yield yaml.get(inner, "template", "spec", "template")
 
@@ -101,7 +101,7 @@ def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
 
 
 def _trained(runtime: Object) -> Iterator[yaml.Target]:
-    for one in items(runtime.root, "spec", "template", "spec", "replicatedJobs"):
+    for one in yaml.items(runtime.root, "spec", "template", "spec", "replicatedJobs"):
         if known(written(one, "template", "metadata", "labels", _STEP)) == _TRAINS:
             yield one
 
@@ -192,7 +192,7 @@ def by_roles(item: Object) -> Object:
         "Worker": _role(template, workers.number, worker),
     }
     added: dict[str, yaml.Target] = {"mpiReplicaSpecs": _mapping(template, roles)}
-    slots = workers.units or yaml.get(next(iter(items(template, "spec", "containers")), None), *limits)
+    slots = workers.units or yaml.get(next(iter(yaml.items(template, "spec", "containers")), None), *limits)
     if "slotsPerWorker" not in own and slots is not None:
         added["slotsPerWorker"] = slots
     if "cleanPodPolicy" not in own:  # its operator always deletes them
@@ -236,7 +236,7 @@ def _launcher(spec: yaml.Target) -> yaml.Target:
 
 def _with(template: yaml.Target, path: tuple[str, ...], value: yaml.Target) -> yaml.Target:
     """Set a value at a path of the template's first container."""
-    first, *others = items(template, "spec", "containers") or [template]
+    first, *others = yaml.items(template, "spec", "containers") or [template]
     if not isinstance(template, yaml.Mapping) or not isinstance(first, yaml.Mapping) or first is template:
         return template
     listed = yaml.Sequence(*first.span, None, (set_path(first, path, value), *others), flow=False)

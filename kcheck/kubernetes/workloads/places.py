@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads import kubeflow, pods, scalars
-from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written
+from kcheck.kubernetes.workloads.scalars import boolean, integer, text, written
 from kcheck.model import NOTHING
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -94,11 +94,10 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
 def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
     """Yield the owners of templates: the object, or each role with its line."""
     if "each" in place:
-        roles = yaml.get(item.root, *steps(place["each"]))
-        for role, entry in (yaml.entries(roles) if isinstance(roles, yaml.Mapping) else {}).items():
+        for role, entry in yaml.pairs(item.root, *steps(place["each"])).items():
             yield yaml.resolve(entry.value), role, entry.key.span
     elif "list" in place:
-        for one in items(item.root, *steps(place["list"])):
+        for one in yaml.items(item.root, *steps(place["list"])):
             name = written(one, place["name"])
             yield one, str(known(name)), name.origin.written if isinstance(name, Known) else one.span
     else:
@@ -151,7 +150,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
 
 def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
     """Build the pod of a TrainJob with an unread runtime, from its container settings."""
-    own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
+    own = yaml.pairs(node)
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")
     if resources is not None:
@@ -195,13 +194,13 @@ def _spark_pod(node: yaml.Target, item: Object) -> yaml.Target:
 
     https://github.com/kubeflow/spark-operator/blob/master/docs/api-docs.md, checked 2026-11-22.
     """
-    own = _entries(node)
-    whole = _entries(yaml.get(item.root, "spec", "template") or yaml.get(item.root, "spec"))
+    own = yaml.pairs(node)
+    whole = yaml.pairs(yaml.get(item.root, "spec", "template") or yaml.get(item.root, "spec"))
     both = {key: entry for key, entry in whole.items() if key in _OF_POD or key in _OF_CONTAINER} | own
     container = [both[key] for key in _OF_CONTAINER if key in both]
     container.append(scalars.entry(node, "name", scalars.scalar_at(node, "spark")))
     container.append(scalars.entry(node, "resources", _spark_resources(node, own)))
-    found = [scalars.mapping_at(node, container), *items(node, "sidecars")]
+    found = [scalars.mapping_at(node, container), *yaml.items(node, "sidecars")]
     extra = [scalars.entry(both[key].key, name, both[key].value) for key, name in _OF_POD.items() if key in both]
     metadata = [own[key] for key in ("labels", "annotations") if key in own]
     return scalars.of_containers(node, found, extra, metadata)
@@ -253,10 +252,6 @@ def _spark_memory(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
     match = _MEMORY.fullmatch(as_text(value.value))
     quantity = f"{match[1]}{match[2].upper()}i" if match else value.value
     return scalars.computed_at(written, quantity, replace(value.origin, why=_WHY))
-
-
-def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:
-    return yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
 
 
 _SHAPES = {"trainer": _Shape(_trainer, _of_trainer), "spark": _Shape(_spark_pod, _of_spark)}

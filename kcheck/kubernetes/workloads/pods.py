@@ -15,7 +15,6 @@ from kcheck.kubernetes.workloads.scalars import (
     boolean,
     gap,
     integer,
-    items,
     listed,
     mapping,
     scalar,
@@ -121,7 +120,7 @@ def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
     """Yield the containers of a pod spec with their list, init containers first; sidecars count as containers."""
     for group in _GROUPS:
-        for node in items(spec, group):
+        for node in yaml.items(spec, group):
             sidecar = group == "initContainers" and known(text(node, "restartPolicy")) == "Always"
             yield "containers" if sidecar else group, node
 
@@ -143,7 +142,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         gpu_request=request, gpu_limit=limit, rdma=any(map(RDMA.search, named)),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(STARTERS.findall(words))), text=words,
-        claims=tuple(str(known(text(one, "name"))) for one in items(node, "resources", "claims")),
+        claims=tuple(str(known(text(one, "name"))) for one in yaml.items(node, "resources", "claims")),
         extended=tuple((name, _asked(node, name)) for name in named if _is_extended(name)),
     )  # fmt: skip
 
@@ -183,11 +182,10 @@ def _mark(item: yaml.Target, key: str) -> Value[str]:
 
 def _words(node: yaml.Target) -> str:
     """Join the command of a container and its variables into one text."""
-    parts = [part.text for key in ("command", "args") for part in items(node, key) if isinstance(part, yaml.Scalar)]
-    for variable in items(node, "env"):
-        value = yaml.get(variable, "value")
-        name = yaml.get(variable, "name")
-        parts += [part.text for part in (name, value) if isinstance(part, yaml.Scalar)]
+    parts = [part.text for key in ("command", "args") for part in yaml.scalars(node, key)]
+    for variable in yaml.items(node, "env"):
+        named = (yaml.get(variable, key) for key in ("name", "value"))
+        parts += [part.text for part in named if isinstance(part, yaml.Scalar)]
     return " ".join(parts)
 
 
@@ -198,8 +196,7 @@ def _gpu(node: yaml.Target) -> str:
 
 def _resources(node: yaml.Target) -> Iterator[str]:
     for side in ("limits", "requests"):
-        found = yaml.get(node, "resources", side)
-        yield from yaml.entries(found) if isinstance(found, yaml.Mapping) else ()
+        yield from yaml.pairs(node, "resources", side)
 
 
 def _is_extended(name: str) -> bool:
@@ -291,12 +288,12 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
         return unknown or Unknown(reason_of(selector), selector.origin)
     base = tuple(Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
     terms = []
-    for term in items(spec, *path):
+    for term in yaml.items(spec, *path):
         own = []
-        for one in [*items(term, "matchExpressions"), *items(term, "matchFields")]:
+        for one in [*yaml.items(term, "matchExpressions"), *yaml.items(term, "matchFields")]:
             key, operator = known(text(one, "key")), known(text(one, "operator"))
             key = _HOST if key == "metadata.name" else key  # the name of a node, as its label nearly always has it
-            values = [_single(value) for value in items(one, "values")]
+            values = [_single(value) for value in yaml.items(one, "values")]
             if key is None or operator is None or gap(one, "values") or None in values:
                 return Unknown("part of the node affinity is not known", Origin((term.span,)))
             own.append(Requirement(str(key), str(operator), tuple(map(str, values))))
@@ -316,7 +313,7 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
     if unknown is not None:
         return unknown
     result = []
-    for one in items(spec, "tolerations"):
+    for one in yaml.items(spec, "tolerations"):
         parts = [text(one, key) for key in ("key", "operator", "value", "effect")]
         unknown = next((part for part in parts if isinstance(part, Unknown)), None)
         if unknown is not None:
@@ -333,7 +330,7 @@ def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
     unknown = gap(spec, *path)
     if unknown is not None:
         return unknown
-    for term in items(spec, *path):
+    for term in yaml.items(spec, *path):
         key = text(term, "topologyKey")
         if known(key) == _HOST and _selects(term, labels):
             return Known(value=True, origin=key.origin or Origin((term.span,)))
@@ -360,7 +357,7 @@ def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str
     unknown = gap(spec, *path)
     if unknown is not None:
         return unknown
-    for term in items(spec, *path):
+    for term in yaml.items(spec, *path):
         if _selects(term, labels):
             return text(term, "topologyKey")
     return absent(spec, *path)
@@ -368,7 +365,7 @@ def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str
 
 def _node_devices(spec: yaml.Target) -> Value[bool]:
     """Whether a container sees the devices of its node, such as /dev/infiniband."""
-    paths = [known(text(volume, "hostPath", "path")) or "" for volume in items(spec, "volumes")]
+    paths = [known(text(volume, "hostPath", "path")) or "" for volume in yaml.items(spec, "volumes")]
     seen = any(path.rstrip("/") in ("/dev", "/dev/infiniband") for path in paths)
     seen = seen or any(known(boolean(node, "securityContext", "privileged")) for _, node in containers(spec))
     return Known(value=seen, origin=Origin((spec.span,)))
@@ -379,8 +376,8 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     wanted, own = known(mapping(term, "labelSelector", "matchLabels")) or {}, known(labels) or {}
     if any(own.get(key, value) != value and not placeholders.first(own[key]) for key, value in wanted.items()):
         return False  # an operator may add a label that does not exist
-    for one in items(term, "labelSelector", "matchExpressions"):
-        mine, values = own.get(str(known(text(one, "key")))), [_single(value) for value in items(one, "values")]
+    for one in yaml.items(term, "labelSelector", "matchExpressions"):
+        mine, values = own.get(str(known(text(one, "key")))), [_single(value) for value in yaml.items(one, "values")]
         operator = str(known(text(one, "operator")))
         sure = mine is not None and operator in _WITHIN and None not in values and not gap(one, "values")
         if sure and (mine in values) is not _WITHIN[operator]:
@@ -396,14 +393,14 @@ def _ports(spec: yaml.Target) -> Iterator[int]:
     """Yield the node ports of a pod: host ports, or all declared ports with hostNetwork."""
     host = known(scalar(spec, "hostNetwork")) is True
     for group, node in containers(spec):
-        for port in items(node, "ports") if group != "initContainers" else ():
+        for port in yaml.items(node, "ports") if group != "initContainers" else ():
             number = known(integer(port, "hostPort")) or (known(integer(port, "containerPort")) if host else None)
             if isinstance(number, int) and number:
                 yield number
 
 
 def _volume(one: yaml.Target) -> Volume:
-    keys = [key for key in (yaml.entries(one) if isinstance(one, yaml.Mapping) else {}) if key != "name"]
+    keys = [key for key in yaml.pairs(one) if key != "name"]
     memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
     path = str(known(text(one, "hostPath", "path")) or "")
     return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.kubernetes.workloads.scalars import boolean, items, listed, text
+from kcheck.kubernetes.workloads.scalars import boolean, listed, text
 from kcheck.model import Definition, Reference
 from kcheck.text.syntax import yaml
 from kcheck.text.values import known
@@ -31,17 +31,17 @@ _IN_VOLUMES = {"persistentVolumeClaim": (_CLAIM, "claimName"), "secret": ("Secre
 def of_pod(spec: yaml.Target, containers: Iterable[yaml.Target]) -> Iterator[Reference]:
     """Yield the objects that a pod spec names, except optional ones."""
     yield from _named("ServiceAccount", spec, "serviceAccountName")
-    for volume in items(spec, "volumes"):
+    for volume in yaml.items(spec, "volumes"):
         for key, (kind, name) in _IN_VOLUMES.items():
             yield from _named(kind, yaml.get(volume, key), name)
-        for source in items(volume, "projected", "sources"):
+        for source in yaml.items(volume, "projected", "sources"):
             for key, kind in _MAPS.items():
                 yield from _named(kind, yaml.get(source, key), "name")
     for container in containers:
         for key, kind in _MAPS.items():
-            for one in items(container, "env"):
+            for one in yaml.items(container, "env"):
                 yield from _named(kind, yaml.get(one, "valueFrom", f"{key}KeyRef"), "name")
-            for one in items(container, "envFrom"):
+            for one in yaml.items(container, "envFrom"):
                 yield from _named(kind, yaml.get(one, f"{key}Ref"), "name")
 
 

@@ -66,8 +66,7 @@ class _Cluster:
         self.label = known(self.fields.text("name")) or ""
         self.address = f"kops/{self.label or '?'}"
         self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
-        networking = yaml.get(item.root, "spec", "networking")
-        found = yaml.entries(networking) if isinstance(networking, yaml.Mapping) else {}
+        found = yaml.pairs(item.root, "spec", "networking")
         self.plugin = next((name for name in (*_BLOCKS, "calico", "amazonvpc") if name in found), "")
         wanted = (known(self.fields.text("provider")) or "aws").lower()
         self.machines = next((one.name for one in registry.every() if one.provider.lower() == wanted), "")
@@ -127,8 +126,7 @@ class _Cluster:
         return next((one for one in found if known(one.text("name")) == name), None)
 
     def _records(self, kind: str, resource: str) -> list[Fields]:
-        listed = yaml.get(self.item.root, "spec", kind)
-        nodes = map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ()
+        nodes = yaml.items(self.item.root, "spec", kind)
         return [Fields(CLOUD, resource, MappingRecord(node)) for node in nodes if isinstance(node, yaml.Mapping)]
 
     def _quota(self) -> Value[int]:

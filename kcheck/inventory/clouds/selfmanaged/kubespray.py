@@ -246,12 +246,10 @@ class _Cluster:
 def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
     """Complete a pool with the labels, taints and machine from its group's variables."""
     origin = Origin((pool.place,))
-    written, listed = yaml.get(variables, "node_labels"), yaml.get(variables, "node_taints")
-    pairs = yaml.entries(written).items() if isinstance(written, yaml.Mapping) else ()
+    pairs = yaml.pairs(variables, "node_labels").items()
     labels = {key: node.text for key, pair in pairs if isinstance(node := yaml.resolve(pair.value), yaml.Scalar)}
     labels = {key: text for key, text in labels.items() if "{{" not in text}
-    items = map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ()
-    taints = tuple(node.text for node in items if isinstance(node, yaml.Scalar))
+    taints = tuple(node.text for node in yaml.scalars(variables, "node_taints"))
     return replace(
         pool,
         machine=nodes.machine(labels, origin),

@@ -71,8 +71,7 @@ class File(NamedTuple):
 
 def files(config: yaml.Node | None) -> Iterator[File]:
     """Yield the files of a KubeadmConfigSpec."""
-    listed = yaml.get(config, "files")
-    for one in listed.items if isinstance(listed, yaml.Sequence) else ():
+    for one in yaml.items(config, "files"):
         path, content = yaml.get(one, "path"), yaml.get(one, "content")
         if isinstance(path, yaml.Scalar) and isinstance(content, yaml.Scalar):
             source, first = content.span.source, content.span.begin.line

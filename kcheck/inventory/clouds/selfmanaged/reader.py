@@ -77,8 +77,7 @@ def _records(item: Object) -> Iterable[tuple[str, Record]]:
         yield nodes.KUBELET, MappingRecord(item.root, item.span)
     if item.kind != "Pod":
         return
-    containers = yaml.get(item.root, "spec", "containers")
-    for container in containers.items if isinstance(containers, yaml.Sequence) else ():
+    for container in yaml.items(item.root, "spec", "containers"):
         name = yaml.get(container, "name")
         if isinstance(name, yaml.Scalar) and name.text in _PARTS:
             yield name.text, FlagsRecord(container, item.span)
