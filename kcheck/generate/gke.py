@@ -13,7 +13,7 @@ from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import label
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.inventory.clouds.gke import machines as own_machines
+from kcheck.inventory.clouds.gke import pools as own_machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.text.ip_ranges import is_private, sufficient_prefix
 from kcheck.text.units import GIB_IN_TIB

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, agreed, equals, known, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kcheck.model import PodRange
     from kcheck.terraform.module import Module
@@ -150,6 +151,11 @@ class Reader:
         paths = lifecycle.ignored(owner or record, resource.partition(".")[2] if owner else "")
         return Fields(self.cloud, resource, record, self.pins, paths)
 
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """Subnets of this root by address."""
+        return {subnet.address: subnet for subnet in self.found.subnets}
+
     def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
         """Add a virtual network."""
         found = Network(self.identity(instance.address), instance.span, instance.address, self.folder, name, cidrs)
@@ -189,10 +195,6 @@ class Reader:
     def default_number(self, key: str, origin: Origin) -> Known[int]:
         """Return the cloud's default number of a setting."""
         return Known(self.defaults[key].number, origin)
-
-    def has_gpu(self, instance_type: str) -> bool:
-        """Whether machines of a type have GPUs or other accelerators."""
-        return has_accelerator(self.cloud, instance_type)
 
     def identity(self, address: str) -> str:
         """Return the identity of a resource in this root."""
@@ -260,15 +262,9 @@ class Reader:
 
     def add_to(self, inventory: Inventory) -> None:
         """Move everything found to the inventory."""
-        inventory.networks += self.found.networks
-        inventory.subnets += self.found.subnets
-        inventory.ranges += self.found.ranges
-        inventory.reserved += self.found.reserved
-        inventory.clusters += self.found.clusters
-        inventory.autoscalers += self.found.autoscalers
-        inventory.pools += self.found.pools
+        for name in ("networks", "subnets", "ranges", "reserved", "clusters", "autoscalers", "pools", "sharings"):
+            getattr(inventory, name).extend(getattr(self.found, name))
         inventory.doubts |= self._doubts()
-        inventory.sharings += self.found.sharings
         inventory.cluster_of |= {
             one: one.pool.cluster.value
             for one in self.found.sharings
@@ -414,16 +410,18 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
     if first.origin is None or second.origin is None or not first.origin.spans:
         return False
     spans, others = first.origin.spans, second.origin.spans
-    parts = [
-        used.text for used in (*spans[1:2], *others[1:2])
-    ]  # `var.ranges.pods` of the one, `var.ranges.gpus` of the other
-    return spans[:1] == others[:1] and len(set(parts)) <= 1
+    uses = {used.text for used in (*spans[1:2], *others[1:2])}  # `var.ranges.pods` and `var.ranges.gpus` differ
+    return spans[:1] == others[:1] and len(uses) <= 1
 
 
-def first_span(instance: Instance, kind: str) -> Span:
-    """Return the place of the first nested block of a type, else of the instance."""
-    nested: tuple[Record, ...] | Unknown = instance.blocks(kind)
-    return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
+def blocks_below(record: Record, *path: str) -> Iterator[Record]:
+    """Yield the nested blocks at a path; none where they are not known."""
+    if not path:
+        yield record
+        return
+    nested = record.blocks(path[0])
+    for one in () if isinstance(nested, Unknown) else nested:
+        yield from blocks_below(one, *path[1:])
 
 
 def text_reference(value: Value[str]) -> Value[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import fabrics, machines, profiles
-from kcheck.inventory.clouds import accounts, container_runtime, nat_gateways
+from kcheck.inventory.clouds import accounts, nat_gateways
 from kcheck.inventory.clouds.ack.cloud import terway_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
+    blocks_below,
     gpu_of,
     gpus_of,
     joined_ranges,
@@ -36,7 +36,6 @@ from kcheck.model import (
     PodRange,
     Scheduling,
     Size,
-    Subnet,
     Surge,
     System,
     Upgrade,
@@ -96,15 +95,11 @@ class _Ack(Reader):
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
-            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
+            network = found or unresolved_reference(fields.text("network"), "VPC")
             self.subnet(
                 instance.address, instance.span, fields.text("name"), fields.text("cidr"), network,
                 zone=fields.text("zone"),
             )  # fmt: skip
-
-    @cached_property
-    def subnets_by_address(self) -> dict[str, Subnet]:
-        return {subnet.address: subnet for subnet in self.found.subnets}
 
     # --- clusters
 
@@ -174,17 +169,15 @@ class _Ack(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER)) or resolve_reference(
-                fields.raw("cluster"), self.by_reference(Cluster, DEDICATED)
-            )
-            cluster: Value[Cluster] = (
-                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster")
-            )
             scaled = self._scaled(instance, fields)
             size = Size(scaled, *_sizes(fields, scaled))
-            self._pool(fields, instance, instance.address, cluster, fields.text("name"), size)
+            self._pool(fields, instance, instance.address, self._owner(fields), fields.text("name"), size)
         for instance in self.root.instances(AUTOSCALER):
             self._autoscaler(instance)
+
+    def _owner(self, fields: Fields) -> Value[Cluster]:
+        found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
+        return found or unresolved_reference(fields.text("cluster"), "cluster")
 
     def _scaled(self, instance: Instance, fields: Fields) -> Value[bool]:
         """Whether a pool is autoscaled; a `scaling_config` block without `enable` turns it on."""
@@ -224,7 +217,7 @@ class _Ack(Reader):
                 else Scheduling(taint_form=form)
             ),
             placement=fields.record_of(Placement),
-            system=fields.record_of(System, hub_mirror=container_runtime.registry_mirrors(instance)),
+            system=fields.record_of(System, hub_mirror=_hub_mirror(instance)),
             kubelet=fields.record_of(Kubelet) if inside else Kubelet(),
         )
         self.found.pools.append(pool)
@@ -261,13 +254,12 @@ class _Ack(Reader):
 
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)
-        owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
         self.found.autoscalers.append(
             fields.record_of(
                 Autoscaler,
                 self.identity(instance.address),
                 instance.span,
-                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster"),
+                self._owner(fields),
                 "ack",
             )
         )
@@ -362,6 +354,13 @@ def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place
     if not isinstance(addon, (Known, Unknown)) or known(addon) is False:
         return Known((1, 1), place)
     return Known((min(cards) if known(addon) else 1, max(cards)), place)
+
+
+def _hub_mirror(record: Record) -> Value[bool]:
+    """Whether containerd on a pool's nodes has mirrors, which it asks before Docker Hub."""
+    found = [one.entry("registry_mirrors") for one in blocks_below(record, "containerd_config")]
+    unknown = next((one for one in found if isinstance(one, Unknown)), None)
+    return unknown or Known(any(bool(one.value) for one in found if isinstance(one, Known)), Origin((record.span,)))
 
 
 def _security_group(fields: Fields) -> Value[str]:

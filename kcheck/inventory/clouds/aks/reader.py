@@ -13,7 +13,9 @@ from kcheck.inventory.clouds.aks import machines as sizes
 from kcheck.inventory.clouds.aks.cloud import dynamic_addresses, static_addresses
 from kcheck.inventory.clouds.reader import (
     Reader,
-    first_span,
+    blocks_below,
+    gpu_of,
+    has_accelerator,
     or_default,
     read_all,
     resolve_reference,
@@ -103,11 +105,8 @@ class _Aks(Reader):
             )
 
     def _inline_subnets(self, instance: Instance, network: Network) -> None:
-        nested = instance.blocks("subnet")
-        if isinstance(nested, Unknown):
-            return
         origin = Origin((instance.span,))
-        for i, record in enumerate(nested):
+        for i, record in enumerate(blocks_below(instance, "subnet")):
             fields = self.fields(INLINE_SUBNET, record)
             address = f"{instance.address}.subnet[{i}]"
             self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
@@ -151,7 +150,7 @@ class _Aks(Reader):
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
         if not equals(cluster.grower, _KARPENTER):
             scaling = self.fields(f"{fields.resource}.autoscaler", instance)
-            place = first_span(instance, "auto_scaler_profile")
+            place = next(blocks_below(instance, "auto_scaler_profile"), instance).span
             self.found.autoscalers.append(
                 scaling.record_of(Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
             )
@@ -256,8 +255,8 @@ class _Aks(Reader):
 
     def _machine(self, fields: Fields) -> Machine:
         name = fields.text("instance_type")
-        gpu = or_default(mapped(name, self.has_gpu), lambda at: Known(value=False, origin=at))
         types = mapped(name, lambda one: (one,))
+        gpu = or_default(gpu_of(CLOUD, types), lambda at: Known(value=False, origin=at))
         size = self._disk_size(fields, known(name))
         return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
 
@@ -287,7 +286,7 @@ class _Aks(Reader):
         if not isinstance(instance_type, Known):
             return instance_type
         cards = machines.gpus(CLOUD, instance_type.value)
-        if not cards and self.has_gpu(instance_type.value):
+        if not cards and has_accelerator(CLOUD, instance_type.value):
             return NOTHING
         return Known(cards or 0, instance_type.origin)
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
-from kcheck.inventory.clouds.eks import addon_settings, fargate, launch_templates, location, upgrades
-from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
+from kcheck.inventory.clouds.eks import addon_settings, launch_templates, location
+from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
 from kcheck.model import (
@@ -98,8 +98,8 @@ class _Config:
             service_cidr=fields.text("service_cidr"),
             api_ranges=api_access.of_fields(fields),
             ip_family=mapped(fields.text("ip_family"), str.lower),
-            serverless=fargate.named(
-                [self._fields(f"{KIND}.fargate", one) for one in _blocks(self.record, "fargateProfiles")]
+            serverless=addon_settings.serverless(
+                [self._fields(f"{KIND}.fargate", one) for one in blocks_below(self.record, "fargateProfiles")]
             ),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
@@ -111,12 +111,11 @@ class _Config:
         self.inventory.clusters.append(cluster)
         subnets = self._subnets()
         for kind in _GROUPS:
-            for i, record in enumerate(_blocks(self.record, kind)):
+            for i, record in enumerate(blocks_below(self.record, kind)):
                 self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
 
     def _addons(self, name: str) -> list[Fields]:
-        nested = self.record.blocks("addons")
-        addons = [self._fields(f"{KIND}.addon", one) for one in (() if isinstance(nested, Unknown) else nested)]
+        addons = [self._fields(f"{KIND}.addon", one) for one in blocks_below(self.record, "addons")]
         return [addon for addon in addons if known(addon.text("name")) == name]
 
     def _private(self) -> bool:
@@ -124,11 +123,11 @@ class _Config:
         return any(known(group.flag("private")) is not False for group in self._groups())
 
     def _groups(self) -> list[Fields]:
-        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
+        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in blocks_below(self.record, kind)]
 
     def _grower(self) -> Value[str]:
         """Return the autoscaler of the groups: eksctl's Karpenter, or Unknown if a group has permissions for one."""
-        if _blocks(self.record, "karpenter"):
+        if any(blocks_below(self.record, "karpenter")):
             return Known("karpenter", self.origin)
         if any(known(group.flag("may_scale")) for group in self._groups()):
             return Unknown(
@@ -182,17 +181,14 @@ class _Config:
 
     def _written(self, side: str) -> list[Subnet]:
         result = []
-        vpc = self.record.blocks("vpc")
-        for outer in () if isinstance(vpc, Unknown) else vpc:
-            for middle in _blocks(outer, "subnets"):
-                for inner in _blocks(middle, side):
-                    for name in inner.names():
-                        for one in _blocks(inner, name):
-                            fields = self._fields(f"{KIND}.subnet", one)
-                            why = f"the subnet {name} is given by id"
-                            cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
-                            zone = or_default(fields.text("zone"), lambda _, name=name: self._zone_in(name))  # type: ignore[misc]
-                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by id"), zone))
+        for inner in blocks_below(self.record, "vpc", "subnets", side):
+            for name in inner.names():
+                for one in blocks_below(inner, name):
+                    fields = self._fields(f"{KIND}.subnet", one)
+                    why = f"the subnet {name} is given by id"
+                    cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
+                    zone = or_default(fields.text("zone"), lambda _, name=name: self._zone_in(name))  # type: ignore[misc]
+                    result.append(self._subnet(name, cidr, Unknown("the VPC is given by id"), zone))
         return result
 
     def _zone_in(self, name: str) -> Value[str]:
@@ -230,7 +226,7 @@ class _Config:
                 self.folder,
                 managed=managed,
                 size=self._size(fields, managed=managed),
-                upgrade=upgrades.of_group(fields, len(known(own) or ()), managed=managed),
+                upgrade=launch_templates.upgrade(fields, len(known(own) or ()), managed=managed),
                 machine=fields.record_of(
                     Machine,
                     instance_types=types,
@@ -263,7 +259,7 @@ class _Config:
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
-        alone = bool(_blocks(fields.record, "capacityReservation")) or known(fields.flag("efa"))
+        alone = any(blocks_below(fields.record, "capacityReservation")) or known(fields.flag("efa"))
         return Size(
             mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
             Known(1, Origin((fields.record.span,))) if alone else NOTHING,
@@ -325,11 +321,6 @@ def subnet_blocks(cidr: str, zones: int) -> list[IPv4Network]:
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:
     """Give a number derived from another setting its own place."""
     return Known(value.value, origin) if isinstance(value, Known) else value
-
-
-def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
-    found = record.blocks(kind)
-    return () if isinstance(found, Unknown) else found
 
 
 def _market(fields: Fields) -> Market:

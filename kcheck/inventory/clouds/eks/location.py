@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.inventory.clouds import accounts
+from kcheck.inventory.clouds.reader import blocks_below
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value
 
@@ -130,8 +131,7 @@ def _followed(root: Module, datum: Datum, kind: str, name: str) -> Iterator[Datu
 
 def _filtered(record: Record) -> Iterable[Datum]:
     """Yield the VPC that a data source's filters select, if it is one."""
-    nested = record.blocks("filter")
-    for one in () if isinstance(nested, Unknown) else nested:
+    for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")
         if isinstance(key, Known) and key.value == "vpc-id" and isinstance(values, Known):
             found = values.value

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
-from kcheck.inventory.clouds.eks import addon_settings, fargate, location, upgrades
+from kcheck.inventory.clouds.eks import addon_settings, location
 from kcheck.inventory.clouds.eks import launch_templates as template_of
 from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
+    blocks_below,
     gpu_of,
     gpus_of,
     joined_ranges,
@@ -58,6 +59,7 @@ CLUSTER = "aws_eks_cluster"
 POOL = "aws_eks_node_group"
 GROUP = "aws_autoscaling_group"
 ADDON = "aws_eks_addon"
+FARGATE = "aws_eks_fargate_profile"
 SUBNET = "aws_subnet"
 NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
@@ -107,7 +109,7 @@ class _Eks(Reader):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
             found = resolve_reference(datum, networks) or self._of_association(datum, networks)
-            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
+            network = found or unresolved_reference(fields.text("network"), "VPC")
             cidr, tags = fields.text("cidr"), _texts(fields.raw("tags"))
             subnet = self.subnet(
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
@@ -122,10 +124,6 @@ class _Eks(Reader):
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
         return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
-
-    @cached_property
-    def subnets_by_address(self) -> dict[str, Subnet]:
-        return {subnet.address: subnet for subnet in self.found.subnets}
 
     @cached_property
     def selected(self) -> dict[str, list[Subnet]]:
@@ -156,7 +154,7 @@ class _Eks(Reader):
 
     def clusters(self) -> None:
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
-        profiles = [self.fields(fargate.KIND, instance) for instance in self.root.instances(fargate.KIND)]
+        profiles = [self.fields(FARGATE, instance) for instance in self.root.instances(FARGATE)]
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             name = fields.text("name")
@@ -171,7 +169,9 @@ class _Eks(Reader):
                 support_plan=fields.text("support_plan"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"), api_ranges=api_access.of_fields(fields),
                 ip_family=mapped(fields.text("ip_family"), str.lower),
-                serverless=fargate.of_cluster(profiles, name, instance), outbound_ips=self._nat_gateways(instance),
+                serverless=addon_settings.serverless(
+                    [one for one in profiles if addon_settings.belongs(one, name, instance)]
+                ), outbound_ips=self._nat_gateways(instance),
                 s3_endpoint=nat_gateways.s3_endpoint(self, instance.span),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
@@ -230,7 +230,7 @@ class _Eks(Reader):
         return NodePool(
             self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
             managed=managed, size=_size(fields, instance.span),
-            upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
+            upgrade=template_of.upgrade(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
                 types,
@@ -266,8 +266,7 @@ class _Eks(Reader):
     def _owner(self, instance: Instance) -> Value[Cluster] | None:
         """Find the cluster that an auto-scaling group's tags name; None if they name none."""
         place = Origin((instance.span,))
-        tags = [instance.blocks(kind) for kind in ("tag", "tags")]
-        keys = [one.entry("key") for found in tags if not isinstance(found, Unknown) for one in found]
+        keys = [one.entry("key") for kind in ("tag", "tags") for one in blocks_below(instance, kind)]
         for key in keys:
             if isinstance(key, Known) and (match := _OWNER.fullmatch(str(key.value))):
                 return self._cluster_named(Known(match[1], key.origin), place)
@@ -380,8 +379,7 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
 def _name_patterns(record: Record) -> list[str]:
     """Return the `Name` patterns of a subnet data source; none if it filters by more."""
     patterns: list[str] = []
-    nested = record.blocks("filter")
-    for one in () if isinstance(nested, Unknown) else nested:
+    for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")
         if isinstance(key, Known) and key.value == "vpc-id":
             continue

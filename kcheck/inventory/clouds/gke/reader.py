@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds import api_access, container_runtime, nat_gateways
+from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
-from kcheck.inventory.clouds.gke import machines, upgrades
+from kcheck.inventory.clouds.gke import pools
 from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
 from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
@@ -124,11 +124,8 @@ class _Gke(RangeReader):
             self._own_pools(instance, fields, owner, cluster)
 
     def _cluster(self, instance: Instance, fields: Fields, nats: list[Fields]) -> Cluster:
-        nested, autopilot, private = (
-            instance.blocks("node_pool"),
-            fields.flag("autopilot"),
-            fields.flag("private_nodes"),
-        )
+        nested = instance.blocks("node_pool")
+        autopilot, private = fields.flag("autopilot"), fields.flag("private_nodes")
         location, zonal = where.of_fields(instance, fields, self.root)
         near = nat_gateways.near(nats, location)
         ips = nat_gateways.addresses(near) if known(private) else NOTHING
@@ -201,11 +198,9 @@ class _Gke(RangeReader):
         if last and "$" not in last:
             return self.find_named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
         alike = [thing for thing in self.things(kind) if same_value(thing.name, value)]
-        return (
-            Known(alike[0], value.origin or Origin((fields.record.span,)))
-            if len(alike) == 1
-            else unresolved_reference(value, name)
-        )
+        if len(alike) != 1:
+            return unresolved_reference(value, name)
+        return Known(alike[0], value.origin or Origin((fields.record.span,)))
 
     # --- pools
 
@@ -220,14 +215,14 @@ class _Gke(RangeReader):
     ) -> None:
         default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
         of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
-        machine = machines.of_pool(fields)
+        machine = pools.machine(fields)
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
         upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
             self.identity(address), record.span, address, owner,
             Known("default-pool", origin) if default else fields.text("name"), self.folder,
             size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
-            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot), machine=machine,
+            upgrade=upgrade if default else pools.upgrade(fields, machine.gpu, spot), machine=machine,
             addresses=self._addresses(fields, address, of_cluster, cluster),
             market=fields.record_of(
                 Market, spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)
@@ -235,13 +230,13 @@ class _Gke(RangeReader):
             scheduling=fields.record_of(Scheduling, taints=_taints(record)), placement=fields.record_of(Placement),
             system=fields.record_of(
                 System,
-                streaming=container_runtime.streaming(fields, of_cluster),
-                hub_mirror=container_runtime.registry_hosts(record),
+                streaming=pools.streaming(fields, of_cluster),
+                hub_mirror=pools.hub_mirror(record),
             ),
             ignored=fields.ignored,
         )  # fmt: skip
         self.found.pools.append(pool)
-        self.found.sharings += machines.sharing(fields, pool)
+        self.found.sharings += pools.sharing(fields, pool)
 
     def _addresses(self, fields: Fields, address: str, of_cluster: Fields | None, cluster: Cluster | None) -> Addresses:
         subnet, place = self._subnet(fields, cluster), fields.record.span
@@ -315,12 +310,8 @@ class _Gke(RangeReader):
         if isinstance(name, Unset) and isinstance(cidr, Unset):
             shared = self.ranges.get(cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
-        subnet = known(self._subnet(fields, cluster))
-        found = None if isinstance(name, Unset) else self.secondary_named(subnet, name)
-        if found is None and isinstance(name, Unset):
-            found = Secondary(f"{self.identity(address)}/pods", name, cidr, place)
-        elif found is None:
-            found = self.named(f"{self.identity(address)}/pods", name, "pod_range", cluster, place)
+        own = Secondary(f"{self.identity(address)}/pods", name, cidr, place)
+        found = self.range_named(own, "pod_range", cluster, known(self._subnet(fields, cluster)))
         return Known(self.pod_range(found, cluster, Unset(origin)), origin)
 
 
