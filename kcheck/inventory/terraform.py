@@ -163,9 +163,9 @@ def _deployed_by_others(root: Module, tree: Tree, reading: Reading, wanted: Raw)
     helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
     applied = [(call, names) for call, names, text in calls if _MANIFESTS.search(text)]
     if helm or applied:
-        from kcheck.inventory.embedded import objects, wrappers
+        from kcheck.inventory.embedded import objects, releases
 
-        _deploy(objects.in_arguments(applied), wrappers.read(root, helm), root, tree, reading, wanted)
+        _deploy(objects.in_arguments(applied), releases.in_arguments(root, helm), root, tree, reading, wanted)
 
 
 def _deploy(

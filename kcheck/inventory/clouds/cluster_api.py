@@ -11,7 +11,6 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
-from kcheck.inventory.clouds.selfmanaged import nodes
 from kcheck.inventory.clouds.selfmanaged.clusters import Calico
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
@@ -232,10 +231,10 @@ class _Cluster:
         registration = yaml.get(config, "joinConfiguration", "nodeRegistration")
         return replace(
             pool,
-            machine=nodes.machine(nodes.labels(registration), origin),
+            machine=selfmanaged.machine(selfmanaged.labels(registration), origin),
             market=Market(reservation=Known("machines of one's own", origin)),
-            scheduling=nodes.scheduling(registration, origin),
-            system=nodes.system(config),
+            scheduling=selfmanaged.scheduling(registration, origin),
+            system=selfmanaged.system(config),
         )
 
     def _config(self, item: Object) -> yaml.Node | None:
@@ -248,7 +247,7 @@ class _Cluster:
     def _serial_pulls(self, control: Object) -> Value[bool]:
         """Whether kubelets pull images serially, by the first kubelet patch in the code."""
         configs = map(self._config, (*self.objects.pools_of(self.item), control))
-        found = next((one for config in configs if (one := nodes.serial_pulls(config)) is not None), None)
+        found = next((one for config in configs if (one := selfmanaged.serial_pulls(config)) is not None), None)
         return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)
 
     def _with_machines(self, pool: NodePool, kind: str, item: Object | None) -> NodePool:

@@ -119,15 +119,15 @@ class Aks(Cloud):
 
     def joins_in_scale_set(self, machine: str) -> bool:
         """Whether a size has InfiniBand, which joins the machines of one scale set."""
-        from kcheck.inventory.clouds.aks import machines
+        from kcheck.inventory.clouds.aks import pools
 
-        return machines.fabric(machine)
+        return pools.fabric(machine)
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
         """Whether a size has a local disk large enough for the boot disk; None if unclear."""
-        from kcheck.inventory.clouds.aks import machines
+        from kcheck.inventory.clouds.aks import pools
 
-        return machines.ephemeral(machine, vcpus)
+        return pools.ephemeral(machine, vcpus)
 
     def reserved(self, node: Node) -> Reserved:
         """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""

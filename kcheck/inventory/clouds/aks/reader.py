@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access
-from kcheck.inventory.clouds.aks import location, networks, upgrades
-from kcheck.inventory.clouds.aks import machines as sizes
+from kcheck.inventory.clouds.aks import location, networks, pools
 from kcheck.inventory.clouds.aks.cloud import dynamic_addresses, static_addresses
 from kcheck.inventory.clouds.reader import (
     Reader,
@@ -242,7 +241,7 @@ class _Aks(Reader):
                 self._size(fields, autoscaled, "max"),
                 count_written=fields.number("count"),
             ),
-            upgrade=upgrades.of_pool(fields, cluster),
+            upgrade=pools.upgrade(fields, cluster),
             machine=self._machine(fields),
             addresses=self._addresses(fields, cluster, Origin((place,))),
             market=_market(fields),
@@ -263,7 +262,7 @@ class _Aks(Reader):
     def _disk_size(self, fields: Fields, machine: str | None) -> Value[int]:
         """Return the boot disk's size; a managed disk's default follows the machine's vCPUs."""
         written = fields.number("disk_size")
-        found = sizes.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
+        found = pools.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
         return written if found is None else or_default(written, lambda at: Known(found, at))
 
     def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import unique_identity
-from kcheck.inventory.clouds.selfmanaged import ansible, clusters, nodes
+from kcheck.inventory.clouds.selfmanaged import ansible, clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Placement, Plane, Scheduling, System
 from kcheck.text import scalars
@@ -177,7 +177,7 @@ class _Cluster:
         listed = self.fields.record.blocks("additional_sysctl")
         if isinstance(listed, Unknown):
             return listed
-        found = [one.entry(nodes.NEIGHBOURS) for one in listed]  # a list of names and values is one record
+        found = [one.entry(clusters.NEIGHBOURS) for one in listed]  # a list of names and values is one record
         entry = next((one for one in found if one is not None), None)
         if entry is None or isinstance(entry, Unknown):
             return entry or NOTHING
@@ -238,7 +238,7 @@ class _Cluster:
             if hosts:
                 place = next(listed[0][one].place for one in names if one in listed[0])
                 size = clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,)))
-                label = yaml.get(self.groups.get(name), "node_labels", nodes.ZONE)
+                label = yaml.get(self.groups.get(name), "node_labels", clusters.ZONE)
                 zones = ansible.values(listed[0], label.text, hosts) if isinstance(label, yaml.Scalar) else set()
                 yield name, size, place, tuple(sorted(zones))
 
@@ -252,7 +252,7 @@ def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
     taints = tuple(node.text for node in yaml.scalars(variables, "node_taints"))
     return replace(
         pool,
-        machine=nodes.machine(labels, origin),
+        machine=clusters.machine(labels, origin),
         scheduling=Scheduling(Known(labels, origin), Known(taints, origin) if taints else Unset(origin)),
     )
 
