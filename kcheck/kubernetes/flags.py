@@ -94,6 +94,13 @@ def runs(container: yaml.Node, program: str) -> bool:
     return any(starts.search(word) for word in words)
 
 
+def room(container: yaml.Node) -> Span | None:
+    """Return the place of the list that takes another flag; None if there is none."""
+    given = yaml.get(container, "args") or yaml.get(container, "command")
+    found = yaml.items(given)
+    return given.span if given is not None and found and not isinstance(found[-1], yaml.Computed) else None
+
+
 def gap(container: yaml.Node) -> str:
     """Return why flags of a container may be missing; '' if none can."""
     nodes = [yaml.get(container, key) for key in ("command", "args")]

@@ -92,19 +92,17 @@ def _substitutions(objects: Iterable[Object], top: Callable[[Source], str], name
         post = yaml.get(item.root, "spec", "postBuild")
         if item.kind != "Kustomization" or not item.api_version.startswith(_GROUP) or post is None:
             continue
-        path = yaml.get(item.root, "spec", "path")
-        folder = path.text if isinstance(path, yaml.Scalar) else "."
         values: dict[str, yaml.Scalar] = {}
         for other in yaml.items(post, "substituteFrom"):
-            kind, name = yaml.get(other, "kind"), yaml.get(other, "name")
-            if isinstance(kind, yaml.Scalar) and kind.text == "ConfigMap" and isinstance(name, yaml.Scalar):
-                data = named.data(item.span.source, name.text) or {}
+            if yaml.text(other, "kind") == "ConfigMap" and (name := yaml.text(other, "name")):
+                data = named.data(item.span.source, name) or {}
                 values |= {key: node for key, node in data.items() if isinstance(node, yaml.Scalar)}
         for key, entry in yaml.pairs(post, "substitute").items():
             value = yaml.resolve(entry.value)
             if isinstance(value, yaml.Scalar):
                 values[key] = value
-        real = system.real_path(os.path.join(top(item.span.source), os.path.normpath(folder.lstrip("/") or ".")))
+        path = yaml.text(item.root, "spec", "path").lstrip("/") or "."
+        real = system.real_path(os.path.join(top(item.span.source), os.path.normpath(path)))
         result.append(Substitution(real, values))
     return result
 
@@ -147,9 +145,6 @@ class _Filler:
         """Substitute the variables in a text; None for other nodes and texts without any."""
         if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
             return None
-        return self._scalar(node)
-
-    def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
         used: list[yaml.Scalar] = []
 
         def value(match: re.Match[str]) -> str:
@@ -161,7 +156,7 @@ class _Filler:
 
         text = _VARIABLE.sub(value, node.text)
         if text == node.text:
-            return node
+            return None
         plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)
         if "${" in text:  # a part of it is still to be filled in
             return plain

@@ -92,9 +92,9 @@ class _Reader:
         self.shared = _fields(yaml.get(self.values, "global")) | _fields(yaml.get(self.values, "global", "image"))
 
     def read(self) -> Iterator[_Found]:
-        """Iterate over the images, once all values are read."""
-        found = [] if self.values is None else list(self._walk(self.values, "", ""))
-        return iter(found)
+        """Yield the images."""
+        if self.values is not None:
+            yield from self._walk(self.values, "", "")
 
     def _walk(self, node: yaml.Target, name: str, path: str) -> Iterator[_Found]:
         if node in self.seen:

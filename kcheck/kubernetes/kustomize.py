@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes import releases, transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError, joined
-from kcheck.kubernetes.objects import Manifests, may_hold, read_one
+from kcheck.kubernetes.objects import Manifests, may_hold, read_one, unknown_scalar
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
 from kcheck.text import placeholders
@@ -307,7 +307,7 @@ class _Renderer:
 
         def unknown(node: yaml.Target) -> yaml.Target:
             own.unknown("replacements")
-            return transforms.not_known("`replacements` of a kustomization set the value", node)
+            return unknown_scalar("`replacements` of a kustomization set the value", node.span)
 
         def changed(resource: Resource) -> Resource:
             root = resource.item.root

@@ -223,6 +223,11 @@ def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
+def unknown_scalar(why: str, span: Span) -> yaml.Computed:
+    """Build a value that is unknown, at the place of what sets it."""
+    return yaml.Computed(*span, None, "", "double", None, Unknown(why, Origin((span,))))
+
+
 def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
     """Yield the YAML documents in a text; parts have places if unescaped."""
     if isinstance(node, yaml.Computed):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from kcheck.kubernetes import flags
-from kcheck.kubernetes.objects import embedded_documents, value_of
+from kcheck.kubernetes.objects import embedded_documents, unknown_scalar, value_of
 from kcheck.model import NOTHING
 from kcheck.text import placeholders
 from kcheck.text.regex import regex
@@ -209,8 +209,10 @@ _CHANGES = ("patches", "patchesStrategicMerge", "patchesJson6902", "images", "re
 
 def sources_of(spec: yaml.Node | None) -> list[yaml.Target]:
     """List the sources of an Application of Argo CD."""
-    only = () if isinstance(yaml.get(spec, "sources"), yaml.Sequence) else (yaml.get(spec, "source"),)
-    return [*yaml.items(spec, "sources"), *filter(None, only)]
+    several, only = yaml.get(spec, "sources"), yaml.get(spec, "source")
+    if isinstance(several, yaml.Sequence):
+        return yaml.items(several)
+    return [only] if only is not None else []
 
 
 def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> Iterator[Release]:
@@ -235,8 +237,7 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
     spec = yaml.get(item.root, "spec")
     inner = yaml.get(spec, "chart", "spec")
     values = _Values(find, "`postRenderers` may change it" if yaml.get(spec, "postRenderers") is not None else "")
-    kind = yaml.get(inner, "sourceRef", "kind")
-    in_git = isinstance(kind, yaml.Scalar) and kind.text == "GitRepository"
+    in_git = yaml.text(inner, "sourceRef", "kind") == "GitRepository"
     chart = _entry(inner, item.span, "chart")
     version = _entry(inner, item.span, "version")
     if inner is None:
@@ -253,7 +254,7 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
 def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
     """Return the chart and version that a Flux release takes from another object."""
     ref = yaml.get(item.root, "spec", "chartRef")
-    kind, name = (yaml.text(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
+    kind, name = yaml.text(ref, "kind"), yaml.text(ref, "name")
     spec = yaml.get(named.object(item.span.source, kind, name), "spec") if kind and name else None
     if kind == "HelmChart" and spec is not None:
         return _entry(spec, item.span, "chart"), _entry(spec, item.span, "version")
@@ -325,7 +326,7 @@ class _Values:
         if not isinstance(name, yaml.Scalar):
             return
         if not known or not isinstance(value, yaml.Scalar):
-            value = _unknown(f"`{name.text}` is read from a file", yaml.resolve(node).span)
+            value = unknown_scalar(f"`{name.text}` is read from a file", yaml.resolve(node).span)
         force = yaml.get(node, "forceString")
         if isinstance(value, yaml.Scalar) and not isinstance(value, yaml.Computed):
             texts_only = isinstance(force, yaml.Scalar) and yaml.value(force) is True
@@ -347,13 +348,9 @@ class _Values:
         elif found is not None and path is None:
             self.source(found)
         elif isinstance(path, yaml.Scalar):
-            self.sets[path_of(path.text)] = _unknown(reason, yaml.resolve(node).span)
+            self.sets[path_of(path.text)] = unknown_scalar(reason, yaml.resolve(node).span)
         else:
             self.gap = reason
-
-
-def _unknown(reason: str, span: Span) -> yaml.Computed:
-    return yaml.Computed(*span, None, "", "double", None, Unknown(reason, Origin((span,))))
 
 
 def _entry(node: yaml.Node | None, place: Span, name: str) -> Value[str]:

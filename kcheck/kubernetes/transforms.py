@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.kubernetes.objects import unknown_scalar
 from kcheck.kubernetes.patches import items_of, rebuild, replace_at, set_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown
+from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     from kcheck.kubernetes.selectors import Resource
@@ -226,12 +227,6 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
 
 # --- what is unknown
 
-
-def not_known(why: str, node: yaml.Target) -> yaml.Computed:
-    """Build an unknown value, set by something kcheck does not render."""
-    return yaml.Computed(*node.span, None, "", "double", None, Unknown(why, Origin((node.span,))))
-
-
 _VARIABLE = regex(r"\$\(([\w.-]+)\)")
 
 
@@ -268,7 +263,7 @@ def with_variables(
         if not found:
             return None
         used.update(found)
-        return not_known("`vars` of a kustomization set the value", node)
+        return unknown_scalar("`vars` of a kustomization set the value", node.span)
 
     def changed(resource: Resource) -> Resource:
         root = resource.item.root

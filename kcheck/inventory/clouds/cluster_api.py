@@ -28,8 +28,6 @@ from kcheck.model import (
     System,
     Upgrade,
 )  # fmt: skip
-from kcheck.text import scalars
-from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -73,9 +71,7 @@ class _Objects:
                 self.pools.setdefault(yaml.text(item.root, "spec", "clusterName"), []).append(item)
 
     def find(self, kind: str, name: str, near: Object) -> Object | None:
-        alike = self.by_name.get((kind, name), [])
-        beside = [item for item in alike if item.owner_path == near.owner_path]
-        beside = beside or [item for item in alike if item.folder == near.folder] or alike
+        beside = _beside(near, self.by_name.get((kind, name), []))
         return beside[0] if len(beside) == 1 else None
 
     def referred(self, near: Object, *path: str) -> tuple[str, Object | None]:
@@ -85,9 +81,12 @@ class _Objects:
 
     def pools_of(self, cluster: Object) -> list[Object]:
         """List a cluster's machine pools: in its file, else its folder, else all that name it."""
-        alike = self.pools.get(yaml.text(cluster.root, "metadata", "name"), [])
-        beside = [item for item in alike if item.owner_path == cluster.owner_path]
-        return beside or [item for item in alike if item.folder == cluster.folder] or alike
+        return _beside(cluster, self.pools.get(yaml.text(cluster.root, "metadata", "name"), []))
+
+
+def _beside(near: Object, alike: list[Object]) -> list[Object]:
+    own = [item for item in alike if item.owner_path == near.owner_path]
+    return own or [item for item in alike if item.folder == near.folder] or alike
 
 
 def _fields(item: Object, resource: str = "", cloud: str = _OWN) -> Fields:
@@ -318,9 +317,4 @@ def _bound(record: Record, bound: str) -> Value[int] | None:
             return None
         record = inner[0]
     written = record.entry(_BOUNDS.format(bound))
-    if written is None or isinstance(written, Unknown):
-        return written
-    try:
-        return Known(int(scalars.to_number(written.value)), written.origin)
-    except EvaluationError as error:
-        return Unknown(str(error), written.origin)
+    return None if written is None else selfmanaged.number_in(written)

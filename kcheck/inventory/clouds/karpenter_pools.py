@@ -36,6 +36,8 @@ _ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
 _NEVER = "Never"
 
 T = TypeVar("T")
+Needs = dict[str, tuple[str, tuple[str, ...]]]
+"""Operator and values of requirements, by label."""
 
 
 def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> KarpenterPool:
@@ -73,7 +75,7 @@ def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement
     ]
 
 
-def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
+def required(tree: yaml.Mapping, kind: str = "NodePool") -> Needs:
     """Return operator and values of a pool's requirements, by label."""
     return {one.key: (one.operator, one.values) for one in requirements(tree, kind)}
 
@@ -178,9 +180,7 @@ def _is_of_use(reasons: yaml.Target | None) -> bool:
     return not named or "Underutilized" in named
 
 
-def gpu_of_pool(
-    tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin
-) -> Value[bool]:
+def gpu_of_pool(tree: yaml.Mapping, kind: str, needs: Needs, place: Origin) -> Value[bool]:
     """Whether the pool's nodes have GPUs, by taint or requirement; Unknown if Karpenter may choose."""
     keys = [yaml.text(item, "key") for item in yaml.items(tree, *_spec(kind), "taints")]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
@@ -199,14 +199,14 @@ def gpu_of_pool(
     return Unknown(f"the machine types of {kind} {yaml.text(tree, 'metadata', 'name')} are Karpenter's choice", place)
 
 
-def _asks_for_gpus(needs: dict[str, tuple[str, tuple[str, ...]]]) -> bool:
+def _asks_for_gpus(needs: Needs) -> bool:
     """Whether a requirement is about GPUs and does not exclude them."""
     about = ("instance-gpu-", "instance-accelerator-", "sku-gpu-")
     asked = (operator for key, (operator, _) in needs.items() if key.rpartition("/")[2].startswith(about))
     return any(operator in ("In", "Gt", "Gte", "Exists") for operator in asked)
 
 
-def _listed(needs: dict[str, tuple[str, tuple[str, ...]]], key: str) -> tuple[str, ...]:
+def _listed(needs: Needs, key: str) -> tuple[str, ...]:
     operator, values = needs.get(key, ("", ()))
     return values if operator == "In" else ()
 
@@ -223,7 +223,7 @@ def _is_gpu_family(name: str) -> bool:
     return name in GPU_FAMILIES or has_accelerator("eks", name)
 
 
-def is_spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
+def is_spot(needs: Needs, place: Origin) -> Value[bool]:
     """Whether the pool's nodes are spot only."""
     listed = _listed(needs, CAPACITY)
     return Known("spot" in listed and "on-demand" not in listed, place)

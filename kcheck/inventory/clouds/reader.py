@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -37,7 +38,6 @@ _KIND = regex(r"([a-z]\w*)\.[\w-]+(?:\[[^\]]*\])?$")
 
 _SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
 """Folders with independent children, which may use equal names."""
-
 
 _Named: TypeAlias = Network | Subnet | Cluster | NodePool
 
@@ -265,11 +265,8 @@ class Reader:
         for name in ("networks", "subnets", "ranges", "reserved", "clusters", "autoscalers", "pools", "sharings"):
             getattr(inventory, name).extend(getattr(self.found, name))
         inventory.doubts |= self._doubts()
-        inventory.cluster_of |= {
-            one: one.pool.cluster.value
-            for one in self.found.sharings
-            if one.pool is not None and isinstance(one.pool.cluster, Known)
-        }
+        owners = ((one, known(one.pool.cluster)) for one in self.found.sharings if one.pool is not None)
+        inventory.cluster_of |= {one: owner for one, owner in owners if owner is not None}
 
 
 def identity(cloud: str, root: Module, address: str) -> str:
@@ -281,14 +278,15 @@ def identity(cloud: str, root: Module, address: str) -> str:
     return f"{cloud}/{address}" if folder == "." and not environment else f"{cloud}/{folder}{environment}:{address}"
 
 
+_IDENTITIES = ("id", "name", "self_link", "arn", "?")
+"""Attributes that identify an object; the last one is a part of an id."""
+
+
 def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:
     """Find the object whose id or name the datum refers to; `things` are by address."""
-    if not isinstance(datum, Unknown) or datum.symbol is None:
-        return None
-    if datum.symbol.attribute not in ("id", "name", "self_link", "arn", "?"):  # the last one is a part of an id
-        return None
-    thing = things.get(datum.symbol.address)
-    if thing is None:
+    symbol = datum.symbol if isinstance(datum, Unknown) else None
+    thing = things.get(symbol.address) if symbol and symbol.attribute in _IDENTITIES else None
+    if datum is None or thing is None:
         return None
     return Known(thing, datum.origin or Origin((thing.place,) if isinstance(thing, Thing) else ()))
 
@@ -299,9 +297,7 @@ _PART = regex(r"\$\{[^}]*\}")
 
 def matches_pattern(text: str | None, pattern: str | None) -> bool:
     """Whether a text matches a pattern with `*` and `?`; an unknown part counts as one character."""
-    if text is None or not pattern:
-        return False
-    return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
+    return bool(text is not None and pattern and fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern)))
 
 
 def text_of(value: Value[object]) -> str | None:
@@ -315,11 +311,8 @@ def text_of(value: Value[object]) -> str | None:
 def unique_identity(identity: str, inventory: Inventory) -> str:
     """Number a cluster's identity if another cluster has it already."""
     taken = {cluster.id for cluster in inventory.clusters}
-    number, found = 1, identity
-    while found in taken:
-        number += 1
-        found = f"{identity}#{number}"
-    return found
+    numbered = (f"{identity}#{number}" for number in count(2))
+    return identity if identity not in taken else next(name for name in numbered if name not in taken)
 
 
 def has_accelerator(cloud: str, instance_type: str) -> bool:
@@ -433,3 +426,14 @@ def text_reference(value: Value[str]) -> Value[str]:
 def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
     """Return the value, or a default if not set."""
     return default(value.origin) if isinstance(value, Unset) else value
+
+
+def bound_of(fields: Fields, bound: str, scaled: Value[bool], names: tuple[str, str, str]) -> Known[int] | Unknown:
+    """Return a bound of an autoscaled pool, or the fixed size of another.
+
+    `names` are the attributes that switch the autoscaler on, bound the pool, and fix its size.
+    """
+    if not isinstance(scaled, Known):
+        return Unknown(why_missing(scaled, names[0]), scaled.origin)
+    name, size = names[1 if scaled.value else 2], fields.number(bound if scaled.value else "count")
+    return Unknown(f"{name} is not set", size.origin) if isinstance(size, Unset) else size

@@ -49,8 +49,8 @@ def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
     for kind in sorted(kinds):
         if kind in _MANIFESTS:
             for instance in root.instances(kind):
-                for found in _manifest(instance, _MANIFESTS[kind]):
-                    yield found, instance
+                datum = instance.entry(_MANIFESTS[kind])
+                yield from _objects_in(datum, instance) if datum is not None else ()
         match = _RESOURCE.fullmatch(kind)
         typed = _TYPED.get(match[1]) if match else None
         if typed is not None:
@@ -62,8 +62,7 @@ def in_arguments(calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[
     """Yield the objects in arguments of unread modules, as texts or maps, up to a depth of 6."""
     for instance, names in calls:
         for part in (part for name in names for part in _objects_within(instance.attribute(name), _DEPTH)):
-            for document in documents(part, instance.span):
-                yield from ((found, instance) for found in objects_in(document))
+            yield from _objects_in(part, instance)
 
 
 _DEPTH = 6
@@ -80,12 +79,9 @@ def _objects_within(datum: Datum, depth: int) -> Iterator[Datum]:
             yield from _objects_within(part, depth - 1)
 
 
-def _manifest(instance: Instance, argument: str) -> Iterator[Object]:
-    datum = instance.entry(argument)
-    if datum is None:
-        return
+def _objects_in(datum: Datum, instance: Instance) -> Iterator[tuple[Object, Instance]]:
     for document in documents(datum, instance.span):
-        yield from objects_in(document)
+        yield from ((found, instance) for found in objects_in(document))
 
 
 def _mapping(record: Record) -> yaml.Mapping:

@@ -42,9 +42,6 @@ MARKS = (
 )  # fmt: skip
 """Labels and annotations by which a scheduler groups pods."""
 
-_POLICIES = (("spec", "runPolicy", "schedulingPolicy"),)
-"""Paths of scheduling policies in jobs of the training operator."""
-
 _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
 
@@ -148,10 +145,9 @@ def gang(
         return Known(starter, here)
     if _is_slice(item, kind, found):
         return Known("its slice of TPUs", here)
-    for path in _POLICIES:
-        policy = yaml.get(item.root, *path)
-        if policy is not None:
-            return Known("its scheduling policy", Origin((policy.span,)))
+    policy = yaml.get(item.root, "spec", "runPolicy", "schedulingPolicy")  # of the training operator
+    if policy is not None:
+        return Known("its scheduling policy", Origin((policy.span,)))
     holders = [item.root, *filter(None, [item.holder])] if yaml.get(item.root, "spec", "schedule") is None else []
     if any(known(scalar(root, *path)) is True for root in holders for path in _SUSPENDED):
         return Unknown("the job is suspended, and nothing in the code starts it", here)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
@@ -49,8 +48,9 @@ class Workloads:
     """Workloads among some objects, with settings from other objects."""
 
     def __init__(self, objects: list[Object]) -> None:
-        groups = {str(known(written(one.root, "metadata", "name"))): one for one in objects if one.kind == "PodGroup"}
-        self._others = _Others(groups, devices.Devices(objects))
+        groups = (one for one in objects if one.kind == "PodGroup")
+        self._groups = {str(known(written(one.root, "metadata", "name"))): one for one in groups}
+        self._devices = devices.Devices(objects)
         self._runtimes = kubeflow.by_name(objects)
         self._signed = _with_secrets(objects)
         self._grown = _scaled(objects)
@@ -61,17 +61,10 @@ class Workloads:
         if kind not in kinds and not places.has_pods(item):
             return None
         complete = kubeflow.completed(kubeflow.by_roles(item), self._runtimes)
-        workload = _workload(complete, kind, kinds.get(kind, places.UNKNOWN), self._others)
-        workload = kubeflow.kept(gangs.with_group(workload, self._others.groups), item)
+        workload = _workload(complete, kind, kinds.get(kind, places.UNKNOWN), self._groups, self._devices)
+        workload = kubeflow.kept(gangs.with_group(workload, self._groups), item)
         workload = _with_most(_signed_in(workload, item, self._signed), item, self._grown)
         return kubeflow.with_runtime(workload, complete, self._runtimes) if kind == kubeflow.USER else workload
-
-
-class _Others(Struct, frozen=True):
-    """Objects that workloads refer to: pod groups by name, and claimed devices."""
-
-    groups: dict[str, Object]
-    devices: devices.Devices
 
 
 def identity(item: Object) -> str:
@@ -81,10 +74,12 @@ def identity(item: Object) -> str:
     return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
-def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
+def _workload(
+    item: Object, kind: str, entry: profiles.WorkloadKind, pod_groups: dict[str, Object], claimed: devices.Devices
+) -> Workload:
     own = identity(item)
     groups = places.groups(item, entry)
-    found = tuple(_packed(others.devices.given(group.template(item, own), item), item) for group in groups)
+    found = tuple(_packed(claimed.given(group.template(item, own), item), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
@@ -92,7 +87,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
     origin = Origin((secrets.span if secrets is not None else item.span,))
     fields = _fields(item, kind)
     queue, system = gangs.queue(item, kind, labels, fields, found)
-    native = gangs.native(item, kind, specs, others.groups)
+    native = gangs.native(item, kind, specs, pod_groups)
     annotations = known(written_map(item.root, "metadata", "annotations")) or {}
     return Workload(
         own, item.span, kind=item.kind, namespace=text(item.root, "metadata", "namespace"), name=_name(item),
@@ -219,11 +214,8 @@ def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Objec
     if not isinstance(own, Unset):
         return own
     values = [template.priority for template in found]
-    return next((value for value in values if not isinstance(value, Unset)), Unset(_place(values, item)))
-
-
-def _place(values: list[Value[str]], item: Object) -> Origin:
-    return values[0].origin if values and values[0].origin else Origin((item.span,))
+    here = (values[0].origin if values else None) or Origin((item.span,))
+    return next((value for value in values if not isinstance(value, Unset)), Unset(here))
 
 
 def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
@@ -291,17 +283,15 @@ def _spares(item: Object, kind: str) -> Value[bool]:
     return Known(value=False, origin=Origin((item.span,)))
 
 
-def services(objects: Iterable[Object]) -> Iterator[Service]:
-    """Yield the Services of some objects: load balancer ports, and use of addresses."""
-    for item in objects:
-        if item.kind != "Service" or item.api_version != "v1":
-            continue
-        kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
-        ports = yaml.get(item.root, "spec", "ports")
-        count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
-        name = mapped(scalar(item.root, "metadata", "name"), as_text)
-        own = f"{item.owner_path}:Service/{known(name) or '?'}"
-        yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
+def services(item: Object) -> Iterator[Service]:
+    """Yield the Service that an object is: load balancer ports, and use of addresses."""
+    if item.kind != "Service" or item.api_version != "v1":
+        return
+    kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
+    count = len(yaml.items(item.root, "spec", "ports")) if kind == "LoadBalancer" else 0
+    name = mapped(scalar(item.root, "metadata", "name"), as_text)
+    own = f"{item.owner_path}:Service/{known(name) or '?'}"
+    yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
 
 
 def pod_spec(item: Object) -> yaml.Target | None:

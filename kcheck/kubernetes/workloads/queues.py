@@ -83,6 +83,7 @@ def _queue(item: Object) -> Iterable[Thing]:
             quotas=_amounts(item, "capability"), guaranteed=_amounts(item, "deserved"), api=item.api_version,
         )  # fmt: skip
     else:
+        cohort = any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName"))
         selector = yaml.get(item.root, "spec", "namespaceSelector")
         found: Value[str] = Known("", Origin((item.span,)))
         if isinstance(selector, yaml.Scalar):  # null, or no selector at all
@@ -90,7 +91,8 @@ def _queue(item: Object) -> Iterable[Thing]:
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
-            preemption=_preemption(item), quotas=_most(item), guaranteed=_nominal(item), api=item.api_version,
+            preemption=_preemption(item), quotas=_nominal(item, borrowing=cohort), guaranteed=_nominal(item),
+            api=item.api_version,
         )  # fmt: skip
 
 
@@ -114,14 +116,8 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
     return Known(tuple(names), Origin(((found or item.root).span,)))
 
 
-def _most(item: Object) -> Value[dict[str, int]]:
-    """Return the maximum of a ClusterQueue's jobs by resource, with its borrowing limit in a cohort."""
-    cohort = any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName"))
-    return _nominal(item, borrowing=cohort)
-
-
 def _nominal(item: Object, *, borrowing: bool = False) -> Value[dict[str, int]]:
-    """Sum a ClusterQueue's quota by resource over all flavors; with `borrowing`, Unknown without a limit."""
+    """Sum a ClusterQueue's quota by resource over all flavors, with its borrowing limits if it is in a cohort."""
     here = Origin((item.span,))
     result: dict[str, int] = {}
     for group in yaml.items(item.root, "spec", "resourceGroups"):
@@ -171,10 +167,6 @@ def _profile(item: Object) -> Iterable[Thing]:
 def _namespace(item: Object) -> Iterable[Thing]:
     labels = written_map(item.root, "metadata", "labels")
     yield Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
-
-
-def _configuration(item: Object) -> Iterable[Thing]:
-    yield _admission(item.root, item.span, identity(item))
 
 
 def of_release(release: Release) -> Iterator[Admission | Scheduler]:
@@ -302,7 +294,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("kueue.x-k8s.io", "ClusterQueue"): _queue,
     ("kueue.x-k8s.io", "LocalQueue"): _queue,
     ("scheduling.volcano.sh", "Queue"): _queue,
-    ("config.kueue.x-k8s.io", "Configuration"): _configuration,
+    ("config.kueue.x-k8s.io", "Configuration"): lambda item: [_admission(item.root, item.span, identity(item))],
     ("", "ResourceQuota"): _quota,
     ("", "LimitRange"): _limit_range,
     ("", "Namespace"): _namespace,

@@ -10,17 +10,16 @@ from kcheck.inventory.clouds.ack.cloud import terway_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
     blocks_below,
+    bound_of,
     gpu_of,
     gpus_of,
     joined_ranges,
-    or_default,
     read_all,
     resolve_reference,
     taint_form,
     taints_of,
     text_reference,
     unresolved_reference,
-    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -169,8 +168,7 @@ class _Ack(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            scaled = self._scaled(instance, fields)
-            size = Size(scaled, *_sizes(fields, scaled))
+            size = _size(fields, self._scaled(instance, fields))
             self._pool(fields, instance, instance.address, self._owner(fields), fields.text("name"), size)
         for instance in self.root.instances(AUTOSCALER):
             self._autoscaler(instance)
@@ -306,17 +304,10 @@ def _pod_addresses() -> tuple[int, int]:
     return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
 
 
-def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]:
+def _size(fields: Fields, scaled: Value[bool]) -> Size:
     """Return minimum and maximum of an autoscaled pool; both are the fixed size otherwise."""
-    if not isinstance(scaled, Known):
-        why = Unknown(why_missing(scaled, "scaling_config"), scaled.origin)
-        return why, why
-    names = ("min", "max") if scaled.value else ("count", "count")
-    what = "scaling_config.max_size" if scaled.value else "desired_size"
-    first, second = (
-        or_default(fields.number(name), lambda origin: Unknown(f"{what} is not set", origin)) for name in names
-    )
-    return first, second
+    names = ("scaling_config", "scaling_config.max_size", "desired_size")
+    return Size(scaled, *(bound_of(fields, one, scaled, names) for one in ("min", "max")))
 
 
 def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:

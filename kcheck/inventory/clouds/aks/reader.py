@@ -13,6 +13,7 @@ from kcheck.inventory.clouds.aks.cloud import dynamic_addresses, static_addresse
 from kcheck.inventory.clouds.reader import (
     Reader,
     blocks_below,
+    bound_of,
     gpu_of,
     has_accelerator,
     or_default,
@@ -21,7 +22,6 @@ from kcheck.inventory.clouds.reader import (
     text_of,
     text_reference,
     unresolved_reference,
-    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -227,6 +227,7 @@ class _Aks(Reader):
 
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
         autoscaled = fields.flag("autoscaled")
+        names = {one: ("auto_scaling_enabled", f"{one}_count", "node_count") for one in ("min", "max")}
         pool = NodePool(
             self.identity(address),
             place,
@@ -237,8 +238,7 @@ class _Aks(Reader):
             mode=Known("System", Origin((place,))) if fields.resource in _OF_CLUSTER else fields.text("mode"),
             size=Size(
                 autoscaled,
-                self._size(fields, autoscaled, "min"),
-                self._size(fields, autoscaled, "max"),
+                *(bound_of(fields, one, autoscaled, own) for one, own in names.items()),
                 count_written=fields.number("count"),
             ),
             upgrade=pools.upgrade(fields, cluster),
@@ -294,16 +294,6 @@ class _Aks(Reader):
         if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
             return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields.texts("taints")
-
-    def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
-        """Return a bound of an autoscaled pool, or the fixed size of another."""
-        if not isinstance(autoscaled, Known):
-            return Unknown(why_missing(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
-        size = fields.number(bound if autoscaled.value else "count")
-        if isinstance(size, Unset):
-            what = f"{bound}_count" if autoscaled.value else "node_count"
-            return Unknown(f"{what} is not set", size.origin)
-        return size
 
     def _max_pods(self, fields: Fields, cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[int]:
         written = fields.number("max_pods")

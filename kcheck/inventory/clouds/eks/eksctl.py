@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
     from kcheck.text.text import Span
-    from kcheck.text.values import Record
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
@@ -61,7 +60,7 @@ class _Config:
     def __init__(self, item: Object, inventory: Inventory) -> None:
         self.inventory = inventory
         self.record = MappingRecord(item.root, item.span)
-        self.fields = self._fields(KIND, self.record)
+        self.fields = Fields(CLOUD, KIND, self.record)
         self.place = item.span
         self.origin = Origin((item.span,))
         self.folder = item.folder
@@ -70,9 +69,6 @@ class _Config:
         self.address = f"{KIND}/{label}"
         self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
 
-    def _fields(self, resource: str, record: Record) -> Fields:
-        return Fields(CLOUD, resource, record)
-
     def add(self) -> None:
         fields = self.fields
         settings = addon_settings.read(self._addons("vpc-cni"), self.place)
@@ -80,26 +76,24 @@ class _Config:
         inside: Value[bool] = mapped(custom, lambda apart: not apart)
         if (known(fields.text("ip_family")) or "").lower() == "ipv6":
             inside = Known(value=False, origin=self.origin)
-        cluster = Cluster(
+        cluster = fields.record_of(
+            Cluster,
             self.identity,
             self.place,
             CLOUD,
             self.address,
             self.folder,
-            "",
+            gap="",
             name=fields.text("name"),
             version=fields.text("version"),
             location=fields.text("region"),
             **location.of_config(fields, self.place, f"{self.identity}/vpc"),
             provisioned=fields.flag("auto_mode"),
-            tier=fields.text("tier"),
-            support_plan=fields.text("support_plan"),
             network_plugin=Known("vpc-cni", self.origin),
-            service_cidr=fields.text("service_cidr"),
             api_ranges=api_access.of_fields(fields),
             ip_family=mapped(fields.text("ip_family"), str.lower),
             serverless=addon_settings.serverless(
-                [self._fields(f"{KIND}.fargate", one) for one in blocks_below(self.record, "fargateProfiles")]
+                [Fields(CLOUD, f"{KIND}.fargate", one) for one in blocks_below(self.record, "fargateProfiles")]
             ),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
@@ -112,10 +106,10 @@ class _Config:
         subnets = self._subnets()
         for kind in _GROUPS:
             for i, record in enumerate(blocks_below(self.record, kind)):
-                self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
+                self._group(Fields(CLOUD, f"{KIND}.group", record), cluster, subnets, kind, i)
 
     def _addons(self, name: str) -> list[Fields]:
-        addons = [self._fields(f"{KIND}.addon", one) for one in blocks_below(self.record, "addons")]
+        addons = [Fields(CLOUD, f"{KIND}.addon", one) for one in blocks_below(self.record, "addons")]
         return [addon for addon in addons if known(addon.text("name")) == name]
 
     def _private(self) -> bool:
@@ -123,7 +117,8 @@ class _Config:
         return any(known(group.flag("private")) is not False for group in self._groups())
 
     def _groups(self) -> list[Fields]:
-        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in blocks_below(self.record, kind)]
+        records = (record for kind in _GROUPS for record in blocks_below(self.record, kind))
+        return [Fields(CLOUD, f"{KIND}.group", record) for record in records]
 
     def _grower(self) -> Value[str]:
         """Return the autoscaler of the groups: eksctl's Karpenter, or Unknown if a group has permissions for one."""
@@ -184,7 +179,7 @@ class _Config:
         for inner in blocks_below(self.record, "vpc", "subnets", side):
             for name in inner.names():
                 for one in blocks_below(inner, name):
-                    fields = self._fields(f"{KIND}.subnet", one)
+                    fields = Fields(CLOUD, f"{KIND}.subnet", one)
                     why = f"the subnet {name} is given by id"
                     cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
                     zone = or_default(fields.text("zone"), lambda _, name=name: self._zone_in(name))  # type: ignore[misc]

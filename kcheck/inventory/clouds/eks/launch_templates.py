@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds import kubelet as kubelets
 from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_reference, same_value, text_reference
-from kcheck.model import NOTHING, Kubelet, Surge, System, Upgrade
+from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
 from kcheck.text.values import Known, Origin, Unknown, Unrendered, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -71,19 +71,11 @@ def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
     return mapped(share, lambda percent: percent == 0 and not known(base))
 
 
-class ReservedBy(TypedDict):
-    """Reservation fields of a market."""
-
-    reservation: Value[str]
-    reservation_id: Value[str]
-
-
-def reserved_by(fields: Fields, template: Fields | None, *, managed: bool) -> ReservedBy:
-    """Return the capacity reservation or capacity block of a group's machines, and its id."""
-    return {
-        "reservation": _reservation(fields, template, managed=managed),
-        "reservation_id": template.text("reservation") if template is not None else NOTHING,
-    }
+def market(fields: Fields, template: Fields | None, spot: Value[bool], *, managed: bool) -> Market:
+    """Return the market of a group's machines: spot, or of a capacity reservation or capacity block."""
+    reservation = _reservation(fields, template, managed=managed)
+    own = template.text("reservation") if template is not None else NOTHING
+    return fields.record_of(Market, spot, reservation=reservation, reservation_id=own)
 
 
 def _reservation(fields: Fields, template: Fields | None, *, managed: bool) -> Value[str]:

@@ -12,6 +12,7 @@ from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
 from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
+    bound_of,
     read_all,
     resolve_reference,
     same_value,
@@ -332,14 +333,9 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
     """Return a bound or size of a pool: totals as written, other counts times zones."""
-    if not isinstance(autoscaled, Known):
-        return Unknown(why_missing(autoscaled, "autoscaling"), autoscaled.origin)
-    if autoscaled.value and not isinstance(fields.number(f"total_{bound}"), Unset):
+    if known(autoscaled) and not isinstance(fields.number(f"total_{bound}"), Unset):
         return fields.number(f"total_{bound}")
-    in_zone = fields.number(bound if autoscaled.value else "count")
-    if isinstance(in_zone, Unset):
-        what = f"{bound}_node_count" if autoscaled.value else "node_count"
-        return Unknown(f"{what} is not set", in_zone.origin)
+    in_zone = bound_of(fields, bound, autoscaled, ("autoscaling", f"{bound}_node_count", "node_count"))
     if not isinstance(in_zone, Known):
         return mapped(in_zone, lambda count: count * spread.value) if isinstance(spread, Known) else _plain(in_zone)
     if not isinstance(spread, Known):

@@ -24,8 +24,10 @@ from kcheck.model import (
     Upgrade,
 )
 from kcheck.model.pools import surge_of
+from kcheck.text import scalars
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.keys import Item
+from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import scan, yaml
 from kcheck.text.text import Source
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, with_origin
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Inventory
     from kcheck.text.text import Span
+    from kcheck.text.values import Datum
 
 CLOUD = "selfmanaged"
 
@@ -175,6 +178,16 @@ def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Valu
     return with_origin(value, replace(origin, missing=replace(origin.missing, path=(*outer, Item(last), "value"))))
 
 
+def number_in(written: Datum) -> Value[int]:
+    """Read a number; Unknown if it is none."""
+    if isinstance(written, Unknown):
+        return written
+    try:
+        return Known(int(scalars.to_number(written.value)), written.origin)
+    except EvaluationError as error:
+        return Unknown(str(error), written.origin)
+
+
 def quota(written: int) -> int:
     """Return the quota of etcd's database; 0 stands for the default."""
     return written or profiles.settings(CLOUD)["plane.etcd_quota"].number
@@ -194,10 +207,8 @@ NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
 def labels(registration: yaml.Node | None) -> dict[str, str]:
     """Read the labels of a joining node, without its zone and values that differ by node."""
     given = yaml.get(registration, "kubeletExtraArgs")
-    found = [yaml.get(given, "node-labels")]
-    if isinstance(given, yaml.Sequence):
-        named = ((yaml.get(one, "name"), yaml.get(one, "value")) for one in given.items)
-        found = [value for name, value in named if isinstance(name, yaml.Scalar) and name.text == "node-labels"]
+    listed = (yaml.get(one, "value") for one in yaml.items(given) if yaml.text(one, "name") == "node-labels")
+    found = [yaml.get(given, "node-labels"), *listed]
     pairs = [part.partition("=") for node in found if isinstance(node, yaml.Scalar) for part in node.text.split(",")]
     return {
         key.strip(): value.strip()

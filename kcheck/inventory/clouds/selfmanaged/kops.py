@@ -73,17 +73,16 @@ class _Cluster:
 
     def add(self, groups: list[Object]) -> None:
         fields = self.fields
-        cluster = Cluster(
+        cluster = fields.record_of(
+            Cluster,
             self.identity,
             self.place,
             CLOUD,
             self.address,
             self.item.folder,
-            "" if groups else "its instance groups are not in this code",
+            gap="" if groups else "its instance groups are not in this code",
             name=fields.text("name"),
             version=fields.text("version"),
-            proxy_mode=fields.text("proxy_mode"),
-            containerd=fields.text("containerd"),
             service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._services())),
             plane=Plane(
                 data_dir=NOTHING,  # kops gives etcd volumes of its own

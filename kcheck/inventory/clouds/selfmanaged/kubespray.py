@@ -12,9 +12,7 @@ from kcheck.inventory.clouds.reader import unique_identity
 from kcheck.inventory.clouds.selfmanaged import ansible, clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Placement, Plane, Scheduling, System
-from kcheck.text import scalars
 from kcheck.text.files import configurations
-from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped
 
@@ -179,12 +177,7 @@ class _Cluster:
             return listed
         found = [one.entry(clusters.NEIGHBOURS) for one in listed]  # a list of names and values is one record
         entry = next((one for one in found if one is not None), None)
-        if entry is None or isinstance(entry, Unknown):
-            return entry or NOTHING
-        try:
-            return Known(int(scalars.to_number(entry.value)), entry.origin)
-        except EvaluationError as error:
-            return Unknown(str(error), entry.origin)
+        return NOTHING if entry is None else clusters.number_in(entry)
 
     # --- addresses of pods
 

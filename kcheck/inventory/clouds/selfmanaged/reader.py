@@ -47,7 +47,7 @@ def read(objects: Sequence[Object], inventory: Inventory) -> None:
         for name, record in _records(item):
             key = f"{item.span.source.path}:{item.span.start}" if name == KIND else folder
             written.setdefault(key, {}).setdefault(name, Fields(CLOUD, name, record))
-    configured = {os.path.dirname(key.partition(":")[0]) or "." for key, own in written.items() if KIND in own}
+    configured = {_folder(key) for key, own in written.items() if KIND in own}
     for key, own in written.items():
         if KIND in own or ("kube-apiserver" in own and key not in configured):
             parts = {**written.get(_folder(key), {}), **own} if KIND in own else own
@@ -78,9 +78,8 @@ def _records(item: Object) -> Iterable[tuple[str, Record]]:
     if item.kind != "Pod":
         return
     for container in yaml.items(item.root, "spec", "containers"):
-        name = yaml.get(container, "name")
-        if isinstance(name, yaml.Scalar) and name.text in _PARTS:
-            yield name.text, FlagsRecord(container, item.span)
+        if (name := yaml.text(container, "name")) in _PARTS:
+            yield name, FlagsRecord(container, item.span)
 
 
 class _Cluster:
