@@ -68,7 +68,6 @@ def _paths(item: Object) -> Iterator[str]:
 
 
 def _generated(item: Object) -> Iterator[str]:
-    """Yield the folders of an ApplicationSet's generators."""
     for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
         for one in yaml.items(node, "directories"):
             if yaml.text(one, "exclude") != "true" and (path := yaml.text(one, "path")):

@@ -12,7 +12,7 @@ from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
-    from kcheck.kubernetes.selectors import Resource
+    from kcheck.kubernetes.kustomization import Resource
     from kcheck.text.text import Span
 
 CLUSTER_WIDE = frozenset({
@@ -97,8 +97,6 @@ def _with_affixes(resources: list[Resource], prefix: yaml.Target | None, suffix:
 
 
 def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
-    """Update the names in an object's references."""
-
     def visit(name: str, node: yaml.Target) -> yaml.Target | None:
         return renamed.get((name, node.text)) if isinstance(node, yaml.Scalar) else None
 

@@ -10,8 +10,8 @@ import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import profiles
-from kcheck.inventory.embedded.trees import documents
-from kcheck.inventory.embedded.trees import tree as tree_of
+from kcheck.inventory.embedded.objects import documents
+from kcheck.inventory.embedded.objects import tree as tree_of
 from kcheck.kubernetes.releases import Release, chart_name, path_of
 from kcheck.terraform.resource import ObjectRecord
 from kcheck.text.regex import regex

@@ -337,7 +337,6 @@ def _serves(account: Object, item: Object, workload: Workload, name: str) -> boo
 
 
 def _scaled(objects: Iterable[Object]) -> dict[_Scaled, Value[int]]:
-    """Return the maximum pods of each scaled workload."""
     found: dict[_Scaled, Value[int]] = {}
     for item in objects:
         if item.kind not in _MOST_PODS:

@@ -78,7 +78,6 @@ def spec(node: yaml.Target) -> yaml.Target | None:
 
 
 def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
-    """Yield the pods at a place of the table."""
     shape = _SHAPES.get(place.get("shape", ""))
     policies = tuple(steps(place["each"])) if "each" in place else ()
     for owner, role, span in _owners(item, place):
