@@ -307,7 +307,8 @@ def _pod_addresses() -> tuple[int, int]:
 def _size(fields: Fields, scaled: Value[bool]) -> Size:
     """Return minimum and maximum of an autoscaled pool; both are the fixed size otherwise."""
     names = ("scaling_config", "scaling_config.max_size", "desired_size")
-    return Size(scaled, *(bound_of(fields, one, scaled, names) for one in ("min", "max")))
+    least, most = (bound_of(fields, one, scaled, names) for one in ("min", "max"))
+    return Size(scaled, least, most)
 
 
 def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:

@@ -228,6 +228,7 @@ class _Aks(Reader):
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
         autoscaled = fields.flag("autoscaled")
         names = {one: ("auto_scaling_enabled", f"{one}_count", "node_count") for one in ("min", "max")}
+        least, most = (bound_of(fields, one, autoscaled, own) for one, own in names.items())
         pool = NodePool(
             self.identity(address),
             place,
@@ -236,11 +237,7 @@ class _Aks(Reader):
             fields.text("name"),
             self.folder,
             mode=Known("System", Origin((place,))) if fields.resource in _OF_CLUSTER else fields.text("mode"),
-            size=Size(
-                autoscaled,
-                *(bound_of(fields, one, autoscaled, own) for one, own in names.items()),
-                count_written=fields.number("count"),
-            ),
+            size=Size(autoscaled, least, most, count_written=fields.number("count")),
             upgrade=pools.upgrade(fields, cluster),
             machine=self._machine(fields),
             addresses=self._addresses(fields, cluster, Origin((place,))),
