@@ -6,7 +6,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.objects import is_null, value_of
 from kcheck.kubernetes.releases import merged
 from kcheck.model import Image, Workload, image_names
 from kcheck.text.bundled import PROFILES
@@ -198,8 +198,7 @@ def _fields(node: yaml.Target | None, without: Container[str] = ()) -> dict[str,
     found = {}
     for key, entry in yaml.pairs(node).items():
         value = yaml.resolve(entry.value)
-        null = isinstance(value, yaml.Scalar) and not isinstance(value, yaml.Computed) and yaml.value(value) is None
-        if not null and key not in without:
+        if not is_null(value) and key not in without:
             found[_CAPITAL.sub("_", key).replace("-", "_").lower()] = value
     return found
 

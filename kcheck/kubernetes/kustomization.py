@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.kubernetes.objects import is_null
 from kcheck.text.files.boundary import REASON
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -74,7 +75,7 @@ class Fields(Struct, eq=False):
             return None
         for name, entry in yaml.entries(root).items():
             value = yaml.resolve(entry.value)
-            if isinstance(value, yaml.Scalar) and yaml.value(value) is None:
+            if is_null(value):
                 continue
             if name in _LISTS and not isinstance(value, yaml.Sequence):
                 raise UnreadableError(Problem(f"`{name}` must be a list", value.span))

@@ -212,6 +212,12 @@ def value_of(node: yaml.Scalar) -> Value[DatumValue]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
+def is_null(node: yaml.Node) -> bool:
+    """Whether a node is a null as written."""
+    target = yaml.resolve(node)
+    return isinstance(target, yaml.Scalar) and not isinstance(target, yaml.Computed) and yaml.value(target) is None
+
+
 def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
     """Return the value of a scalar with placeholders; Unknown unless each has a default."""
     text = placeholders.with_defaults(node.text)

@@ -52,7 +52,9 @@ _SELECTORS = {
 
 def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
     """Apply a kustomization's fields that change all objects, in Kustomize's order."""
-    resources = _in_namespace(resources, yaml.get(root, "namespace"))
+    namespace = yaml.get(root, "namespace")
+    if isinstance(namespace, yaml.Scalar) and namespace.text:
+        resources = [_in_namespace(resource, namespace) for resource in resources]
     resources = _with_affixes(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
     for labels, templates, selectors in _labels(root):
         resources = [_with_labels(resource, labels, templates, selectors) for resource in resources]
@@ -62,13 +64,7 @@ def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Re
     return resources
 
 
-def _in_namespace(resources: list[Resource], namespace: yaml.Target | None) -> list[Resource]:
-    if not isinstance(namespace, yaml.Scalar) or not namespace.text:
-        return resources
-    return [_with_namespace(resource, namespace) for resource in resources]
-
-
-def _with_namespace(resource: Resource, namespace: yaml.Scalar) -> Resource:
+def _in_namespace(resource: Resource, namespace: yaml.Scalar) -> Resource:
     if resource.item.kind == "Namespace":
         return resource.renamed(set_path(resource.item.root, ("metadata", "name"), namespace))
     if resource.item.kind in CLUSTER_WIDE:

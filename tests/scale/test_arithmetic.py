@@ -354,12 +354,11 @@ def test_addresses_of_aks_pods_in_blocks(pods: int, addresses: int) -> None:
     assert aks.static_addresses(pods, 16) == addresses
 
 
-@pytest.mark.parametrize(("name", "shared", "exclusive"), [("ecs.g7.4xlarge", 210, 7), ("ecs.c6.4xlarge", 140, 7)])
-def test_pods_of_ack_nodes_with_terway(name: str, shared: int, exclusive: int) -> None:
+@pytest.mark.parametrize(("name", "pods"), [("ecs.g7.4xlarge", 210), ("ecs.c6.4xlarge", 140)])
+def test_pods_of_ack_nodes_with_terway(name: str, pods: int) -> None:
     found = machines.interfaces("ack", name)
     assert found is not None
-    assert ack.terway_pods(*found) == shared
-    assert ack.terway_pods(*found, exclusive=True) == exclusive
+    assert ack.terway_pods(*found) == pods
 
 
 def test_upgrades_in_turn_need_one_surge() -> None:

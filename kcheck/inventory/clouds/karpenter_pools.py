@@ -45,6 +45,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
     record = MappingRecord(tree, addon.place)
     place = Origin((addon.place,))
     api, kind = yaml.text(tree, "apiVersion"), yaml.text(tree, "kind")
+    version = yaml.get(tree, "apiVersion")
     resource = "NodePool.v1beta1" if kind == "NodePool" and api.endswith("/v1beta1") else kind
     fields = Fields("any", resource, record)
     name = fields.text("name")
@@ -55,7 +56,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
         kind,
         cluster,
         name,
-        Known(api, _origin(tree, "apiVersion", place)),
+        Known(api, place if version is None else Origin((version.span,))),
         limits=_limits(fields),
         policy=_of_auto_mode(_policy(fields, place), tree, cluster),
         consolidate_after=_idle_time(fields, place),
@@ -82,11 +83,6 @@ def required(tree: yaml.Mapping, kind: str = "NodePool") -> Needs:
 
 def _spec(kind: str) -> tuple[str, ...]:
     return ("spec",) if kind == "Provisioner" else ("spec", "template", "spec")
-
-
-def _origin(tree: yaml.Mapping, key: str, place: Origin) -> Origin:
-    node = yaml.get(tree, key)
-    return place if node is None else Origin((node.span,))
 
 
 def _limits(fields: Fields) -> Value[tuple[str, ...]]:

@@ -47,7 +47,9 @@ def completed(item: Object, runtimes: Runtimes) -> Object:
     trainer, runtime = yaml.get(item.root, "spec", "trainer"), _runtime(item, runtimes)
     if item.kind != "TrainJob" or runtime is None or not isinstance(trainer, yaml.Mapping):
         return item
-    job = next(_trained(runtime), None)
+    jobs = yaml.items(runtime.root, "spec", "template", "spec", "replicatedJobs")
+    trained = (one for one in jobs if known(written(one, "template", "metadata", "labels", _STEP)) == _TRAINS)
+    job = next(trained, None)
     template = yaml.get(job, "template", "spec", "template")
     containers = yaml.get(template, "spec", "containers")
     if job is None or not isinstance(template, yaml.Mapping) or not isinstance(containers, yaml.Sequence):
@@ -98,12 +100,6 @@ def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
     found = runtimes.get((kind, str(known(written(item.root, "spec", "runtimeRef", "name")))), [])
     own = item.span.source.path.split("/")
     return max(found, key=lambda one: leading(own, one.span.source.path.split("/")), default=None)
-
-
-def _trained(runtime: Object) -> Iterator[yaml.Target]:
-    for one in yaml.items(runtime.root, "spec", "template", "spec", "replicatedJobs"):
-        if known(written(one, "template", "metadata", "labels", _STEP)) == _TRAINS:
-            yield one
 
 
 def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:

@@ -106,13 +106,12 @@ class Ack(Cloud):
         return Reserved(exactly(cpu), memory, threshold)
 
 
-def terway_pods(interfaces: int, addresses: int, *, exclusive: bool = False) -> int:
+def terway_pods(interfaces: int, addresses: int) -> int:
     """Count the pods of a node that get VPC addresses: those of all interfaces except the first.
 
-    With exclusive interfaces, each pod has one of its own.
-    https://help.aliyun.com/zh/ack/ack-managed-and-ack-dedicated/user-guide/work-with-terway: 210 and 7 on a g7.4xlarge.
+    https://help.aliyun.com/zh/ack/ack-managed-and-ack-dedicated/user-guide/work-with-terway: 210 on a g7.4xlarge.
     """
-    return (interfaces - 1) * (1 if exclusive else addresses)
+    return (interfaces - 1) * addresses
 
 
 def _reserved_by_pods(node: Node) -> Interval:

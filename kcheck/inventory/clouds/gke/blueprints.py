@@ -89,8 +89,8 @@ class _Blueprint:
     def configuration(self) -> Configuration:
         result = Configuration(self.folder)
         for name, pair in self.values.items():
-            body = nodes.Body(pair.value.span)
-            if not _is_null(pair.value):
+            body, value = nodes.Body(pair.value.span), yaml.resolve(pair.value)
+            if not isinstance(value, yaml.Scalar) or yaml.value(value) is not None:
                 _set(body, "default", pair.key.span, partial(self._expression, pair.value))
             result.variables[name] = nodes.Block("variable", (name,), body, pair.key.span, pair.key.span)
         for label, module in self.modules.items():
@@ -156,11 +156,6 @@ class _Blueprint:
         if match[1] == "vars":
             return "var"
         return f"module.{match[1]}" if match[1] in self.modules else match[1]
-
-
-def _is_null(node: yaml.Node) -> bool:
-    node = yaml.resolve(node)
-    return isinstance(node, yaml.Scalar) and yaml.value(node) is None
 
 
 def _set(body: nodes.Body, name: str, place: Span, build: Callable[[], nodes.Expression]) -> None:
