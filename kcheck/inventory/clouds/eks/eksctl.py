@@ -155,11 +155,8 @@ class _Config:
         if any(written.values()):
             return written
         zones, cidr = self._zones(), self.fields.text("cidr")
-        if (
-            not isinstance(self.fields.text("vpc"), Unset)
-            or not isinstance(zones, Known)
-            or not isinstance(cidr, Known)
-        ):
+        exists = not isinstance(self.fields.text("vpc"), Unset)
+        if exists or not isinstance(zones, Known) or not isinstance(cidr, Known):
             return written
         network = Network(
             f"{self.identity}/vpc", self.place, self.address, self.folder, NOTHING, Known((cidr.value,), cidr.origin)
@@ -289,11 +286,9 @@ class _Config:
                 return Unknown(f"the {label} of the group differ from those of the cluster", wanted.origin)
             return Known(tuple(found[:1] if alone else found), wanted.origin)
         why = "the subnets are given by id" if not isinstance(self.fields.text("vpc"), Unset) else "its network"
-        return (
-            Known(tuple(side[:1] if alone else side), self.origin)
-            if side
-            else Unknown(f"{why}: they are not in this file", self.origin)
-        )
+        if not side:
+            return Unknown(f"{why}: they are not in this file", self.origin)
+        return Known(tuple(side[:1] if alone else side), self.origin)
 
     def _image(self, fields: Fields) -> Value[str]:
         own = known(fields.text("ami")) or "auto"

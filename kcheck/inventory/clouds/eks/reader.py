@@ -161,16 +161,13 @@ class _Eks(Reader):
             dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
             replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span)
-            cluster = Cluster(
-                self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder, self.gap,
-                name=name, environment=self.root.environment, version=fields.text("version"),
-                provisioned=fields.flag("auto_mode"), tier=fields.text("tier"),
-                support_plan=fields.text("support_plan"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
-                service_cidr=fields.text("service_cidr"), api_ranges=api_access.of_fields(fields),
-                ip_family=mapped(fields.text("ip_family"), str.lower),
-                serverless=addon_settings.serverless(
-                    [one for one in profiles if addon_settings.belongs(one, name, instance)]
-                ), outbound_ips=self._nat_gateways(instance),
+            own_profiles = [one for one in profiles if addon_settings.belongs(one, name, instance)]
+            cluster = fields.record_of(
+                Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+                gap=self.gap, name=name, environment=self.root.environment, version=fields.text("version"),
+                provisioned=fields.flag("auto_mode"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
+                api_ranges=api_access.of_fields(fields), ip_family=mapped(fields.text("ip_family"), str.lower),
+                serverless=addon_settings.serverless(own_profiles), outbound_ips=self._nat_gateways(instance),
                 s3_endpoint=nat_gateways.s3_endpoint(self, instance.span),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,

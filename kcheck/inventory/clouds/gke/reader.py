@@ -12,6 +12,7 @@ from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
 from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
+    blocks_below,
     bound_of,
     read_all,
     resolve_reference,
@@ -88,8 +89,7 @@ class _Gke(RangeReader):
             network = self._find(fields, "network", Network)
             subnet = self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
             nested = instance.blocks("secondary_ip_range")
-            ranges = () if isinstance(nested, Unknown) else nested
-            read = [self.fields(RANGE, record) for record in ranges]
+            read = [self.fields(RANGE, record) for record in blocks_below(instance, "secondary_ip_range")]
             self.secondary[subnet.id] = [
                 Secondary(
                     f"{subnet.id}/{known(one.text('name')) or i}", one.text("name"), one.text("cidr"), one.record.span
@@ -156,14 +156,10 @@ class _Gke(RangeReader):
         for i, record in enumerate(nested):
             address = f"{instance.address}.node_pool[{i}]"
             self._pool(self.fields(INLINE_POOL, record, instance), address, record, owner, cluster)
-        removed = known(fields.flag("remove_default_pool"))
-        if nested or removed:
-            return
         pool = self.fields(DEFAULT_POOL, instance)
-        count = pool.number("count")
-        if isinstance(count, Unset):
-            return
-        self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
+        kept = not nested and not known(fields.flag("remove_default_pool"))
+        if kept and not isinstance(pool.number("count"), Unset):
+            self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
 
     def _services(self, fields: Fields) -> Value[str]:
         name = given(fields.text("service_range"))

@@ -140,9 +140,8 @@ class _Cluster:
         if self.plugin == "calico":
             most = self.fields.number("max_pods")
             return clusters.addresses_of_calico(plain, cluster, cidr, most, self.inventory)
-        if self.plugin in _BLOCKS and (
-            self.plugin != "cilium" or known(self.fields.text("cilium_mode")) == "kubernetes"
-        ):
+        of_kubernetes = self.plugin != "cilium" or known(self.fields.text("cilium_mode")) == "kubernetes"
+        if self.plugin in _BLOCKS and of_kubernetes:
             found = clusters.pod_range(cluster, cidr, self.fields.number("node_mask"), self.inventory)
             return clusters.blocks_of(found, self.origin)
         why = Unknown(f"how {self.plugin or 'its network plugin'} assigns pod addresses is not read", self.origin)
