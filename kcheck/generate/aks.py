@@ -16,7 +16,7 @@ from kcheck.generate.intent import letters_of
 from kcheck.generate.manifests import PROVISIONING, dns_replicas
 from kcheck.generate.pools import in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.inventory.clouds.aks import machines as sizes
+from kcheck.inventory.clouds.aks import pools as sizes
 from kcheck.scale import deletion
 from kcheck.scale.deletion import sufficient_batch
 from kcheck.text import bundled, units

@@ -13,8 +13,8 @@ from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import label
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.inventory.clouds.gke import machines as own_machines
-from kcheck.inventory.clouds.gke.nodes import nat_addresses
+from kcheck.inventory.clouds.gke import pools as own_machines
+from kcheck.inventory.clouds.gke.cloud import CLOUD
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.text.ip_ranges import is_private, sufficient_prefix
 from kcheck.text.units import GIB_IN_TIB
@@ -166,7 +166,7 @@ def gateway(nodes: int, cloud: str) -> Gateway:
     """Size the NAT gateway for the ports of all nodes, with room to grow."""
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
     grown = recommended.with_growth(cloud, nodes)
-    return Gateway(grown, nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
+    return Gateway(grown, CLOUD.outbound_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
 
 
 def quota(code: str) -> Quota:

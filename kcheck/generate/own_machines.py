@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from kcheck.inventory.clouds.selfmanaged.nodes import ZONE
+from kcheck.inventory.clouds.selfmanaged.clusters import ZONE
 from kcheck.model import Raw
 from kcheck.text.syntax import yaml
 

@@ -11,7 +11,7 @@ from kcheck.config.numbers import flags
 from kcheck.kubernetes import flags as arguments
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
 from kcheck.kubernetes.workloads.scalars import scalar, written
-from kcheck.model import NOTHING, Autoscaler, Flag
+from kcheck.model import Autoscaler, Flag
 from kcheck.text.keys import Item
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -65,16 +65,13 @@ def of_object(item: Object) -> Iterator[Autoscaler]:
     for container in containers(pod_spec(item)):
         image = written(container, "image")
         by_image = isinstance(image, Known) and _IMAGE.search(_repository(image.value))
-        if by_image or _runs_it(container):  # a mirror may call it otherwise
+        own_flag = any(flag.name.value == _OWN for flag in arguments.read(container))
+        if by_image or own_flag or arguments.runs(container, NAME):  # a mirror may call it otherwise
             yield _of_container(item, container, image)
 
 
-def _runs_it(container: yaml.Node) -> bool:
-    """Whether a container runs the autoscaler by its command, or sets a flag only the autoscaler has."""
-    return arguments.runs(container, NAME) or any(flag.name.value == _OWN for flag in arguments.read(container))
-
-
 _OWN = "node-group-auto-discovery"
+"""Flag that only the autoscaler has."""
 
 
 def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
@@ -93,8 +90,7 @@ def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
         found.append(Flag(f"{identity}/{key}", place, written, value, version))
     custom, gap = release.items("customArgs")
     found += _flags_set(arguments.parse(custom), identity, version)
-    request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
-    cpu = _cpus(request, limit)
+    cpu = [release.scalar("resources", key, "cpu") for key in ("requests", "limits")]
     yield _autoscaler(
         identity, release.place, version=version, found=found, absent=lambda flag: _unset(release, flag), gap=gap,
         cpu=cpu,
@@ -153,29 +149,19 @@ def _of_container(item: Object, container: yaml.Node, image: Value[str]) -> Auto
     version = _image_version(image)
     identity = f"{item.owner_path}:{item.kind}/{NAME}"
     found = list(_flags_set(arguments.read(container), identity, version))
-    given = yaml.get(container, "args") or yaml.get(container, "command")
-    last = given.items[-1] if isinstance(given, yaml.Sequence) and given.items else None
-    room, why = item.span, "there is no list of arguments to add to"
-    if given is not None and last is not None and not isinstance(last, yaml.Computed):
-        room, why = given.span, ""
+    room = arguments.room(container)
+    why = "there is no list of arguments to add to" if room is None else ""
 
     def absent(flag: str) -> Origin:
-        return Origin((item.span,), missing=Missing(room, (f"--{flag}",)), why=why)
+        return Origin((item.span,), missing=Missing(room or item.span, (f"--{flag}",)), why=why)
 
-    request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
-    cpu = _cpus(request, limit)
+    cpu = [scalar(container, "resources", key, "cpu") for key in ("requests", "limits")]
     return _autoscaler(
         identity, item.span, version=version, found=found, absent=absent, gap=arguments.gap(container), cpu=cpu
     )
 
 
-def _cpus(request: Value[object], limit: Value[object]) -> tuple[Value[int], Value[int]]:
-    """Return CPU request and limit in millicores; a limit alone is also the request."""
-    asked = request if isinstance(limit, Unset) or not isinstance(request, Unset) else limit
-    return _cpu(asked), _cpu(limit)
-
-
-def _cpu(found: Value[object]) -> Value[int]:
+def _millicores(found: Value[object]) -> Value[int]:
     if not isinstance(found, Known):
         return found
     try:
@@ -186,16 +172,19 @@ def _cpu(found: Value[object]) -> Value[int]:
 
 def _autoscaler(
     identity: str, place: Span, version: Value[str], found: list[Flag], absent: Callable[[str], Origin],
-    gap: str = "", cpu: tuple[Value[int], Value[int]] = (NOTHING, NOTHING),
+    gap: str, cpu: list[Value[object]],
 ) -> Autoscaler:  # fmt: skip
-    """Build an autoscaler. `absent` returns the place of a new flag, `gap` says why a flag may be missing."""
+    """Build an autoscaler. `absent` returns the place of a new flag, `gap` says why a flag may be missing.
+
+    `cpu` has its request and limit; a limit alone is also the request.
+    """
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     own = flags.release(known(version) or "")
     fields = {name: _field(name, written, absent, place, own, gap) for name in _FLAGS}
-    owner: Unknown = Unknown("its cluster is not known")
+    owner, asked = Unknown("its cluster is not known"), next((one for one in cpu if not isinstance(one, Unset)), cpu[0])
     return Autoscaler(
-        identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
-        cpu_limit=cpu[1],
+        identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found),
+        cpu=_millicores(asked), cpu_limit=_millicores(cpu[1]),
     )  # fmt: skip
 
 

@@ -122,7 +122,7 @@ class Objects:
             found.append(("workloads", workload))
         found += [("autoscalers", autoscaler) for autoscaler in autoscalers.of_object(item)]
         found += [("addons", addon) for addon in _installed_products(item)]
-        found += [("services", service) for service in jobs.services([item])]
+        found += [("services", service) for service in jobs.services(item)]
         found += [("definitions", one) for one in references.defined(item, jobs.identity(item))]
         return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
 

@@ -9,7 +9,7 @@ from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import gitops, objects, releases
-from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
+from kcheck.kubernetes.workloads import jobs, places, queues, references
 from kcheck.model import Inventory
 from kcheck.text.text import Skipped, grouped
 from kcheck.text.units import counted
@@ -112,7 +112,7 @@ def _kinds(clusters: frozenset[str]) -> Kinds:
         *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *gitops.KINDS, *classes,
         *registry.cluster_api_kinds(), *profiles.other_clusters()["manifests"], "NodePool", "Provisioner", "Service",
     ))  # fmt: skip
-    return objects.Kinds(names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS)
+    return objects.Kinds(names, queues.MARKS, places.MARKS, places.NEVER, quiet=references.KINDS)
 
 
 def _read_clusters(every: list[Object], tree: Tree, reading: Reading) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import identity
+from kcheck.inventory.clouds.reader import blocks_below, identity
 from kcheck.inventory.embedded import machines
 from kcheck.model import Reservation, Resource
 from kcheck.terraform import missing_modules, providers
@@ -163,9 +163,9 @@ def _deployed_by_others(root: Module, tree: Tree, reading: Reading, wanted: Raw)
     helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
     applied = [(call, names) for call, names, text in calls if _MANIFESTS.search(text)]
     if helm or applied:
-        from kcheck.inventory.embedded import objects, wrappers
+        from kcheck.inventory.embedded import objects, releases
 
-        _deploy(objects.in_arguments(applied), wrappers.read(root, helm), root, tree, reading, wanted)
+        _deploy(objects.in_arguments(applied), releases.in_arguments(root, helm), root, tree, reading, wanted)
 
 
 def _deploy(
@@ -202,8 +202,5 @@ def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -
 
 def _host(record: Record) -> Datum | None:
     """Return the API server's address in the provider, or in its `kubernetes` block (helm)."""
-    host = record.entry("host")
-    if host is not None:
-        return host
-    nested = record.blocks("kubernetes")
-    return None if isinstance(nested, Unknown) or not nested else nested[0].entry("host")
+    hosts = (one.entry("host") for one in (record, *blocks_below(record, "kubernetes")))
+    return next((host for host in hosts if host is not None), None)

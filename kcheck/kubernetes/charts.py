@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.object_references import Named
+from kcheck.kubernetes.objects import Named
 from kcheck.kubernetes.releases import Release
 from kcheck.text import placeholders
 from kcheck.text.files.tree import CHART, display_path
@@ -212,14 +212,13 @@ class Charts:
             self.sources.append(values)
         older = self.tree.source(os.path.join(folder, "requirements.yaml"))
         listed = yaml.get(root, "dependencies") or (yaml.get(self._root(older), "dependencies") if older else None)
-        items = listed.items if isinstance(listed, yaml.Sequence) else ()
         return Chart(
             folder=folder,
             source=source,
             name=_text(root, "name", source),
             version=_text(root, "version", source),
             values=self._root(values) if values is not None else None,
-            dependencies=tuple(_dependency(item, source) for item in items),
+            dependencies=tuple(_dependency(item, source) for item in yaml.items(listed)),
             library=known(_text(root, "type", source)) == "library",
         )
 

@@ -43,8 +43,7 @@ _VARIABLE = regex(r"\$\(([\w.-]+)\)")
 def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
     """Resolve a flag value that is a variable of the container's environment."""
     whole = _VARIABLE.fullmatch(text)
-    variables = yaml.get(container, "env")
-    for variable in variables.items if whole and isinstance(variables, yaml.Sequence) else ():
+    for variable in yaml.items(container, "env") if whole else ():
         name, given = yaml.get(variable, "name"), yaml.get(variable, "value")
         if isinstance(name, yaml.Scalar) and whole and name.text == whole[1] and isinstance(given, yaml.Scalar):
             if isinstance(given, yaml.Computed) or "$(" in given.text:
@@ -93,6 +92,13 @@ def runs(container: yaml.Node, program: str) -> bool:
         return bool(words) and words[0].rpartition("/")[2] == program
     starts = re.compile(rf"(?:^|[;&|\s])(?:\S*/)?{re.escape(program)}\s+\\?\s*-")
     return any(starts.search(word) for word in words)
+
+
+def room(container: yaml.Node) -> Span | None:
+    """Return the place of the list that takes another flag; None if there is none."""
+    given = yaml.get(container, "args") or yaml.get(container, "command")
+    found = yaml.items(given)
+    return given.span if given is not None and found and not isinstance(found[-1], yaml.Computed) else None
 
 
 def gap(container: yaml.Node) -> str:

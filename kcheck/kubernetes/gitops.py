@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.kubernetes import releases
 from kcheck.kubernetes.patches import rebuild
 from kcheck.text.files import system
 from kcheck.text.regex import regex
@@ -18,8 +19,7 @@ from kcheck.text.values import Known, Origin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.object_references import Named
-    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.objects import Named, Object
     from kcheck.text.text import Source
 
 KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
@@ -59,8 +59,7 @@ def _paths(item: Object) -> Iterator[str]:
     )
     if yaml.text(spec, "syncPolicy", "automated", "selfHeal") != "true":
         return
-    several = yaml.get(spec, "sources")
-    for source in several.items if isinstance(several, yaml.Sequence) else (yaml.get(spec, "source"),):
+    for source in releases.sources_of(spec):
         path = yaml.text(source, "path")
         if path and _WHOLE.fullmatch(path):
             yield from _generated(item)
@@ -69,10 +68,8 @@ def _paths(item: Object) -> Iterator[str]:
 
 
 def _generated(item: Object) -> Iterator[str]:
-    """Yield the folders of an ApplicationSet's generators."""
     for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
-        found = yaml.get(node, "directories") if isinstance(node, yaml.Mapping) else None
-        for one in found.items if isinstance(found, yaml.Sequence) else ():
+        for one in yaml.items(node, "directories"):
             if yaml.text(one, "exclude") != "true" and (path := yaml.text(one, "path")):
                 yield path
 
@@ -94,21 +91,17 @@ def _substitutions(objects: Iterable[Object], top: Callable[[Source], str], name
         post = yaml.get(item.root, "spec", "postBuild")
         if item.kind != "Kustomization" or not item.api_version.startswith(_GROUP) or post is None:
             continue
-        path = yaml.get(item.root, "spec", "path")
-        folder = path.text if isinstance(path, yaml.Scalar) else "."
         values: dict[str, yaml.Scalar] = {}
-        others = yaml.get(post, "substituteFrom")
-        for other in others.items if isinstance(others, yaml.Sequence) else ():
-            kind, name = yaml.get(other, "kind"), yaml.get(other, "name")
-            if isinstance(kind, yaml.Scalar) and kind.text == "ConfigMap" and isinstance(name, yaml.Scalar):
-                data = named.data(item.span.source, name.text) or {}
+        for other in yaml.items(post, "substituteFrom"):
+            if yaml.text(other, "kind") == "ConfigMap" and (name := yaml.text(other, "name")):
+                data = named.data(item.span.source, name) or {}
                 values |= {key: node for key, node in data.items() if isinstance(node, yaml.Scalar)}
-        own = yaml.get(post, "substitute")
-        for key, entry in (yaml.entries(own) if isinstance(own, yaml.Mapping) else {}).items():
+        for key, entry in yaml.pairs(post, "substitute").items():
             value = yaml.resolve(entry.value)
             if isinstance(value, yaml.Scalar):
                 values[key] = value
-        real = system.real_path(os.path.join(top(item.span.source), os.path.normpath(folder.lstrip("/") or ".")))
+        path = yaml.text(item.root, "spec", "path").lstrip("/") or "."
+        real = system.real_path(os.path.join(top(item.span.source), os.path.normpath(path)))
         result.append(Substitution(real, values))
     return result
 
@@ -151,9 +144,6 @@ class _Filler:
         """Substitute the variables in a text; None for other nodes and texts without any."""
         if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
             return None
-        return self._scalar(node)
-
-    def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
         used: list[yaml.Scalar] = []
 
         def value(match: re.Match[str]) -> str:
@@ -165,7 +155,7 @@ class _Filler:
 
         text = _VARIABLE.sub(value, node.text)
         if text == node.text:
-            return node
+            return None
         plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)
         if "${" in text:  # a part of it is still to be filled in
             return plain

@@ -6,7 +6,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.objects import is_null, value_of
 from kcheck.kubernetes.releases import merged
 from kcheck.model import Image, Workload, image_names
 from kcheck.text.bundled import PROFILES
@@ -73,9 +73,7 @@ def _defaults() -> dict[str, yaml.Target]:
     with open(path, "rb") as file:
         source = Source(path, file.read(), bundled=True)
     (document,) = yaml.documents(source)
-    charts = document.root
-    found = yaml.entries(charts) if isinstance(charts, yaml.Mapping) else {}
-    trees = {name: yaml.get(entry.value, "values") for name, entry in found.items()}
+    trees = {name: yaml.get(entry.value, "values") for name, entry in yaml.pairs(document.root).items()}
     return {name: tree for name, tree in trees.items() if tree is not None}
 
 
@@ -91,15 +89,12 @@ class _Reader:
         self.complete = release.whole or default is not None
         self.secrets = False
         self.seen: set[yaml.Target] = set()
-        shared = yaml.get(self.values, "global")
-        self.shared = _fields(shared) if isinstance(shared, yaml.Mapping) else {}
-        nested = yaml.get(self.values, "global", "image")
-        self.shared |= _fields(nested) if isinstance(nested, yaml.Mapping) else {}
+        self.shared = _fields(yaml.get(self.values, "global")) | _fields(yaml.get(self.values, "global", "image"))
 
     def read(self) -> Iterator[_Found]:
-        """Iterate over the images, once all values are read."""
-        found = [] if self.values is None else list(self._walk(self.values, "", ""))
-        return iter(found)
+        """Yield the images."""
+        if self.values is not None:
+            yield from self._walk(self.values, "", "")
 
     def _walk(self, node: yaml.Target, name: str, path: str) -> Iterator[_Found]:
         if node in self.seen:
@@ -198,13 +193,12 @@ def _joined(registry: yaml.Scalar, text: str) -> str:
     return text if text.startswith(prefix) else prefix + text
 
 
-def _fields(node: yaml.Mapping, without: Container[str] = ()) -> dict[str, yaml.Target]:
+def _fields(node: yaml.Target | None, without: Container[str] = ()) -> dict[str, yaml.Target]:
     """Return the non-null entries of a map, with keys in snake_case."""
     found = {}
-    for key, entry in yaml.entries(node).items():
+    for key, entry in yaml.pairs(node).items():
         value = yaml.resolve(entry.value)
-        null = isinstance(value, yaml.Scalar) and not isinstance(value, yaml.Computed) and yaml.value(value) is None
-        if not null and key not in without:
+        if not is_null(value) and key not in without:
             found[_CAPITAL.sub("_", key).replace("-", "_").lower()] = value
     return found
 

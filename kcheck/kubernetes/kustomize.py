@@ -13,10 +13,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes import releases, transforms
-from kcheck.kubernetes.fields import Fields, UnreadableError, joined
-from kcheck.kubernetes.objects import Manifests, may_hold, read_one
+from kcheck.kubernetes.kustomization import (
+    Fields,
+    Name,
+    Resource,
+    SelectorError,
+    UnreadableError,
+    joined,
+    may_select,
+    name_of,
+    selected,
+)
+from kcheck.kubernetes.objects import Manifests, may_hold, read_one, unknown_scalar
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at
-from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
 from kcheck.text import placeholders
 from kcheck.text.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.text.syntax import texts, yaml
@@ -161,7 +170,7 @@ class _Renderer:
                 own.complete = own.complete and inner.complete
         for node in own.others:
             self.file(own, node.text)
-        if own.items("helmCharts"):
+        if yaml.items(own.root, "helmCharts"):
             self.charts(own)
         resources = self.apply_patches(own, resources, ("patchesStrategicMerge", "patches"))
         resources = transforms.apply_transformers(resources, own.root)
@@ -307,7 +316,7 @@ class _Renderer:
 
         def unknown(node: yaml.Target) -> yaml.Target:
             own.unknown("replacements")
-            return transforms.not_known("`replacements` of a kustomization set the value", node)
+            return unknown_scalar("`replacements` of a kustomization set the value", node.span)
 
         def changed(resource: Resource) -> Resource:
             root = resource.item.root

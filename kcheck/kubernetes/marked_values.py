@@ -194,7 +194,7 @@ class Data:
         if isinstance(target, yaml.Sequence):
             return [self.of(item, changes.get(str(i), {}), depth + 1) for i, item in enumerate(target.items)]
         if isinstance(target, yaml.Mapping) or changes:
-            own = yaml.entries(target) if isinstance(target, yaml.Mapping) else {}
+            own = yaml.pairs(target)
             found = {
                 _key(key, entry): self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()
             }
@@ -225,9 +225,7 @@ def _holder(node: yaml.Target, path: Path) -> tuple[yaml.Target, Path]:
 
 
 def _identity(item: Object) -> _Identity:
-    texts = [yaml.get(item.root, "metadata", key) for key in ("namespace", "name")]
-    namespace, name = (node.text if isinstance(node, yaml.Scalar) else "" for node in texts)
-    return item.kind, namespace, name
+    return item.kind, yaml.text(item.root, "metadata", "namespace"), yaml.text(item.root, "metadata", "name")
 
 
 def _amounts(node: yaml.Node, path: Path) -> Iterator[tuple[Path, str]]:

@@ -1,9 +1,9 @@
-"""Kubernetes objects of a tree, and parts that could not be read."""
+"""Kubernetes objects of a tree, also those that others name, and parts that could not be read."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,14 +12,20 @@ from kcheck.text import placeholders
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.syntax.scan import every_kind, kinds_named
-from kcheck.text.text import grouped
+from kcheck.text.text import grouped, leading
 from kcheck.text.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem, Source, Span
     from kcheck.text.values import DatumValue, Value
+
+T = TypeVar("T")
+
+Data = dict[str, "yaml.Scalar | Source"]
+"""Texts of a ConfigMap by key: a scalar, or a file that holds it."""
 
 
 class Kinds(Struct, frozen=True):
@@ -180,8 +186,7 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     yield Object(kind, version, root, _header(root))
     if kind in _HOLDERS and depth < 3:
         *path, key = _HOLDERS[kind]
-        held = yaml.get(root, *path)
-        for item in held.items if isinstance(held, yaml.Sequence) else ():
+        for item in yaml.items(root, *path):
             inner = yaml.get(item, key)
             if inner is not None:
                 yield from (replace(one, holder=root) for one in objects_in(inner, depth + 1))
@@ -207,6 +212,12 @@ def value_of(node: yaml.Scalar) -> Value[DatumValue]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
+def is_null(node: yaml.Node) -> bool:
+    """Whether a node is a null as written."""
+    target = yaml.resolve(node)
+    return isinstance(target, yaml.Scalar) and not isinstance(target, yaml.Computed) and yaml.value(target) is None
+
+
 def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
     """Return the value of a scalar with placeholders; Unknown unless each has a default."""
     text = placeholders.with_defaults(node.text)
@@ -216,6 +227,11 @@ def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
         return Unknown(placeholders.reason(missing), origin)
     value = yaml.value(replace(node, text=text))
     return Unset(origin) if value is None else Known(value, origin)
+
+
+def unknown_scalar(why: str, span: Span) -> yaml.Computed:
+    """Build a value that is unknown, at the place of what sets it."""
+    return yaml.Computed(*span, None, "", "double", None, Unknown(why, Origin((span,))))
 
 
 def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
@@ -234,3 +250,78 @@ def _header(root: yaml.Mapping) -> Span:
         if isinstance(entry.key, yaml.Scalar) and entry.key.text == "kind":
             return entry.key.span.source.span(entry.key.span.start, yaml.resolve(entry.value).span.end)
     return root.span
+
+
+# --- objects that others name
+
+
+class Named(Struct):
+    """Objects of a tree by kind and name, searched on demand."""
+
+    tree: Tree
+    _found: dict[tuple[str, str], list[tuple[str, yaml.Mapping]]] = {}
+    _made: dict[str, list[tuple[str, Data]]] = {}
+
+    def object(self, source: Source, kind: str, name: str) -> yaml.Mapping | None:
+        """Find the object nearest to a file; None if there is none or several."""
+        return _nearest(source, self._objects(kind, name))
+
+    def data(self, source: Source, name: str) -> Data | None:
+        """Return the texts of the ConfigMap nearest to a file; None if there is none or several."""
+        if name not in self._made:
+            written = [(path, _texts(yaml.get(root, "data"))) for path, root in self._objects("ConfigMap", name)]
+            self._made[name] = [*written, *self._generated(name)]
+        return _nearest(source, self._made[name])
+
+    def _objects(self, kind: str, name: str) -> list[tuple[str, yaml.Mapping]]:
+        if (kind, name) not in self._found:
+            self._found[kind, name] = list(self._read(kind, name))
+        return self._found[kind, name]
+
+    def _read(self, kind: str, name: str) -> Iterator[tuple[str, yaml.Mapping]]:
+        marks = kind.encode(), name.encode()
+        for source in self.tree.manifests:
+            if not all(mark in source.data for mark in marks):
+                continue
+            for document in yaml.documents(source, lambda data: all(mark in data for mark in marks)):
+                for item in objects_in(document.root) if document.root is not None else ():
+                    called = yaml.get(item.root, "metadata", "name")
+                    if item.kind == kind and isinstance(called, yaml.Scalar) and called.text == name:
+                        yield os.path.dirname(source.path), item.root
+
+    def _generated(self, name: str) -> Iterator[tuple[str, Data]]:
+        """Yield ConfigMaps that kustomizations generate from files and literals."""
+        for path in self.tree.kustomizations:
+            source = self.tree.source(path)
+            if source is None or name.encode() not in source.data or b"configMapGenerator" not in source.data:
+                continue
+            root = next((document.root for document in yaml.documents(source)), None)
+            for entry in yaml.items(root, "configMapGenerator"):
+                called = yaml.get(entry, "name")
+                if isinstance(called, yaml.Scalar) and called.text == name:
+                    yield os.path.dirname(source.path), self._entry(entry, os.path.dirname(path))
+
+    def _entry(self, entry: yaml.Node, folder: str) -> Data:
+        data: Data = {}
+        for node in yaml.scalars(entry, "files"):
+            key, sign, path = node.text.partition("=")
+            found = self.tree.source(os.path.join(folder, path if sign else key))
+            if found is not None:
+                data[key if sign else os.path.basename(key)] = found
+        for node in yaml.scalars(entry, "literals"):
+            key, _, text = node.text.partition("=")
+            data[key] = yaml.Scalar(*node.span, None, text.strip("\"'"), "double", None)
+        return data
+
+
+def _nearest(source: Source, found: list[tuple[str, T]]) -> T | None:
+    own = os.path.dirname(source.path).split("/")
+    near = [(leading(own, path.split("/")), one) for path, one in found]
+    most = max((depth for depth, _ in near), default=0)
+    best = [one for depth, one in near if depth == most]
+    return best[0] if len(best) == 1 else None
+
+
+def _texts(node: yaml.Target | None) -> Data:
+    found = {name: yaml.resolve(entry.value) for name, entry in yaml.pairs(node).items()}
+    return {name: value for name, value in found.items() if isinstance(value, yaml.Scalar)}

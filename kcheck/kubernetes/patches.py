@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from kcheck.kubernetes.objects import is_null
 from kcheck.text.syntax import yaml
 from kcheck.text.units import whole_number
 from kcheck.text.yaml_nodes import Patched
@@ -165,7 +166,7 @@ class _Merger:
             return self.mapping(base, patch)
         if isinstance(patch, yaml.Sequence):
             return self.sequence(name, base, patch)
-        return None if _is_null(patch) else patch
+        return None if is_null(patch) else patch
 
     def mapping(self, base: yaml.Target | None, patch: yaml.Mapping) -> yaml.Mapping | None:
         own = yaml.entries(patch)
@@ -221,10 +222,6 @@ class _Merger:
 
 def _identity(item: yaml.Target, keys: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(yaml.text(item, key) for key in keys)
-
-
-def _is_null(node: yaml.Target) -> bool:
-    return isinstance(node, yaml.Scalar) and not isinstance(node, yaml.Computed) and yaml.value(node) is None
 
 
 # --- JSON patches

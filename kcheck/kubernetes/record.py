@@ -82,7 +82,7 @@ class FlagsRecord:
 
     def __init__(self, container: yaml.Node, place: Span) -> None:
         self.span = place
-        self.arguments = yaml.get(container, "args") or yaml.get(container, "command")
+        self.room = flags.room(container)
         self.flags = {flag.name.value: flag.value for flag in flags.read(container)}
 
     def entry(self, name: str) -> Datum | None:
@@ -100,10 +100,7 @@ class FlagsRecord:
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """Return where a missing flag would be written."""
-        items = self.arguments.items if isinstance(self.arguments, yaml.Sequence) else ()
-        if self.arguments is None or not items or isinstance(items[-1], yaml.Computed):
-            return Origin((self.span,))
-        return Origin((self.span,), missing=Missing(self.arguments.span, (f"--{path[-1]}",)))
+        return Origin((self.span,), missing=Missing(self.room, (f"--{path[-1]}",)) if self.room is not None else None)
 
 
 def datum(node: yaml.Node) -> Datum:

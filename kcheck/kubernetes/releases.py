@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from kcheck.kubernetes import flags
-from kcheck.kubernetes.objects import embedded_documents, value_of
+from kcheck.kubernetes.objects import embedded_documents, unknown_scalar, value_of
 from kcheck.model import NOTHING
 from kcheck.text import placeholders
 from kcheck.text.regex import regex
@@ -20,8 +20,7 @@ from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.object_references import Named
-    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.objects import Named, Object
     from kcheck.text.text import Source, Span
 
     Find: TypeAlias = Callable[[Source, str], Source | None]
@@ -77,9 +76,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
     def names(self, *path: str | int) -> dict[str, Span]:
         """Return the keys below a path, with their places."""
-        node = yaml.get(self.values, *path)
-        found = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
-        return {name: entry.key.span for name, entry in found.items()}
+        return {name: entry.key.span for name, entry in yaml.pairs(self.values, *path).items()}
 
     def items(self, *path: str | int) -> tuple[list[yaml.Scalar], str]:
         """Return the scalars of the list at a path, and why some may be missing."""
@@ -135,11 +132,11 @@ def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
     }
     span = tree.span if isinstance(tree, yaml.Mapping | yaml.Sequence) else next(iter(parts.values())).span
     if all(isinstance(step, int) for step in parts):
-        items = list(tree.items) if isinstance(tree, yaml.Sequence) else []
+        items = yaml.items(tree)
         for step in sorted(parts, key=int):
             items[int(step) : int(step) + 1] = [parts[step]]
         return yaml.Sequence(*span, None, tuple(items), flow=False)
-    entries = yaml.entries(tree) if isinstance(tree, yaml.Mapping) else {}
+    entries = yaml.pairs(tree)
     for step, value in parts.items():
         old = entries.get(str(step))
         deeper = isinstance(overlay[step], dict)
@@ -184,8 +181,7 @@ def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Re
     """Yield the charts of a kustomization; `find` looks up files beside it."""
     changes = next((key for key in _CHANGES if yaml.get(root, key) is not None), "")
     home = yaml.text(root, "helmGlobals", "chartHome") or "charts"
-    listed = yaml.get(root, "helmCharts")
-    for node in listed.items if isinstance(listed, yaml.Sequence) else ():
+    for node in yaml.items(root, "helmCharts"):
         name, merge = yaml.text(node, "name"), yaml.text(node, "valuesMerge") or "override"
         values, place = _Values(find, f"`{changes}` of the kustomization may change it" if changes else ""), node.span
         own, inline = yaml.get(node, "valuesFile"), yaml.get(node, "valuesInline")
@@ -211,10 +207,16 @@ _CHANGES = ("patches", "patchesStrategicMerge", "patchesJson6902", "images", "re
 """Fields of a kustomization that change what its charts produce."""
 
 
+def sources_of(spec: yaml.Node | None) -> list[yaml.Target]:
+    """List the sources of an Application of Argo CD."""
+    several, only = yaml.get(spec, "sources"), yaml.get(spec, "source")
+    if isinstance(several, yaml.Sequence):
+        return yaml.items(several)
+    return [only] if only is not None else []
+
+
 def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> Iterator[Release]:
-    sources = yaml.get(spec, "sources")
-    found = list(sources.items) if isinstance(sources, yaml.Sequence) else [yaml.get(spec, "source")]
-    for i, source in enumerate(node for node in found if node is not None):
+    for i, source in enumerate(sources_of(spec)):
         helm = yaml.get(source, "helm")
         values, folder = _Values(find, gap), yaml.text(source, "path")
         if yaml.get(source, "chart") is None and helm is None and not (folder and _chart_in(folder, item, find)):
@@ -225,8 +227,7 @@ def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> It
         whole = yaml.get(helm, "valuesObject")
         values.add(whole if whole is not None else yaml.get(helm, "values"))
         for kind in ("parameters", "fileParameters"):
-            parameters = yaml.get(helm, kind)
-            for parameter in parameters.items if isinstance(parameters, yaml.Sequence) else ():
+            for parameter in yaml.items(helm, kind):
                 values.parameter(parameter, known=kind == "parameters")
         chart = _entry(source, item.span, "chart" if yaml.get(source, "chart") is not None else "path")
         yield _release(item, chart, _entry(source, item.span, "targetRevision"), values, folder, f"#{i}" if i else "")
@@ -236,16 +237,14 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
     spec = yaml.get(item.root, "spec")
     inner = yaml.get(spec, "chart", "spec")
     values = _Values(find, "`postRenderers` may change it" if yaml.get(spec, "postRenderers") is not None else "")
-    kind = yaml.get(inner, "sourceRef", "kind")
-    in_git = isinstance(kind, yaml.Scalar) and kind.text == "GitRepository"
+    in_git = yaml.text(inner, "sourceRef", "kind") == "GitRepository"
     chart = _entry(inner, item.span, "chart")
     version = _entry(inner, item.span, "version")
     if inner is None:
         chart, version = _referred(item, named)
     for name in yaml.scalars(inner, "valuesFiles"):
         values.file(name, name.text if in_git else "")
-    others = yaml.get(spec, "valuesFrom")
-    for other in others.items if isinstance(others, yaml.Sequence) else ():
+    for other in yaml.items(spec, "valuesFrom"):
         values.other(other, named)
     values.add(yaml.get(spec, "values"))
     folder = chart.value if in_git and isinstance(chart, Known) else ""
@@ -255,7 +254,7 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
 def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
     """Return the chart and version that a Flux release takes from another object."""
     ref = yaml.get(item.root, "spec", "chartRef")
-    kind, name = (yaml.text(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
+    kind, name = yaml.text(ref, "kind"), yaml.text(ref, "name")
     spec = yaml.get(named.object(item.span.source, kind, name), "spec") if kind and name else None
     if kind == "HelmChart" and spec is not None:
         return _entry(spec, item.span, "chart"), _entry(spec, item.span, "version")
@@ -327,7 +326,7 @@ class _Values:
         if not isinstance(name, yaml.Scalar):
             return
         if not known or not isinstance(value, yaml.Scalar):
-            value = _unknown(f"`{name.text}` is read from a file", yaml.resolve(node).span)
+            value = unknown_scalar(f"`{name.text}` is read from a file", yaml.resolve(node).span)
         force = yaml.get(node, "forceString")
         if isinstance(value, yaml.Scalar) and not isinstance(value, yaml.Computed):
             texts_only = isinstance(force, yaml.Scalar) and yaml.value(force) is True
@@ -349,13 +348,9 @@ class _Values:
         elif found is not None and path is None:
             self.source(found)
         elif isinstance(path, yaml.Scalar):
-            self.sets[path_of(path.text)] = _unknown(reason, yaml.resolve(node).span)
+            self.sets[path_of(path.text)] = unknown_scalar(reason, yaml.resolve(node).span)
         else:
             self.gap = reason
-
-
-def _unknown(reason: str, span: Span) -> yaml.Computed:
-    return yaml.Computed(*span, None, "", "double", None, Unknown(reason, Origin((span,))))
 
 
 def _entry(node: yaml.Node | None, place: Span, name: str) -> Value[str]:

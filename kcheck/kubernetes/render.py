@@ -248,7 +248,6 @@ def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = ""
 
 
 def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
-    """Return the dot of a chart's templates."""
     metadata = from_yaml(chart.source.data.decode("utf-8", "replace"))
     texts = {"Version": metadata.get("version"), "AppVersion": metadata.get("appVersion", ""), "Name": chart.label}
     about = {"Name": release, "Namespace": "default", "Service": "Helm", "IsInstall": True, "IsUpgrade": False}
@@ -264,7 +263,6 @@ def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
 
 
 def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
-    """Yield the templates of a chart by their paths in it."""
     ignored = _text(tree, os.path.join(chart.folder, ".helmignore")).splitlines()
     patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]
     for file in sorted(tree.disk.walk(os.path.join(chart.folder, "templates"))):

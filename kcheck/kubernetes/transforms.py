@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.kubernetes.objects import unknown_scalar
 from kcheck.kubernetes.patches import items_of, rebuild, replace_at, set_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown
+from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
-    from kcheck.kubernetes.selectors import Resource
+    from kcheck.kubernetes.kustomization import Resource
     from kcheck.text.text import Span
 
 CLUSTER_WIDE = frozenset({
@@ -51,7 +52,9 @@ _SELECTORS = {
 
 def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
     """Apply a kustomization's fields that change all objects, in Kustomize's order."""
-    resources = _in_namespace(resources, yaml.get(root, "namespace"))
+    namespace = yaml.get(root, "namespace")
+    if isinstance(namespace, yaml.Scalar) and namespace.text:
+        resources = [_in_namespace(resource, namespace) for resource in resources]
     resources = _with_affixes(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
     for labels, templates, selectors in _labels(root):
         resources = [_with_labels(resource, labels, templates, selectors) for resource in resources]
@@ -61,13 +64,7 @@ def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Re
     return resources
 
 
-def _in_namespace(resources: list[Resource], namespace: yaml.Target | None) -> list[Resource]:
-    if not isinstance(namespace, yaml.Scalar) or not namespace.text:
-        return resources
-    return [_with_namespace(resource, namespace) for resource in resources]
-
-
-def _with_namespace(resource: Resource, namespace: yaml.Scalar) -> Resource:
+def _in_namespace(resource: Resource, namespace: yaml.Scalar) -> Resource:
     if resource.item.kind == "Namespace":
         return resource.renamed(set_path(resource.item.root, ("metadata", "name"), namespace))
     if resource.item.kind in CLUSTER_WIDE:
@@ -96,8 +93,6 @@ def _with_affixes(resources: list[Resource], prefix: yaml.Target | None, suffix:
 
 
 def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
-    """Update the names in an object's references."""
-
     def visit(name: str, node: yaml.Target) -> yaml.Target | None:
         return renamed.get((name, node.text)) if isinstance(node, yaml.Scalar) else None
 
@@ -115,8 +110,8 @@ def composed_text(value: str, *spans: Span) -> yaml.Computed:
 def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
     """Return the labels of all objects, and whether pod templates and selectors get them, too."""
     result = []
-    common, listed = yaml.get(root, "commonLabels"), yaml.get(root, "labels")
-    for entry in listed.items if isinstance(listed, yaml.Sequence) else ():
+    common = yaml.get(root, "commonLabels")
+    for entry in yaml.items(root, "labels"):
         pairs = yaml.get(entry, "pairs")
         if isinstance(pairs, yaml.Mapping):
             selectors = yaml.text(entry, "includeSelectors") == "true"
@@ -226,12 +221,6 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
 
 # --- what is unknown
 
-
-def not_known(why: str, node: yaml.Target) -> yaml.Computed:
-    """Build an unknown value, set by something kcheck does not render."""
-    return yaml.Computed(*node.span, None, "", "double", None, Unknown(why, Origin((node.span,))))
-
-
 _VARIABLE = regex(r"\$\(([\w.-]+)\)")
 
 
@@ -268,7 +257,7 @@ def with_variables(
         if not found:
             return None
         used.update(found)
-        return not_known("`vars` of a kustomization set the value", node)
+        return unknown_scalar("`vars` of a kustomization set the value", node.span)
 
     def changed(resource: Resource) -> Resource:
         root = resource.item.root

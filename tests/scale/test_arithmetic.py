@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config.numbers import machines
-from kcheck.inventory.clouds.ack import nodes as ack
-from kcheck.inventory.clouds.aks import nodes as aks
-from kcheck.inventory.clouds.eks import nodes as eks
-from kcheck.inventory.clouds.gke import nodes as gke
+from kcheck.inventory.clouds.ack import cloud as ack
+from kcheck.inventory.clouds.aks import cloud as aks
+from kcheck.inventory.clouds.eks import cloud as eks
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Surge
 from kcheck.scale import deletion, egress
@@ -270,14 +269,15 @@ def test_three_nodes_with_two_pods_of_coredns() -> None:
     ("ports", "addresses", "nodes"), [(1000, 2, 128), (1000, 7, 448), (4000, 7, 112), (1024, 16, 1000)]
 )
 def test_nodes_with_outbound_ports_on_azure(ports: int, addresses: int, nodes: int) -> None:
-    assert aks.snat_nodes(ports, addresses, 64_000) == nodes
+    assert cloud("aks").outbound_nodes(ports, addresses, 64_000) == nodes
 
 
 def test_nodes_with_ports_on_cloud_nat() -> None:
-    assert gke.nat_nodes(64, 1, 64_512) == 1008
-    assert gke.nat_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
-    assert gke.nat_addresses(1000, 192, 64_512) == 3
-    assert gke.nat_addresses(65_000, 1, 64_512) is None
+    gke = cloud("gke")
+    assert gke.outbound_nodes(64, 1, 64_512) == 1008
+    assert gke.outbound_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
+    assert gke.outbound_addresses(1000, 192, 64_512) == 3
+    assert gke.outbound_addresses(65_000, 1, 64_512) is None
 
 
 def test_nodes_behind_a_service() -> None:
@@ -354,12 +354,11 @@ def test_addresses_of_aks_pods_in_blocks(pods: int, addresses: int) -> None:
     assert aks.static_addresses(pods, 16) == addresses
 
 
-@pytest.mark.parametrize(("name", "shared", "exclusive"), [("ecs.g7.4xlarge", 210, 7), ("ecs.c6.4xlarge", 140, 7)])
-def test_pods_of_ack_nodes_with_terway(name: str, shared: int, exclusive: int) -> None:
+@pytest.mark.parametrize(("name", "pods"), [("ecs.g7.4xlarge", 210), ("ecs.c6.4xlarge", 140)])
+def test_pods_of_ack_nodes_with_terway(name: str, pods: int) -> None:
     found = machines.interfaces("ack", name)
     assert found is not None
-    assert ack.terway_pods(*found) == shared
-    assert ack.terway_pods(*found, exclusive=True) == exclusive
+    assert ack.terway_pods(*found) == pods
 
 
 def test_upgrades_in_turn_need_one_surge() -> None:

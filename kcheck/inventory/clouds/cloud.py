@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -145,8 +146,8 @@ class Cloud(Protocol):
         return family
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
-        """Read the clusters of root modules."""
-        return
+        """Read the clusters of root modules, with the `reader` beside the cloud's module."""
+        import_module(f"{self.__module__.rpartition('.')[0]}.reader").read(roots, inventory)
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
         """Read a resource that may cache a registry; None if it does not."""

@@ -11,7 +11,6 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
-from kcheck.inventory.clouds.selfmanaged import nodes
 from kcheck.inventory.clouds.selfmanaged.clusters import Calico
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
@@ -29,8 +28,6 @@ from kcheck.model import (
     System,
     Upgrade,
 )  # fmt: skip
-from kcheck.text import scalars
-from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -74,9 +71,7 @@ class _Objects:
                 self.pools.setdefault(yaml.text(item.root, "spec", "clusterName"), []).append(item)
 
     def find(self, kind: str, name: str, near: Object) -> Object | None:
-        alike = self.by_name.get((kind, name), [])
-        beside = [item for item in alike if item.owner_path == near.owner_path]
-        beside = beside or [item for item in alike if item.folder == near.folder] or alike
+        beside = _beside(near, self.by_name.get((kind, name), []))
         return beside[0] if len(beside) == 1 else None
 
     def referred(self, near: Object, *path: str) -> tuple[str, Object | None]:
@@ -86,9 +81,12 @@ class _Objects:
 
     def pools_of(self, cluster: Object) -> list[Object]:
         """List a cluster's machine pools: in its file, else its folder, else all that name it."""
-        alike = self.pools.get(yaml.text(cluster.root, "metadata", "name"), [])
-        beside = [item for item in alike if item.owner_path == cluster.owner_path]
-        return beside or [item for item in alike if item.folder == cluster.folder] or alike
+        return _beside(cluster, self.pools.get(yaml.text(cluster.root, "metadata", "name"), []))
+
+
+def _beside(near: Object, alike: list[Object]) -> list[Object]:
+    own = [item for item in alike if item.owner_path == near.owner_path]
+    return own or [item for item in alike if item.folder == near.folder] or alike
 
 
 def _fields(item: Object, resource: str = "", cloud: str = _OWN) -> Fields:
@@ -232,10 +230,10 @@ class _Cluster:
         registration = yaml.get(config, "joinConfiguration", "nodeRegistration")
         return replace(
             pool,
-            machine=nodes.machine(nodes.labels(registration), origin),
+            machine=selfmanaged.machine(selfmanaged.labels(registration), origin),
             market=Market(reservation=Known("machines of one's own", origin)),
-            scheduling=nodes.scheduling(registration, origin),
-            system=nodes.system(config),
+            scheduling=selfmanaged.scheduling(registration, origin),
+            system=selfmanaged.system(config),
         )
 
     def _config(self, item: Object) -> yaml.Node | None:
@@ -248,7 +246,7 @@ class _Cluster:
     def _serial_pulls(self, control: Object) -> Value[bool]:
         """Whether kubelets pull images serially, by the first kubelet patch in the code."""
         configs = map(self._config, (*self.objects.pools_of(self.item), control))
-        found = next((one for config in configs if (one := nodes.serial_pulls(config)) is not None), None)
+        found = next((one for config in configs if (one := selfmanaged.serial_pulls(config)) is not None), None)
         return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)
 
     def _with_machines(self, pool: NodePool, kind: str, item: Object | None) -> NodePool:
@@ -285,8 +283,7 @@ class _Cluster:
     def _topology(self, cluster: Cluster) -> Iterator[NodePool]:
         """Yield the pools that a cluster with a ClusterClass lists itself."""
         for kind in ("machineDeployments", "machinePools"):
-            listed = yaml.get(self.item.root, "spec", "topology", "workers", kind)
-            for node in map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ():
+            for node in yaml.items(self.item.root, "spec", "topology", "workers", kind):
                 if isinstance(node, yaml.Mapping):
                     fields = Fields(_OWN, "Cluster.machines", MappingRecord(node))
                     name = known(fields.text("name")) or "?"
@@ -320,9 +317,4 @@ def _bound(record: Record, bound: str) -> Value[int] | None:
             return None
         record = inner[0]
     written = record.entry(_BOUNDS.format(bound))
-    if written is None or isinstance(written, Unknown):
-        return written
-    try:
-        return Known(int(scalars.to_number(written.value)), written.origin)
-    except EvaluationError as error:
-        return Unknown(str(error), written.origin)
+    return None if written is None else selfmanaged.number_in(written)

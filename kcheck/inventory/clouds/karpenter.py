@@ -258,10 +258,9 @@ def _subnets(
     """Return the subnets in a pool's zones that match any selector term of its node class."""
     if node_class is None:
         return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
-    terms = yaml.get(node_class, "spec", "subnetSelectorTerms")
     near = [subnet for subnet in inventory.subnets if subnet.root == cluster.root and _is_in(subnet, *zones)]
     found: list[Subnet] = []
-    for term in terms.items if isinstance(terms, yaml.Sequence) else ():
+    for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
         tags = yaml.get(term, "tags")
         if not isinstance(tags, yaml.Mapping):
             return Unknown(f"NodePool {name} does not select subnets by tags", place)

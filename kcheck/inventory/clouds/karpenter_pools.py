@@ -36,6 +36,8 @@ _ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
 _NEVER = "Never"
 
 T = TypeVar("T")
+Needs = dict[str, tuple[str, tuple[str, ...]]]
+"""Operator and values of requirements, by label."""
 
 
 def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> KarpenterPool:
@@ -43,6 +45,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
     record = MappingRecord(tree, addon.place)
     place = Origin((addon.place,))
     api, kind = yaml.text(tree, "apiVersion"), yaml.text(tree, "kind")
+    version = yaml.get(tree, "apiVersion")
     resource = "NodePool.v1beta1" if kind == "NodePool" and api.endswith("/v1beta1") else kind
     fields = Fields("any", resource, record)
     name = fields.text("name")
@@ -53,7 +56,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
         kind,
         cluster,
         name,
-        Known(api, _origin(tree, "apiVersion", place)),
+        Known(api, place if version is None else Origin((version.span,))),
         limits=_limits(fields),
         policy=_of_auto_mode(_policy(fields, place), tree, cluster),
         consolidate_after=_idle_time(fields, place),
@@ -67,28 +70,19 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
 
 def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement]:
     """List a pool's requirements on its nodes."""
-    found = yaml.get(tree, *_spec(kind), "requirements")
-    result = []
-    for item in found.items if isinstance(found, yaml.Sequence) else ():
-        values = yaml.get(item, "values")
-        many = len(values.items) if isinstance(values, yaml.Sequence) else 0
-        texts = tuple(yaml.text(values, i) for i in range(many)) if values is not None else ()
-        result.append(Requirement(yaml.text(item, "key"), yaml.text(item, "operator"), texts))
-    return result
+    return [
+        Requirement(yaml.text(one, "key"), yaml.text(one, "operator"), tuple(map(yaml.text, yaml.items(one, "values"))))
+        for one in yaml.items(tree, *_spec(kind), "requirements")
+    ]
 
 
-def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
+def required(tree: yaml.Mapping, kind: str = "NodePool") -> Needs:
     """Return operator and values of a pool's requirements, by label."""
     return {one.key: (one.operator, one.values) for one in requirements(tree, kind)}
 
 
 def _spec(kind: str) -> tuple[str, ...]:
     return ("spec",) if kind == "Provisioner" else ("spec", "template", "spec")
-
-
-def _origin(tree: yaml.Mapping, key: str, place: Origin) -> Origin:
-    node = yaml.get(tree, key)
-    return place if node is None else Origin((node.span,))
 
 
 def _limits(fields: Fields) -> Value[tuple[str, ...]]:
@@ -182,12 +176,9 @@ def _is_of_use(reasons: yaml.Target | None) -> bool:
     return not named or "Underutilized" in named
 
 
-def gpu_of_pool(
-    tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin
-) -> Value[bool]:
+def gpu_of_pool(tree: yaml.Mapping, kind: str, needs: Needs, place: Origin) -> Value[bool]:
     """Whether the pool's nodes have GPUs, by taint or requirement; Unknown if Karpenter may choose."""
-    taints = yaml.get(tree, *_spec(kind), "taints")
-    keys = [yaml.text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
+    keys = [yaml.text(item, "key") for item in yaml.items(tree, *_spec(kind), "taints")]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
         return Known(value=True, origin=place)
     types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)
@@ -204,14 +195,14 @@ def gpu_of_pool(
     return Unknown(f"the machine types of {kind} {yaml.text(tree, 'metadata', 'name')} are Karpenter's choice", place)
 
 
-def _asks_for_gpus(needs: dict[str, tuple[str, tuple[str, ...]]]) -> bool:
+def _asks_for_gpus(needs: Needs) -> bool:
     """Whether a requirement is about GPUs and does not exclude them."""
     about = ("instance-gpu-", "instance-accelerator-", "sku-gpu-")
     asked = (operator for key, (operator, _) in needs.items() if key.rpartition("/")[2].startswith(about))
     return any(operator in ("In", "Gt", "Gte", "Exists") for operator in asked)
 
 
-def _listed(needs: dict[str, tuple[str, tuple[str, ...]]], key: str) -> tuple[str, ...]:
+def _listed(needs: Needs, key: str) -> tuple[str, ...]:
     operator, values = needs.get(key, ("", ()))
     return values if operator == "In" else ()
 
@@ -228,7 +219,7 @@ def _is_gpu_family(name: str) -> bool:
     return name in GPU_FAMILIES or has_accelerator("eks", name)
 
 
-def is_spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
+def is_spot(needs: Needs, place: Origin) -> Value[bool]:
     """Whether the pool's nodes are spot only."""
     listed = _listed(needs, CAPACITY)
     return Known("spot" in listed and "on-demand" not in listed, place)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -19,7 +21,7 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, agreed, equals, known, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kcheck.model import PodRange
     from kcheck.terraform.module import Module
@@ -36,7 +38,6 @@ _KIND = regex(r"([a-z]\w*)\.[\w-]+(?:\[[^\]]*\])?$")
 
 _SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
 """Folders with independent children, which may use equal names."""
-
 
 _Named: TypeAlias = Network | Subnet | Cluster | NodePool
 
@@ -150,6 +151,11 @@ class Reader:
         paths = lifecycle.ignored(owner or record, resource.partition(".")[2] if owner else "")
         return Fields(self.cloud, resource, record, self.pins, paths)
 
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """Subnets of this root by address."""
+        return {subnet.address: subnet for subnet in self.found.subnets}
+
     def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
         """Add a virtual network."""
         found = Network(self.identity(instance.address), instance.span, instance.address, self.folder, name, cidrs)
@@ -189,10 +195,6 @@ class Reader:
     def default_number(self, key: str, origin: Origin) -> Known[int]:
         """Return the cloud's default number of a setting."""
         return Known(self.defaults[key].number, origin)
-
-    def has_gpu(self, instance_type: str) -> bool:
-        """Whether machines of a type have GPUs or other accelerators."""
-        return has_accelerator(self.cloud, instance_type)
 
     def identity(self, address: str) -> str:
         """Return the identity of a resource in this root."""
@@ -260,20 +262,11 @@ class Reader:
 
     def add_to(self, inventory: Inventory) -> None:
         """Move everything found to the inventory."""
-        inventory.networks += self.found.networks
-        inventory.subnets += self.found.subnets
-        inventory.ranges += self.found.ranges
-        inventory.reserved += self.found.reserved
-        inventory.clusters += self.found.clusters
-        inventory.autoscalers += self.found.autoscalers
-        inventory.pools += self.found.pools
+        for name in ("networks", "subnets", "ranges", "reserved", "clusters", "autoscalers", "pools", "sharings"):
+            getattr(inventory, name).extend(getattr(self.found, name))
         inventory.doubts |= self._doubts()
-        inventory.sharings += self.found.sharings
-        inventory.cluster_of |= {
-            one: one.pool.cluster.value
-            for one in self.found.sharings
-            if one.pool is not None and isinstance(one.pool.cluster, Known)
-        }
+        owners = ((one, known(one.pool.cluster)) for one in self.found.sharings if one.pool is not None)
+        inventory.cluster_of |= {one: owner for one, owner in owners if owner is not None}
 
 
 def identity(cloud: str, root: Module, address: str) -> str:
@@ -285,14 +278,15 @@ def identity(cloud: str, root: Module, address: str) -> str:
     return f"{cloud}/{address}" if folder == "." and not environment else f"{cloud}/{folder}{environment}:{address}"
 
 
+_IDENTITIES = ("id", "name", "self_link", "arn", "?")
+"""Attributes that identify an object; the last one is a part of an id."""
+
+
 def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:
     """Find the object whose id or name the datum refers to; `things` are by address."""
-    if not isinstance(datum, Unknown) or datum.symbol is None:
-        return None
-    if datum.symbol.attribute not in ("id", "name", "self_link", "arn", "?"):  # the last one is a part of an id
-        return None
-    thing = things.get(datum.symbol.address)
-    if thing is None:
+    symbol = datum.symbol if isinstance(datum, Unknown) else None
+    thing = things.get(symbol.address) if symbol and symbol.attribute in _IDENTITIES else None
+    if datum is None or thing is None:
         return None
     return Known(thing, datum.origin or Origin((thing.place,) if isinstance(thing, Thing) else ()))
 
@@ -303,9 +297,7 @@ _PART = regex(r"\$\{[^}]*\}")
 
 def matches_pattern(text: str | None, pattern: str | None) -> bool:
     """Whether a text matches a pattern with `*` and `?`; an unknown part counts as one character."""
-    if text is None or not pattern:
-        return False
-    return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
+    return bool(text is not None and pattern and fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern)))
 
 
 def text_of(value: Value[object]) -> str | None:
@@ -319,11 +311,8 @@ def text_of(value: Value[object]) -> str | None:
 def unique_identity(identity: str, inventory: Inventory) -> str:
     """Number a cluster's identity if another cluster has it already."""
     taken = {cluster.id for cluster in inventory.clusters}
-    number, found = 1, identity
-    while found in taken:
-        number += 1
-        found = f"{identity}#{number}"
-    return found
+    numbered = (f"{identity}#{number}" for number in count(2))
+    return identity if identity not in taken else next(name for name in numbered if name not in taken)
 
 
 def has_accelerator(cloud: str, instance_type: str) -> bool:
@@ -414,16 +403,18 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
     if first.origin is None or second.origin is None or not first.origin.spans:
         return False
     spans, others = first.origin.spans, second.origin.spans
-    parts = [
-        used.text for used in (*spans[1:2], *others[1:2])
-    ]  # `var.ranges.pods` of the one, `var.ranges.gpus` of the other
-    return spans[:1] == others[:1] and len(set(parts)) <= 1
+    uses = {used.text for used in (*spans[1:2], *others[1:2])}  # `var.ranges.pods` and `var.ranges.gpus` differ
+    return spans[:1] == others[:1] and len(uses) <= 1
 
 
-def first_span(instance: Instance, kind: str) -> Span:
-    """Return the place of the first nested block of a type, else of the instance."""
-    nested: tuple[Record, ...] | Unknown = instance.blocks(kind)
-    return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
+def blocks_below(record: Record, *path: str) -> Iterator[Record]:
+    """Yield the nested blocks at a path; none where they are not known."""
+    if not path:
+        yield record
+        return
+    nested = record.blocks(path[0])
+    for one in () if isinstance(nested, Unknown) else nested:
+        yield from blocks_below(one, *path[1:])
 
 
 def text_reference(value: Value[str]) -> Value[str]:
@@ -435,3 +426,14 @@ def text_reference(value: Value[str]) -> Value[str]:
 def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
     """Return the value, or a default if not set."""
     return default(value.origin) if isinstance(value, Unset) else value
+
+
+def bound_of(fields: Fields, bound: str, scaled: Value[bool], names: tuple[str, str, str]) -> Known[int] | Unknown:
+    """Return a bound of an autoscaled pool, or the fixed size of another.
+
+    `names` are the attributes that switch the autoscaler on, bound the pool, and fix its size.
+    """
+    if not isinstance(scaled, Known):
+        return Unknown(why_missing(scaled, names[0]), scaled.origin)
+    name, size = names[1 if scaled.value else 2], fields.number(bound if scaled.value else "count")
+    return Unknown(f"{name} is not set", size.origin) if isinstance(size, Unset) else size

@@ -1,15 +1,16 @@
-"""Kubernetes objects in Terraform: manifests of the kubernetes and kubectl providers, and typed resources."""
+"""Kubernetes objects in Terraform: manifests, typed resources, and values as YAML trees, each part with its place."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.inventory.embedded.trees import computed_scalar, documents, tree
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.text.keys import MapName
 from kcheck.text.regex import regex
-from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Missing, Origin, Unknown, encoded, pieces_of
+from kcheck.text.syntax import texts, yaml
+from kcheck.text.units import decimal_number
+from kcheck.text.values import Known, Missing, Origin, Piece, Unknown, encoded, pieces_of
 from kcheck.text.yaml_nodes import Stated
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
     for kind in sorted(kinds):
         if kind in _MANIFESTS:
             for instance in root.instances(kind):
-                for found in _manifest(instance, _MANIFESTS[kind]):
-                    yield found, instance
+                datum = instance.entry(_MANIFESTS[kind])
+                yield from _objects_in(datum, instance) if datum is not None else ()
         match = _RESOURCE.fullmatch(kind)
         typed = _TYPED.get(match[1]) if match else None
         if typed is not None:
@@ -62,8 +63,7 @@ def in_arguments(calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[
     """Yield the objects in arguments of unread modules, as texts or maps, up to a depth of 6."""
     for instance, names in calls:
         for part in (part for name in names for part in _objects_within(instance.attribute(name), _DEPTH)):
-            for document in documents(part, instance.span):
-                yield from ((found, instance) for found in objects_in(document))
+            yield from _objects_in(part, instance)
 
 
 _DEPTH = 6
@@ -80,12 +80,9 @@ def _objects_within(datum: Datum, depth: int) -> Iterator[Datum]:
             yield from _objects_within(part, depth - 1)
 
 
-def _manifest(instance: Instance, argument: str) -> Iterator[Object]:
-    datum = instance.entry(argument)
-    if datum is None:
-        return
+def _objects_in(datum: Datum, instance: Instance) -> Iterator[tuple[Object, Instance]]:
     for document in documents(datum, instance.span):
-        yield from objects_in(document)
+        yield from ((found, instance) for found in objects_in(document))
 
 
 def _mapping(record: Record) -> yaml.Mapping:
@@ -139,3 +136,60 @@ def _key(name: str, place: Span) -> yaml.Scalar:
 
 def _camel(name: str) -> str:
     return _UNDERSCORE.sub(lambda match: match[1].upper(), name)
+
+
+# --- values as trees
+
+
+def tree(datum: Datum, place: Span) -> yaml.Target:
+    """Convert a value to a tree; `place` is used for parts without a place."""
+    inner = encoded(datum)
+    if inner is not None:
+        return tree(inner, place)
+    spans = datum.origin.spans if datum.origin else ()
+    span = next((span for span in spans if not span.source.bundled), place)
+    value = datum.value if isinstance(datum, Known) else None
+    if isinstance(value, dict):
+        entries = tuple(
+            yaml.Pair(yaml.Scalar(*span, None, key, "double", None), tree(item, span)) for key, item in value.items()
+        )
+        return yaml.Mapping(*span, None, entries, flow=False)
+    if isinstance(value, tuple):
+        return yaml.Sequence(*span, None, tuple(tree(item, span) for item in value), flow=False)
+    return computed_scalar(datum, span)
+
+
+def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
+    """Build a scalar whose value was computed elsewhere."""
+    if isinstance(datum, Unknown):
+        return yaml.Computed(*span, None, "", "double", None, datum)
+    value: object = datum.value
+    if isinstance(value, str):
+        return yaml.Computed(*span, None, str(value), "double", None, datum)
+    if isinstance(value, Fraction):
+        value = decimal_number(value)
+    if not isinstance(value, int | float | None):
+        return computed_scalar(Unknown("a whole resource is not a YAML value", datum.origin), span)
+    return yaml.Computed(*span, None, _plain(value), "plain", None, datum)
+
+
+def _plain(value: float | None) -> str:
+    try:
+        return yaml.literal(value)
+    except ValueError:
+        return str(value)
+
+
+def documents(datum: Datum, place: Span) -> Iterator[yaml.Target]:
+    """Yield the YAML documents in a value: those of a string, or an object as one."""
+    value = datum.value if isinstance(datum, Known) else None
+    if encoded(datum) is not None or isinstance(value, dict):
+        yield tree(datum, place)
+        return
+    pieces = pieces_of(datum)
+    if not pieces and isinstance(value, str):
+        span = datum.origin.written if datum.origin and datum.origin.spans else place
+        pieces = (Piece(str(value), span),)
+    if not pieces:
+        return
+    yield from texts.documents(pieces)

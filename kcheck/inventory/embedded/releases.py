@@ -1,27 +1,34 @@
-"""Helm releases in Terraform: charts, and values in every form."""
+"""Helm releases in Terraform: of resources, and inside published modules, as far as their arguments describe them.
+
+Such a module takes chart values as an object argument (`karpenter = { values = [...] }`,
+`vpa_helm_config = { set = [...] }`), as several by name (`helm_releases = { ... }`), or as its own arguments.
+"""
 
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.inventory.embedded.trees import documents
-from kcheck.inventory.embedded.trees import tree as tree_of
+from kcheck.config.numbers import profiles
+from kcheck.inventory.embedded.objects import documents
+from kcheck.inventory.embedded.objects import tree as tree_of
 from kcheck.kubernetes.releases import Release, chart_name, path_of
+from kcheck.terraform.resource import ObjectRecord
+from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, concealed, known
+from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset, Value, concealed, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.kubernetes.releases import Path
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Span
-    from kcheck.text.values import Datum, Record
+    from kcheck.text.values import Record
 
 RESOURCE = "helm_release"
-_SETS = ("set", "set_sensitive", "set_list")
+_BLOCKS = ("set", "set_sensitive", "set_list")
 
 
 def read(root: Module) -> Iterator[tuple[Release, Instance]]:
@@ -35,13 +42,15 @@ def read(root: Module) -> Iterator[tuple[Release, Instance]]:
 def _release(instance: Instance, address: str, root: str) -> Release:
     sets: dict[Path, yaml.Target] = {}
     given = instance.entry("values")
-    trees, gap = values(given, instance.span) if given is not None else ([], "")
+    trees, gap = _values(given, instance.span) if given is not None else ([], "")
     gap = gap or instance.doubt
-    for kind in _SETS:
-        found, why = settings(instance.blocks(kind), secret=kind == "set_sensitive")
+    for kind in _BLOCKS:
+        found, why = _settings(instance.blocks(kind), secret=kind == "set_sensitive")
         sets |= found
         gap = why or gap
-    chart, version, name, repository = (_entry(instance, key) for key in ("chart", "version", "name", "repository"))
+    chart, version, name, repository = (
+        _text(instance.entry(key), Origin((instance.span,))) for key in ("chart", "version", "name", "repository")
+    )
     near = isinstance(chart, Known) and isinstance(repository, Unset)
     folder = posixpath.normpath(posixpath.join(root, str(known(chart)))) if near else ""
     return Release(
@@ -50,7 +59,7 @@ def _release(instance: Instance, address: str, root: str) -> Release:
     )  # fmt: skip
 
 
-def values(datum: Datum, place: Span) -> tuple[list[yaml.Target], str]:
+def _values(datum: Datum, place: Span) -> tuple[list[yaml.Target], str]:
     """Return the trees in a list of values, and why some may be missing."""
     if isinstance(datum, Unknown):
         return [], datum.reason
@@ -64,7 +73,7 @@ def values(datum: Datum, place: Span) -> tuple[list[yaml.Target], str]:
     return trees, gap
 
 
-def settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[dict[Path, yaml.Target], str]:
+def _settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[dict[Path, yaml.Target], str]:
     """Return the values that records of `name` and `value` set, and why some may be missing."""
     if isinstance(records, Unknown):
         return {}, records.reason
@@ -105,9 +114,193 @@ def _value(record: Record, *, secret: bool) -> yaml.Target:
     return tree_of(datum, span)
 
 
-def _entry(instance: Instance, name: str) -> Value[str]:
-    datum = instance.entry(name)
-    if isinstance(datum, Unknown):
-        return datum
-    text = datum.value if datum is not None else None
-    return Known(text, datum.origin) if datum is not None and isinstance(text, str) else Unset(Origin((instance.span,)))
+def _text(datum: Datum | None, here: Origin) -> Value[str]:
+    """Return a text; Unset where there is none."""
+    if datum is None or isinstance(datum, Unknown):
+        return datum or Unset(here)
+    return Known(datum.value, datum.origin) if isinstance(datum.value, str) else Unset(here)
+
+
+# --- published modules
+
+_CHARTS = ("chart", "chart_name", "helm_chart_name", "helm_chart")
+_VERSIONS = ("chart_version", "helm_chart_version", "version")
+_NAMES = ("name", "release_name", "helm_release_name")
+_VALUES = ("values", "extra_values", "helm_values", "values_yaml", "additional_values", "custom_values")
+_SETS = ("set", "set_values", "settings", "set_sensitive")
+_INSIDE = ("helm_config", "helm_release", "helm")
+"""Keys of an object that contain the release."""
+
+_ON = ("enabled", "enable", "create")
+_SWITCH = regex(r"(?:enable|install|deploy|create)_(\w+)|(\w+)_enabled")
+_SUFFIX = regex(r"_(?:helm_config|helm_release|helm_values|extra_values|config|helm|values|release|addon)$")
+_MENTIONS = regex(
+    r"\b(?:values|set|settings|\w+_values|set_\w+|chart\w*|helm\w*)\b[\"']?[ \t]*[=:]|^[\s(]*(?:var|local)\."
+)
+"""Marks in the text of an argument that holds a release, or refers to one."""
+_DEPTH, _MOST = 2, 20_000
+
+Fields = dict[str, Datum]
+
+
+class _Call(NamedTuple):
+    """A call of a module that was not read."""
+
+    address: str
+    place: Span
+    fields: Fields
+    source: str
+    arguments: list[str]
+
+    @property
+    def gap(self) -> str:
+        """Reason why chart values may be missing from the arguments."""
+        return f"{self.address} was not read and may set other chart values"
+
+    @property
+    def chart(self) -> Value[str]:
+        """Chart that a module installs, by the module's source."""
+        here = Origin((self.place,))
+        found = next((name for name in _scalers() if name in self.source), None)
+        return Known(found, here) if found else Unknown(f"{self.address} chooses the chart", here)
+
+
+def in_arguments(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Release, Instance]]:
+    """Yield the releases that module calls describe in arguments nothing else reads."""
+    folder = root.configuration.folder
+    for instance, arguments in calls:
+        attributes = instance.block.body.attributes
+        own = any(name in arguments for name in (*_CHARTS, *_VALUES, *_SETS))
+        names = [
+            name
+            for name in arguments
+            if own
+            or _SUFFIX.search(name)
+            or name.replace("_", "-") in _scalers()
+            or _MENTIONS.search(attributes[name].value_span.text[:_MOST])
+        ]
+        switches = [name for name in attributes if name in _ON or _SWITCH.fullmatch(name)]
+        fields = {name: found for name in (*names, *switches) if (found := instance.entry(name)) is not None}
+        address = instance.address if folder == "." else f"{folder}:{instance.address}"
+        source = instance.entry("source")
+        name = str(known(source)) if source is not None else ""
+        for release in _releases(_Call(address, instance.span, fields, name, arguments)):
+            yield release, instance
+
+
+def _releases(call: _Call) -> Iterator[Release]:
+    if _is_release(call.fields, named=False):
+        yield from _described(call, call.fields, "", call.place)
+        return
+    seen = set()
+    for name, datum in call.fields.items():
+        base = _SUFFIX.sub("", name)
+        if any(_is(call.fields, key, on=False) for key in (f"enable_{base}", f"{base}_enabled")):
+            continue
+        alone = name != base and name.endswith("values")  # cluster_autoscaler_values = [...]
+        whole = Known({"values": datum}, datum.origin or Origin((call.place,))) if alone else datum
+        named = name != base and not name.endswith("_config")  # much else has a name like that
+        for release in _found(call, whole, base, named=named or name.endswith("_helm_config"), depth=0):
+            seen.add(known(release.chart))
+            yield release
+    for name in call.arguments:  # what is turned on without a word about its values
+        match = _SWITCH.fullmatch(name)
+        base = (match[1] or match[2]) if match else ""
+        chart = base.replace("_", "-")
+        if chart in _scalers() and chart not in seen and _is(call.fields, name, on=True):
+            yield from _described(call, {}, base, call.place)
+
+
+def _scalers() -> tuple[str, ...]:
+    """List the charts that matter even without values."""
+    return (*profiles.charts(), "karpenter")
+
+
+def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> Iterator[Release]:
+    value = datum.value if isinstance(datum, Known) else None
+    if isinstance(value, tuple):
+        for item in value:
+            own = item.value.get("name") if isinstance(item, Known) and isinstance(item.value, dict) else None
+            called = known(own) if own is not None else None
+            if isinstance(called, str) and depth < _DEPTH:
+                yield from _found(call, item, called, named=False, depth=depth + 1)
+    if not isinstance(value, dict) or any(_is(value, key, on=False) for key in _ON):
+        return
+    inside = _first(value, _INSIDE)
+    if inside is not None:
+        yield from _found(call, inside, name, named=True, depth=depth + 1)
+    elif _is_release(value, named=named) or (
+        name.replace("_", "-") in _scalers() and any(_is(value, key, on=True) for key in _ON)
+    ):
+        spans = datum.origin.spans if datum.origin else ()
+        place = next((span for span in spans if not span.source.bundled), call.place)
+        yield from _described(call, value, name, place)
+    elif depth < _DEPTH:
+        for key, inner in value.items():
+            if isinstance(inner, Known) and isinstance(inner.value, dict):
+                yield from _found(call, inner, key, named=False, depth=depth + 1)
+
+
+def _is(fields: Fields, key: str, *, on: bool) -> bool:
+    switch = fields.get(key)
+    return isinstance(switch, Known) and switch.value is on
+
+
+def _is_release(fields: Fields, *, named: bool) -> bool:
+    given = [key for key in (*_VALUES, *_SETS) if key in fields]
+    if named or any(key in fields for key in _CHARTS):
+        return bool(given) or any(key in fields for key in _VERSIONS)
+    return any(_says(fields[key], key) for key in given)
+
+
+def _says(datum: Datum, key: str) -> bool:
+    """Whether a value is a YAML map, a list of them, or a list of `set` entries."""
+    value = datum.value if isinstance(datum, Known) else None
+    for item in value if isinstance(value, tuple) else (datum,):
+        inner = item.value if isinstance(item, Known) else None
+        if isinstance(inner, dict):
+            return key.startswith("set") and key != "settings" and {"name", "value"} <= inner.keys()
+        if item.origin and item.origin.spans and _values(_listed(item), item.origin.written)[0]:
+            return True
+    return False
+
+
+def _described(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[Release]:
+    trees: list[yaml.Target] = []
+    sets: dict[Path, yaml.Target] = {}
+    gap, here = call.gap, Origin((place,))
+    for key in _VALUES:
+        if key in fields:
+            found, why = _values(_listed(fields[key]), place)
+            trees += found
+            gap = why or gap
+    for key in _SETS:
+        datum = fields.get(key)
+        if isinstance(datum, Unknown):
+            gap = datum.reason
+        elif datum is not None and isinstance(datum.value, dict) and "name" not in datum.value:
+            sets |= {path_of(path): tree_of(item, place) for path, item in datum.value.items()}
+        elif datum is not None:
+            given, why = _settings(ObjectRecord(Known(fields, here)).blocks(key), secret=key == "set_sensitive")
+            sets |= given
+            gap = why or gap
+    chart = _text(_first(fields, _CHARTS), here)
+    if isinstance(chart, Unset):
+        chart = Known(name.replace("_", "-"), here) if name else call.chart
+    called = _text(_first(fields, _NAMES), here)
+    if isinstance(called, Unset) and name:
+        called = Known(name, here)
+    address = f"{call.address}/{name}" if name else call.address
+    yield Release(
+        address, place, chart=chart_name(chart), version=_text(_first(fields, _VERSIONS[: 3 if name else 2]), here),
+        trees=tuple(trees), sets=sets, gap=gap, name=called,
+    )  # fmt: skip
+
+
+def _listed(datum: Datum) -> Datum:
+    single = isinstance(datum, Known) and not isinstance(datum.value, tuple)
+    return Known((datum,), datum.origin) if single and datum.origin else datum
+
+
+def _first(fields: Fields, keys: tuple[str, ...]) -> Datum | None:
+    return next((fields[key] for key in keys if key in fields), None)

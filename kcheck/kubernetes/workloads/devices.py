@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.workloads.scalars import boolean, items, scalar, text, written
+from kcheck.kubernetes.workloads.scalars import boolean, scalar, text, written
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
 from kcheck.text.syntax import yaml
@@ -173,9 +173,9 @@ class Devices:
     def _requests(self, root: yaml.Target, path: tuple[str, ...]) -> list[list[_Asked]]:
         """Read the requests of a claim, each a list of alternatives."""
         result = []
-        for one in items(root, *path, "devices", "requests"):
+        for one in yaml.items(root, *path, "devices", "requests"):
             whole = yaml.get(one, "exactly")
-            choices = items(one, "firstAvailable") or [whole if whole is not None else one]  # flat before v1beta2
+            choices = yaml.items(one, "firstAvailable") or [whole if whole is not None else one]  # flat before v1beta2
             result.append([self._devices(choice) for choice in choices if not known(boolean(choice, "adminAccess"))])
         return result
 
@@ -224,5 +224,5 @@ def _nearest(found: list[Object], item: Object) -> list[Object]:
 
 
 def _expressions(node: yaml.Target, *path: str) -> list[str]:
-    found = (known(text(one, "cel", "expression")) for one in items(node, *path, "selectors"))
+    found = (known(text(one, "cel", "expression")) for one in yaml.items(node, *path, "selectors"))
     return [one for one in found if one is not None]

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import names
-from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, text, written_map
+from kcheck.kubernetes.workloads.scalars import absent, integer, scalar, text, written_map
 from kcheck.model import NOTHING
 from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
@@ -41,9 +41,6 @@ MARKS = (
     "cluster-autoscaler.kubernetes.io/consume-provisioning-request", "kueue.x-k8s.io/pod-group-name",
 )  # fmt: skip
 """Labels and annotations by which a scheduler groups pods."""
-
-_POLICIES = (("spec", "runPolicy", "schedulingPolicy"),)
-"""Paths of scheduling policies in jobs of the training operator."""
 
 _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
@@ -148,10 +145,9 @@ def gang(
         return Known(starter, here)
     if _is_slice(item, kind, found):
         return Known("its slice of TPUs", here)
-    for path in _POLICIES:
-        policy = yaml.get(item.root, *path)
-        if policy is not None:
-            return Known("its scheduling policy", Origin((policy.span,)))
+    policy = yaml.get(item.root, "spec", "runPolicy", "schedulingPolicy")  # of the training operator
+    if policy is not None:
+        return Known("its scheduling policy", Origin((policy.span,)))
     holders = [item.root, *filter(None, [item.holder])] if yaml.get(item.root, "spec", "schedule") is None else []
     if any(known(scalar(root, *path)) is True for root in holders for path in _SUSPENDED):
         return Unknown("the job is suspended, and nothing in the code starts it", here)
@@ -184,5 +180,5 @@ def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
     """Whether a job runs on one slice of TPUs, whose nodes come and go together."""
     if not any(known(one.gpu) in names.listed("slices") for template in found for one in template.containers):
         return False
-    jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
+    jobs = yaml.items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
     return kind == "batch/Job" or (len(jobs) == 1 and number(integer(jobs[0], "replicas"), 1) == 1)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads import devices, gangs, mpi_v1alpha1, places, pods, runtimes, unknown_kinds
-from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
+from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
+from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -35,7 +34,7 @@ _MOST_PODS = {"HorizontalPodAutoscaler": "maxReplicas", "ScaledObject": "maxRepl
 """Kind of a scaler -> key of its maximum in the spec."""
 _ACCOUNT = "ServiceAccount"
 _DEFAULT_ACCOUNT = "default"
-KINDS = ALONE | runtimes.KINDS | _MOST_PODS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
+KINDS = ALONE | kubeflow.KINDS | _MOST_PODS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
 """Kinds that run pods, and those that configure them."""
 
 
@@ -49,29 +48,23 @@ class Workloads:
     """Workloads among some objects, with settings from other objects."""
 
     def __init__(self, objects: list[Object]) -> None:
-        groups = {str(known(written(one.root, "metadata", "name"))): one for one in objects if one.kind == "PodGroup"}
-        self._others = _Others(groups, devices.Devices(objects))
-        self._runtimes = runtimes.by_name(objects)
+        groups = (one for one in objects if one.kind == "PodGroup")
+        self._groups = {str(known(written(one.root, "metadata", "name"))): one for one in groups}
+        self._devices = devices.Devices(objects)
+        self._runtimes = kubeflow.by_name(objects)
         self._signed = _with_secrets(objects)
         self._grown = _scaled(objects)
 
     def of(self, item: Object) -> Workload | None:
         """Return the workload that an object describes; None if it has no pods."""
         kinds, kind = profiles.workloads(), kind_of(item)
-        if kind not in kinds and not unknown_kinds.has_pods(item):
+        if kind not in kinds and not places.has_pods(item):
             return None
-        complete = runtimes.completed(mpi_v1alpha1.by_roles(item), self._runtimes)
-        workload = _workload(complete, kind, kinds.get(kind, unknown_kinds.KIND), self._others)
-        workload = mpi_v1alpha1.kept(gangs.with_group(workload, self._others.groups), item)
+        complete = kubeflow.completed(kubeflow.by_roles(item), self._runtimes)
+        workload = _workload(complete, kind, kinds.get(kind, places.UNKNOWN), self._groups, self._devices)
+        workload = kubeflow.kept(gangs.with_group(workload, self._groups), item)
         workload = _with_most(_signed_in(workload, item, self._signed), item, self._grown)
-        return runtimes.with_runtime(workload, complete, self._runtimes) if kind == runtimes.USER else workload
-
-
-class _Others(Struct, frozen=True):
-    """Objects that workloads refer to: pod groups by name, and claimed devices."""
-
-    groups: dict[str, Object]
-    devices: devices.Devices
+        return kubeflow.with_runtime(workload, complete, self._runtimes) if kind == kubeflow.USER else workload
 
 
 def identity(item: Object) -> str:
@@ -81,10 +74,12 @@ def identity(item: Object) -> str:
     return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
-def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
+def _workload(
+    item: Object, kind: str, entry: profiles.WorkloadKind, pod_groups: dict[str, Object], claimed: devices.Devices
+) -> Workload:
     own = identity(item)
-    groups = list(places.groups(item, entry)) or unknown_kinds.groups(item)
-    found = tuple(_packed(others.devices.given(group.template(item, own), item), item) for group in groups)
+    groups = places.groups(item, entry)
+    found = tuple(_packed(claimed.given(group.template(item, own), item), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
@@ -92,7 +87,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
     origin = Origin((secrets.span if secrets is not None else item.span,))
     fields = _fields(item, kind)
     queue, system = gangs.queue(item, kind, labels, fields, found)
-    native = gangs.native(item, kind, specs, others.groups)
+    native = gangs.native(item, kind, specs, pod_groups)
     annotations = known(written_map(item.root, "metadata", "annotations")) or {}
     return Workload(
         own, item.span, kind=item.kind, namespace=text(item.root, "metadata", "namespace"), name=_name(item),
@@ -145,7 +140,7 @@ def _name(item: Object) -> Value[str]:
 
 def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
     """Whether a manifest is a patch: no container has an image."""
-    if kind == runtimes.USER or kind in _RAY_JOBS:
+    if kind == kubeflow.USER or kind in _RAY_JOBS:
         return False
     return all(isinstance(one.image, Unset) for template in found for one in template.containers)
 
@@ -161,7 +156,7 @@ def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[
     unknown = gap(item.root, "spec", key) if key else None
     if unknown is not None:
         return unknown
-    for one in items(item.root, "spec", key) if key else ():
+    for one in yaml.items(item.root, "spec", key) if key else ():
         made = kind == "jobset.x-k8s.io/JobSet" or yaml.get(one, "volumeClaim") is not None
         if made and known(text(one, "retentionPolicy", "whenDeleted")) != "Retain":
             return Known(key, Origin((one.span,)))
@@ -179,7 +174,7 @@ _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Jo
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
     """Return the deadline of a job: its own, else of its first Job, else of its first pod."""
     own = _field(Fields.number, fields, "deadline")
-    jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
+    jobs = [one for one in yaml.items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [integer(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
     of_pods = [integer(spec, "activeDeadlineSeconds") for spec in specs]
     found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
@@ -197,7 +192,7 @@ def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
 def _deletion(item: Object, kind: str) -> Value[str]:
     """Return the policies of a Ray job's deletionStrategy; Unset without one."""
     own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
-    rules = [*items(own, "deletionRules"), yaml.get(own, "onSuccess"), yaml.get(own, "onFailure")] if own else []
+    rules = [*yaml.items(own, "deletionRules"), yaml.get(own, "onSuccess"), yaml.get(own, "onFailure")] if own else []
     policies = sorted({yaml.text(rule, "policy") for rule in rules if rule is not None})
     return NOTHING if own is None else Known(", ".join(policies), Origin((own.span,)))
 
@@ -219,11 +214,8 @@ def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Objec
     if not isinstance(own, Unset):
         return own
     values = [template.priority for template in found]
-    return next((value for value in values if not isinstance(value, Unset)), Unset(_place(values, item)))
-
-
-def _place(values: list[Value[str]], item: Object) -> Origin:
-    return values[0].origin if values and values[0].origin else Origin((item.span,))
+    here = (values[0].origin if values else None) or Origin((item.span,))
+    return next((value for value in values if not isinstance(value, Unset)), Unset(here))
 
 
 def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
@@ -284,24 +276,22 @@ def _spares(item: Object, kind: str) -> Value[bool]:
     path = _JOBS.get(kind)
     if path is None:
         return NOTHING
-    for rule in items(item.root, *path, "podFailurePolicy", "rules"):
-        types = [known(text(condition, "type")) for condition in items(rule, "onPodConditions")]
+    for rule in yaml.items(item.root, *path, "podFailurePolicy", "rules"):
+        types = [known(text(condition, "type")) for condition in yaml.items(rule, "onPodConditions")]
         if known(text(rule, "action")) == "Ignore" and "DisruptionTarget" in types:
             return Known(value=True, origin=Origin((rule.span,)))
     return Known(value=False, origin=Origin((item.span,)))
 
 
-def services(objects: Iterable[Object]) -> Iterator[Service]:
-    """Yield the Services of some objects: load balancer ports, and use of addresses."""
-    for item in objects:
-        if item.kind != "Service" or item.api_version != "v1":
-            continue
-        kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
-        ports = yaml.get(item.root, "spec", "ports")
-        count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
-        name = mapped(scalar(item.root, "metadata", "name"), as_text)
-        own = f"{item.owner_path}:Service/{known(name) or '?'}"
-        yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
+def services(item: Object) -> Iterator[Service]:
+    """Yield the Service that an object is: load balancer ports, and use of addresses."""
+    if item.kind != "Service" or item.api_version != "v1":
+        return
+    kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
+    count = len(yaml.items(item.root, "spec", "ports")) if kind == "LoadBalancer" else 0
+    name = mapped(scalar(item.root, "metadata", "name"), as_text)
+    own = f"{item.owner_path}:Service/{known(name) or '?'}"
+    yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
 
 
 def pod_spec(item: Object) -> yaml.Target | None:
@@ -323,7 +313,7 @@ def _with_secrets(objects: Iterable[Object]) -> dict[str, list[Object]]:
     """Return service accounts with pull secrets, by name."""
     result: dict[str, list[Object]] = {}
     for item in objects:
-        if item.kind == _ACCOUNT and items(item.root, "imagePullSecrets"):
+        if item.kind == _ACCOUNT and yaml.items(item.root, "imagePullSecrets"):
             result.setdefault(str(known(written(item.root, "metadata", "name"))), []).append(item)
     return result
 
@@ -347,7 +337,6 @@ def _serves(account: Object, item: Object, workload: Workload, name: str) -> boo
 
 
 def _scaled(objects: Iterable[Object]) -> dict[_Scaled, Value[int]]:
-    """Return the maximum pods of each scaled workload."""
     found: dict[_Scaled, Value[int]] = {}
     for item in objects:
         if item.kind not in _MOST_PODS:

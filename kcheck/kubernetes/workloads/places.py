@@ -1,4 +1,4 @@
-"""Pod templates, roles and counts by the table of kinds; pods made by operators such as Spark's."""
+"""Pod templates, roles and counts: by the table of kinds, or searched for; pods that operators such as Spark's make."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import value_of
-from kcheck.kubernetes.workloads import pods, runtimes, scalars
-from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written
+from kcheck.kubernetes.workloads import kubeflow, pods, scalars
+from kcheck.kubernetes.workloads.scalars import boolean, integer, text, written
 from kcheck.model import NOTHING
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -50,16 +50,16 @@ class Group(Struct, frozen=True):
         return pods.with_places(found, self.absent) if self.absent is not None else found
 
 
-def groups(item: Object, entry: profiles.WorkloadKind) -> Iterator[Group]:
-    """Yield the pods of an object, by the table of kinds."""
-    for place in entry["pods"]:
-        yield from _groups(item, place)
+def groups(item: Object, entry: profiles.WorkloadKind) -> list[Group]:
+    """List the pods of an object, by the table of kinds; else those of every template, as of unknown kinds."""
+    return [one for place in entry["pods"] for one in _groups(item, place)] or _searched(item)
 
 
 def is_fixed(item: Object, entry: profiles.WorkloadKind) -> bool:
     """Whether the number of pods stays the same while the object runs."""
     return not any(
-        _grows(_number(owner, place["count"]), item, owner, place, role)
+        (most := _most(item, owner, place, role)) is not None
+        and known(most) != (known(_number(owner, place["count"])) or 1)
         for place in entry["pods"]
         if "grows" in place and "count" in place
         for owner, role, _ in _owners(item, place)
@@ -78,7 +78,6 @@ def spec(node: yaml.Target) -> yaml.Target | None:
 
 
 def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
-    """Yield the pods at a place of the table."""
     shape = _SHAPES.get(place.get("shape", ""))
     policies = tuple(steps(place["each"])) if "each" in place else ()
     for owner, role, span in _owners(item, place):
@@ -94,11 +93,10 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
 def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
     """Yield the owners of templates: the object, or each role with its line."""
     if "each" in place:
-        roles = yaml.get(item.root, *steps(place["each"]))
-        for role, entry in (yaml.entries(roles) if isinstance(roles, yaml.Mapping) else {}).items():
+        for role, entry in yaml.pairs(item.root, *steps(place["each"])).items():
             yield yaml.resolve(entry.value), role, entry.key.span
     elif "list" in place:
-        for one in items(item.root, *steps(place["list"])):
+        for one in yaml.items(item.root, *steps(place["list"])):
             name = written(one, place["name"])
             yield one, str(known(name)), name.origin.written if isinstance(name, Known) else one.span
     else:
@@ -111,7 +109,7 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
     if place.get("open") and isinstance(written[0], Unset):
         return Unknown(f"`{place['count'].partition(' | ')[0]}` is not set", Origin((span,)))
     if written:
-        written[0] = _grown(written[0], item, owner, place, role)
+        written[0] = _most(item, owner, place, role) or written[0]
     numbers = all_known(Known(1, value.origin) if isinstance(value, Unset) else value for value in written)
     if isinstance(numbers, Unknown):
         return numbers
@@ -132,20 +130,8 @@ def _number(owner: yaml.Target, spellings: str) -> Value[int]:
     return next((value for value in found if not isinstance(value, Unset)), found[0])
 
 
-def _grown(count: Value[int], item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int]:
-    """Return the maximum that an elastic job grows to, else its count."""
-    most = _most(item, owner, place, role)
-    return most if most is not None and not isinstance(most, Unset) else count
-
-
-def _grows(count: Value[int], item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> bool:
-    """Whether the number of pods may differ from the written one."""
-    most = _most(item, owner, place, role)
-    return most is not None and not isinstance(most, Unset) and known(most) != (known(count) or 1)
-
-
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
-    """Return the maximum pods of a role; Unset if not written, None if not elastic."""
+    """Return the maximum that the pods of a role grow to; None if they do not."""
     growth = place.get("grows")
     if growth is None or growth.get("role", role) != role:
         return None
@@ -155,20 +141,21 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
             return on if isinstance(on, Unknown) else None
     whole = growth["to"].startswith("/")
     most = integer(item.root if whole else owner, *steps(growth["to"].removeprefix("/")))
-    if "when" in growth and isinstance(most, Unset):
-        return Unknown(f"`{growth['to'].removeprefix('/')}` is not set", Origin((owner.span,)))
-    return most
+    if not isinstance(most, Unset):
+        return most
+    why = f"`{growth['to'].removeprefix('/')}` is not set"
+    return Unknown(why, Origin((owner.span,))) if "when" in growth else None
 
 
 def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
     """Build the pod of a TrainJob with an unread runtime, from its container settings."""
-    own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
+    own = yaml.pairs(node)
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")
     if resources is not None:
         entries.append(scalars.entry(resources.key, "resources", resources.value))
-    entries.append(scalars.entry(node, "name", scalars.scalar_at(node, runtimes.NODE)))
-    return runtimes.patched(scalars.of_containers(node, [scalars.mapping_at(node, entries)]), item)
+    entries.append(scalars.entry(node, "name", scalars.scalar_at(node, kubeflow.NODE)))
+    return kubeflow.patched(scalars.of_containers(node, [scalars.mapping_at(node, entries)]), item)
 
 
 def _of_trainer(origin: Origin) -> Origin:
@@ -206,13 +193,13 @@ def _spark_pod(node: yaml.Target, item: Object) -> yaml.Target:
 
     https://github.com/kubeflow/spark-operator/blob/master/docs/api-docs.md, checked 2026-11-22.
     """
-    own = _entries(node)
-    whole = _entries(yaml.get(item.root, "spec", "template") or yaml.get(item.root, "spec"))
+    own = yaml.pairs(node)
+    whole = yaml.pairs(yaml.get(item.root, "spec", "template") or yaml.get(item.root, "spec"))
     both = {key: entry for key, entry in whole.items() if key in _OF_POD or key in _OF_CONTAINER} | own
     container = [both[key] for key in _OF_CONTAINER if key in both]
     container.append(scalars.entry(node, "name", scalars.scalar_at(node, "spark")))
     container.append(scalars.entry(node, "resources", _spark_resources(node, own)))
-    found = [scalars.mapping_at(node, container), *items(node, "sidecars")]
+    found = [scalars.mapping_at(node, container), *yaml.items(node, "sidecars")]
     extra = [scalars.entry(both[key].key, name, both[key].value) for key, name in _OF_POD.items() if key in both]
     metadata = [own[key] for key in ("labels", "annotations") if key in own]
     return scalars.of_containers(node, found, extra, metadata)
@@ -266,9 +253,128 @@ def _spark_memory(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
     return scalars.computed_at(written, quantity, replace(value.origin, why=_WHY))
 
 
-def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:
-    return yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
-
-
 _SHAPES = {"trainer": _Shape(_trainer, _of_trainer), "spark": _Shape(_spark_pod, _of_spark)}
 """Forms other than pod templates."""
+
+
+# --- unknown kinds
+
+UNKNOWN: profiles.WorkloadKind = {"pods": []}
+"""Table entry of a kind that is not in the table: every pod template is a workload of unknown role."""
+
+MARKS = (b"emplate", b"containers", b"image")
+"""Marks in the text of an object with a pod template."""
+
+NEVER = frozenset({
+    "AdmissionReview", "ClusterTrainingRuntime", "ConfigMap", "CustomResourceDefinition", "Secret", "Template",
+    "TrainingRuntime",
+})  # fmt: skip
+"""Kinds that describe pods but run none."""
+
+_API_GROUPS = (
+    "admission.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io", "kyverno.io", "gatekeeper.sh",
+    "kustomize.config.k8s.io", "policies.kubewarden.io",
+)  # fmt: skip
+"""API groups that describe pods but run none, with their subgroups."""
+_COUNTS = ("replicas", "parallelism")
+_SCALED = frozenset({*_COUNTS, "completions", "size", "groupSize", "numOfHosts", "minReplicas", "maxReplicas"})
+"""Keys of counts beside a template."""
+_DEPTH = 12
+
+
+class _Found(Struct, frozen=True):
+    """A template, its map, and the enclosing maps with counts."""
+
+    key: str
+    node: yaml.Mapping
+    owner: yaml.Mapping
+    path: tuple[str, ...]
+    name: str
+    span: Span
+    scaled: tuple[yaml.Mapping, ...]
+
+
+def has_pods(item: Object) -> bool:
+    """Whether an object of an unknown kind has a pod template."""
+    return next(_found(item), None) is not None
+
+
+def _searched(item: Object) -> list[Group]:
+    """List the pods of an object of an unknown kind, each with a role if there are several."""
+    result: list[Group] = []
+    for one in _found(item):
+        role = one.name
+        if any(other.role == role for other in result):
+            role = ".".join((*one.path, one.key))
+        result.append(Group(one.node, role, _count_of(one), one.span))
+    return [replace(result[0], role="")] if len(result) == 1 else result
+
+
+def _found(item: Object) -> Iterator[_Found]:
+    group = item.api_version.rpartition("/")[0]
+    if item.kind in NEVER or group.endswith(_API_GROUPS):
+        return
+    root = yaml.get(item.root, "spec")
+    if isinstance(root, yaml.Mapping):
+        yield from _within(root, ("spec",), "", set(), ())
+
+
+def _within(
+    node: yaml.Mapping | yaml.Sequence,
+    path: tuple[str, ...],
+    name: str,
+    seen: set[yaml.Target],
+    scaled: tuple[yaml.Mapping, ...],
+) -> Iterator[_Found]:
+    """Yield the templates below a node; `name` is that of their role."""
+    if node in seen or len(path) > _DEPTH:
+        return
+    seen.add(node)
+    if isinstance(node, yaml.Sequence):
+        for i, child in enumerate(map(yaml.resolve, node.items)):
+            if isinstance(child, yaml.Mapping):
+                label = known(text(child, "name")) or f"{name}{i}"
+                yield from _within(child, (*path, str(i)), label, seen, scaled)
+        return
+    own = yaml.entries(node)
+    if len(path) > 1 and "apiVersion" in own and "kind" in own:
+        return  # an object of its own
+    scaled = scaled if _SCALED.isdisjoint(own) else (*scaled, node)
+    for key, entry in own.items():
+        child = yaml.resolve(entry.value)
+        if isinstance(child, yaml.Mapping) and key.lower().endswith("template") and _is_pod(child):
+            role = key[: -len("template")] or name
+            yield _Found(key, child, node, path, name=role, span=entry.key.span, scaled=scaled)
+        elif isinstance(child, yaml.Mapping | yaml.Sequence) and key != "status":
+            inner = name if key in ("template", "spec") else key
+            yield from _within(child, (*path, key), inner, seen, scaled)
+
+
+def _is_pod(node: yaml.Mapping) -> bool:
+    """Whether a template is one of pods: all its containers have a name and an image."""
+    containers = yaml.get(node, "spec", "containers")
+    return (
+        isinstance(containers, yaml.Sequence)
+        and bool(containers.items)
+        and all(_is_written(one, "name") and _is_written(one, "image") for one in containers.items)
+    )
+
+
+def _is_written(node: yaml.Node, key: str) -> bool:
+    found = yaml.get(node, key)
+    return isinstance(found, yaml.Scalar) and (isinstance(found, yaml.Computed) or bool(found.text))
+
+
+def _count_of(one: _Found) -> Value[int]:
+    """Return the number of pods: the only count on the path to their template."""
+    if len(one.scaled) > 1:
+        return Unknown(f"the number of pods of `{'.'.join((*one.path, one.key))}` is not known", Origin((one.span,)))
+    owner = one.scaled[0] if one.scaled else one.owner
+    most = integer(owner, "maxReplicas")
+    counts = [integer(owner, key) for key in _COUNTS]
+    count = next((value for value in counts if not isinstance(value, Unset)), None)
+    if count is None or not _SCALED.isdisjoint(yaml.entries(owner).keys() - {*_COUNTS, "minReplicas", "maxReplicas"}):
+        where = f"{one.span.source.path}:{one.span.begin.line}"
+        return Unknown(f"`{'.'.join((*one.path, _COUNTS[0]))}` is not set in {where}", Origin((one.span,)))
+    elastic = isinstance(most, Unknown) or (isinstance(most, Known) and (known(count) or 0) < most.value)
+    return most if elastic else count

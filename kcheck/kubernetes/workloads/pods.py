@@ -15,7 +15,6 @@ from kcheck.kubernetes.workloads.scalars import (
     boolean,
     gap,
     integer,
-    items,
     listed,
     mapping,
     scalar,
@@ -122,7 +121,7 @@ def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
     """Yield the containers of a pod spec with their list, init containers first; sidecars count as containers."""
     for group in _GROUPS:
-        for node in items(spec, group):
+        for node in yaml.items(spec, group):
             sidecar = group == "initContainers" and known(text(node, "restartPolicy")) == "Always"
             yield "containers" if sidecar else group, node
 
@@ -144,7 +143,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         gpu_request=request, gpu_limit=limit, rdma=any(map(RDMA.search, named)),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(STARTERS.findall(words))), text=words,
-        claims=tuple(str(known(text(one, "name"))) for one in items(node, "resources", "claims")),
+        claims=tuple(str(known(text(one, "name"))) for one in yaml.items(node, "resources", "claims")),
         extended=tuple((name, _asked(node, name)) for name in named if _is_extended(name)),
     )  # fmt: skip
 
@@ -184,11 +183,10 @@ def _mark(item: yaml.Target, key: str) -> Value[str]:
 
 def _words(node: yaml.Target) -> str:
     """Join the command of a container and its variables into one text."""
-    parts = [part.text for key in ("command", "args") for part in items(node, key) if isinstance(part, yaml.Scalar)]
-    for variable in items(node, "env"):
-        value = yaml.get(variable, "value")
-        name = yaml.get(variable, "name")
-        parts += [part.text for part in (name, value) if isinstance(part, yaml.Scalar)]
+    parts = [part.text for key in ("command", "args") for part in yaml.scalars(node, key)]
+    for variable in yaml.items(node, "env"):
+        named = (yaml.get(variable, key) for key in ("name", "value"))
+        parts += [part.text for part in named if isinstance(part, yaml.Scalar)]
     return " ".join(parts)
 
 
@@ -199,8 +197,7 @@ def _gpu(node: yaml.Target) -> str:
 
 def _resources(node: yaml.Target) -> Iterator[str]:
     for side in ("limits", "requests"):
-        found = yaml.get(node, "resources", side)
-        yield from yaml.entries(found) if isinstance(found, yaml.Mapping) else ()
+        yield from yaml.pairs(node, "resources", side)
 
 
 def _is_extended(name: str) -> bool:
@@ -299,7 +296,7 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
     if unknown is not None:
         return unknown
     result = []
-    for one in items(spec, "tolerations"):
+    for one in yaml.items(spec, "tolerations"):
         parts = [text(one, key) for key in ("key", "operator", "value", "effect")]
         unknown = next((part for part in parts if isinstance(part, Unknown)), None)
         if unknown is not None:
@@ -316,7 +313,7 @@ def _apart(spec: yaml.Target, labels: Value[dict[str, str]]) -> tuple[Value[bool
     unknown = gap(spec, *path)
     if unknown is not None:
         return unknown, unknown
-    keys = [text(term, "topologyKey") for term in items(spec, *path) if _selects(term, labels)]
+    keys = [text(term, "topologyKey") for term in yaml.items(spec, *path) if _selects(term, labels)]
     host = next((key for key in keys if known(key) == _HOST), None)
     other = next((key for key in keys if isinstance(key, Known) and key.value != _HOST), absent(spec, *path))
     return Known(host is not None, host.origin if host and host.origin else Origin((spec.span,))), other
@@ -342,7 +339,7 @@ def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str
     unknown = gap(spec, *path)
     if unknown is not None:
         return unknown
-    for term in items(spec, *path):
+    for term in yaml.items(spec, *path):
         if _selects(term, labels):
             return text(term, "topologyKey")
     return absent(spec, *path)
@@ -350,7 +347,7 @@ def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str
 
 def _node_devices(spec: yaml.Target) -> Value[bool]:
     """Whether a container sees the devices of its node, such as /dev/infiniband."""
-    paths = [known(text(volume, "hostPath", "path")) or "" for volume in items(spec, "volumes")]
+    paths = [known(text(volume, "hostPath", "path")) or "" for volume in yaml.items(spec, "volumes")]
     seen = any(path.rstrip("/") in ("/dev", "/dev/infiniband") for path in paths)
     seen = seen or any(known(boolean(node, "securityContext", "privileged")) for _, node in containers(spec))
     return Known(value=seen, origin=Origin((spec.span,)))
@@ -361,10 +358,10 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     wanted, own = known(mapping(term, "labelSelector", "matchLabels")) or {}, known(labels) or {}
     if any(own.get(key, value) != value and not placeholders.first(own[key]) for key, value in wanted.items()):
         return False  # an operator may add a label that does not exist
-    for one in items(term, "labelSelector", "matchExpressions"):
+    for one in yaml.items(term, "labelSelector", "matchExpressions"):
         mine, values = (
             own.get(str(known(text(one, "key")))),
-            [references.single(value) for value in items(one, "values")],
+            [references.single(value) for value in yaml.items(one, "values")],
         )
         operator = str(known(text(one, "operator")))
         sure = mine is not None and operator in _WITHIN and None not in values and not gap(one, "values")
@@ -381,14 +378,14 @@ def _ports(spec: yaml.Target) -> Iterator[int]:
     """Yield the node ports of a pod: host ports, or all declared ports with hostNetwork."""
     host = known(scalar(spec, "hostNetwork")) is True
     for group, node in containers(spec):
-        for port in items(node, "ports") if group != "initContainers" else ():
+        for port in yaml.items(node, "ports") if group != "initContainers" else ():
             number = known(integer(port, "hostPort")) or (known(integer(port, "containerPort")) if host else None)
             if isinstance(number, int) and number:
                 yield number
 
 
 def _volume(one: yaml.Target) -> Volume:
-    keys = [key for key in (yaml.entries(one) if isinstance(one, yaml.Mapping) else {}) if key != "name"]
+    keys = [key for key in yaml.pairs(one) if key != "name"]
     memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
     path = str(known(text(one, "hostPath", "path")) or "")
     return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path)

@@ -13,7 +13,6 @@ from kcheck.kubernetes.workloads.scalars import (
     boolean,
     gap,
     integer,
-    items,
     listed,
     mapping,
     scalar,
@@ -110,15 +109,13 @@ def _preemption(item: Object) -> Value[str]:
 
 
 def _covered(item: Object) -> Value[tuple[str, ...]]:
-    groups = items(item.root, "spec", "resourceGroups")
+    groups = yaml.items(item.root, "spec", "resourceGroups")
     unknown = gap(item.root, "spec", "resourceGroups") or next(
         (reason for group in groups if (reason := gap(group, "coveredResources"))), None
     )
     if unknown is not None:
         return unknown
-    names = [
-        name.text for group in groups for name in items(group, "coveredResources") if isinstance(name, yaml.Scalar)
-    ]
+    names = [name.text for group in groups for name in yaml.scalars(group, "coveredResources")]
     found = yaml.get(item.root, "spec", "resourceGroups")
     return Known(tuple(names), Origin(((found or item.root).span,)))
 
@@ -136,9 +133,9 @@ def _flavors(item: Object) -> Value[tuple[FlavorQuota, ...]]:
     if (unknown := gap(item.root, "spec", "resourceGroups")) is not None:
         return unknown
     result = []
-    for group in items(item.root, "spec", "resourceGroups"):
-        for flavor in items(group, "flavors"):
-            for resource in items(flavor, "resources"):
+    for group in yaml.items(item.root, "spec", "resourceGroups"):
+        for flavor in yaml.items(group, "flavors"):
+            for resource in yaml.items(flavor, "resources"):
                 name = text(resource, "name")
                 amounts = [
                     scaled_quantity(resource, (key,), 1) for key in ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -172,7 +169,7 @@ def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
 
 def _limit_range(item: Object) -> Iterable[Thing]:
     """Yield a LimitRange with container limits; others give no defaults."""
-    found = items(item.root, "spec", "limits")
+    found = yaml.items(item.root, "spec", "limits")
     if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
         yield from _quota(item)
 
@@ -193,10 +190,6 @@ def _profile(item: Object) -> Iterable[Thing]:
 def _namespace(item: Object) -> Iterable[Thing]:
     labels = written_map(item.root, "metadata", "labels")
     yield Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
-
-
-def _configuration(item: Object) -> Iterable[Thing]:
-    yield _admission(item.root, item.span, identity(item))
 
 
 def of_release(release: Release) -> Iterator[Admission | Scheduler]:
@@ -228,14 +221,9 @@ def _counted_as(root: yaml.Target, place: Span) -> Value[dict[str, str]]:
     unknown = gap(root, "resources", "deviceClassMappings")
     if unknown is not None:
         return unknown
-    found = items(root, "resources", "deviceClassMappings")
-    names = {one: known(text(one, "name")) or "" for one in found}
-    own = {
-        node.text: name
-        for one, name in names.items()
-        for node in items(one, "deviceClassNames")
-        if isinstance(node, yaml.Scalar)
-    }
+    found = yaml.items(root, "resources", "deviceClassMappings")
+    named = ((yaml.scalars(one, "deviceClassNames"), known(text(one, "name")) or "") for one in found)
+    own = {node.text: name for nodes, name in named for node in nodes}
     return Known(own, Origin((place,)))
 
 
@@ -251,8 +239,7 @@ def _seconds(node: yaml.Target, name: str) -> Value[int]:
 
 def _settings(item: Object) -> Iterable[Thing]:
     """Yield configurations of schedulers and device plugins in a ConfigMap."""
-    data = yaml.get(item.root, "data")
-    for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
+    for name, entry in yaml.pairs(item.root, "data").items():
         node = yaml.resolve(entry.value)
         if isinstance(node, yaml.Scalar) and not any(mark in node.text for mark in _SETTING_MARKS):
             continue
@@ -279,8 +266,8 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
     last: Value[tuple[str, ...]] = Unset(Origin((root.span,), why="no tier is there to add it to"))
     packed: Value[str] = NOTHING
     weight: Value[int] = NOTHING
-    for tier in items(root, "tiers"):
-        for plugin in items(tier, "plugins"):
+    for tier in yaml.items(root, "tiers"):
+        for plugin in yaml.items(tier, "plugins"):
             found = mapping(plugin, "arguments")
             if isinstance(found, Unknown):
                 return Scheduler(own, place, names, found)
@@ -301,7 +288,7 @@ def watchers(objects: list[Object]) -> Iterator[Watcher]:
     for item in objects:
         if item.kind == "ClusterRoleBinding" and known(scalar(item.root, "roleRef", "kind")) == "ClusterRole":
             role = str(known(scalar(item.root, "roleRef", "name")))
-            for subject in items(item.root, "subjects"):
+            for subject in yaml.items(item.root, "subjects"):
                 if known(scalar(subject, "kind")) == "ServiceAccount":
                     own = (str(known(scalar(subject, "namespace")) or ""), str(known(scalar(subject, "name"))))
                     accounts.setdefault(role, []).append(own)
@@ -314,10 +301,8 @@ def watchers(objects: list[Object]) -> Iterator[Watcher]:
 
 
 def _read_everywhere(item: Object) -> Iterator[str]:
-    for rule in items(item.root, "rules"):
-        verbs, resources = (
-            [one.text for one in items(rule, key) if isinstance(one, yaml.Scalar)] for key in ("verbs", "resources")
-        )
+    for rule in yaml.items(item.root, "rules"):
+        verbs, resources = ([one.text for one in yaml.scalars(rule, key)] for key in ("verbs", "resources"))
         if {"list", "watch", "*"}.intersection(verbs):
             yield from (name for name in resources if name in _EVERYWHERE)
 
@@ -333,7 +318,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("kueue.x-k8s.io", "LocalQueue"): _queue,
     ("kueue.x-k8s.io", "Cohort"): _queue,
     ("scheduling.volcano.sh", "Queue"): _queue,
-    ("config.kueue.x-k8s.io", "Configuration"): _configuration,
+    ("config.kueue.x-k8s.io", "Configuration"): lambda item: [_admission(item.root, item.span, identity(item))],
     ("", "ResourceQuota"): _quota,
     ("", "LimitRange"): _limit_range,
     ("", "Namespace"): _namespace,

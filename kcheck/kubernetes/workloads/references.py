@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import value_of
-from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, items, listed, text
+from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, text
 from kcheck.model import Definition, Reference, Requirement
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text
@@ -34,17 +34,17 @@ _IN_VOLUMES = {"persistentVolumeClaim": (_CLAIM, "claimName"), "secret": ("Secre
 def of_pod(spec: yaml.Target, containers: Iterable[yaml.Target]) -> Iterator[Reference]:
     """Yield the objects that a pod spec names, except optional ones."""
     yield from _named("ServiceAccount", spec, "serviceAccountName")
-    for volume in items(spec, "volumes"):
+    for volume in yaml.items(spec, "volumes"):
         for key, (kind, name) in _IN_VOLUMES.items():
             yield from _named(kind, yaml.get(volume, key), name)
-        for source in items(volume, "projected", "sources"):
+        for source in yaml.items(volume, "projected", "sources"):
             for key, kind in _MAPS.items():
                 yield from _named(kind, yaml.get(source, key), "name")
     for container in containers:
         for key, kind in _MAPS.items():
-            for one in items(container, "env"):
+            for one in yaml.items(container, "env"):
                 yield from _named(kind, yaml.get(one, "valueFrom", f"{key}KeyRef"), "name")
-            for one in items(container, "envFrom"):
+            for one in yaml.items(container, "envFrom"):
                 yield from _named(kind, yaml.get(one, f"{key}Ref"), "name")
 
 
@@ -87,14 +87,14 @@ def node_terms(
     """Return the terms below a path, each with `base`, of which nodes must meet one; Unset without any."""
     unknown, written = gap(node, *path), yaml.get(node, *path)
     terms = []
-    for term in items(node, *path):
+    for term in yaml.items(node, *path):
         own = []
         for one in (
-            one for key in ("matchExpressions", "matchFields", "matchLabelExpressions") for one in items(term, key)
+            one for key in ("matchExpressions", "matchFields", "matchLabelExpressions") for one in yaml.items(term, key)
         ):
             key, operator = known(text(one, "key")), known(text(one, "operator"))
             key = _HOST if key == "metadata.name" else key  # the name of a node, as its label nearly always has it
-            values = [single(value) for value in items(one, "values")]
+            values = [single(value) for value in yaml.items(one, "values")]
             if key is None or gap(one, "values") or None in values:
                 return Unknown("part of the node affinity is not known", Origin((term.span,)))
             own.append(Requirement(str(key), str(operator or "In"), tuple(map(str, values))))

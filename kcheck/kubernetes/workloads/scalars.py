@@ -147,12 +147,6 @@ def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict
     return Known(result, Origin((found.span,)))
 
 
-def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
-    """Return the elements of the list at a path."""
-    found = yaml.get(node, *path)
-    return [yaml.resolve(item) for item in found.items] if isinstance(found, yaml.Sequence) else []
-
-
 def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
     """Convert each item of a list, with the list's place."""
     unknown = gap(node, name)
@@ -161,7 +155,7 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
     found = yaml.get(node, name)
     if found is None:
         return Known((), absent(node, name).origin)
-    return Known(tuple(map(read, items(node, name))), Origin((found.span,)))
+    return Known(tuple(map(read, yaml.items(node, name))), Origin((found.span,)))
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:

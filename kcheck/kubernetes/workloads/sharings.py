@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import embedded_documents
 from kcheck.kubernetes.workloads.jobs import identity
-from kcheck.kubernetes.workloads.scalars import integer, items, text
+from kcheck.kubernetes.workloads.scalars import integer, text
 from kcheck.model import NOTHING, Sharing
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Unset, equals, known, mapped
@@ -28,7 +28,7 @@ def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool 
     """Read how a configuration of the device plugin shares GPUs; nodes without a choice take the `default`."""
 
     def copied(kind: str) -> list[yaml.Target]:
-        return items(root, "sharing", kind, "resources")
+        return yaml.items(root, "sharing", kind, "resources")
 
     slices, mps = copied("timeSlicing"), copied("mps")
     return Sharing(

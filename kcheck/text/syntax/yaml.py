@@ -299,11 +299,21 @@ def text(node: Node | None, *path: str | int) -> str:
     return found.text if isinstance(found, Scalar) else ""
 
 
+def items(node: Node | None, *path: str | int) -> list[Target]:
+    """List the items of the list at a path; empty if there is none."""
+    found = get(node, *path)
+    return [resolve(item) for item in found.items] if isinstance(found, Sequence) else []
+
+
 def scalars(node: Node | None, *path: str | int) -> list[Scalar]:
     """List the scalars of the list at a path."""
+    return [item for item in items(node, *path) if isinstance(item, Scalar)]
+
+
+def pairs(node: Node | None, *path: str | int) -> dict[str, Pair]:
+    """Return the effective entries of the map at a path; empty if there is none."""
     found = get(node, *path)
-    items = found.items if isinstance(found, Sequence) else ()
-    return [item for item in map(resolve, items) if isinstance(item, Scalar)]
+    return entries(found) if isinstance(found, Mapping) else {}
 
 
 def entries(mapping: Mapping) -> dict[str, Pair]:

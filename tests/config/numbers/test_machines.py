@@ -8,8 +8,8 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.config.numbers import machines
-from kcheck.inventory.clouds.aks import machines as sizes
-from kcheck.inventory.clouds.gke import machines as own
+from kcheck.inventory.clouds.aks import pools as sizes
+from kcheck.inventory.clouds.gke import pools as own
 from kcheck.inventory.clouds.reader import has_accelerator
 from tests.conftest import names
 

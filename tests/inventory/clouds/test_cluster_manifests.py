@@ -9,7 +9,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
-from kcheck.inventory.clouds.eks.nodes import eksctl_blocks
+from kcheck.inventory.clouds.eks.eksctl import subnet_blocks
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
@@ -99,7 +99,7 @@ def test_sizes_that_eksctl_derives(
     ],
 )
 def test_subnets_that_eksctl_cuts(cidr: str, zones: int, blocks: list[str]) -> None:
-    found = eksctl_blocks(cidr, zones)
+    found = subnet_blocks(cidr, zones)
     assert [str(block) for block in found[:4]] == blocks
     assert len(found) == (2 * zones if blocks else 0)
 

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config import settings
 from kcheck.engine import linter
-from kcheck.inventory.clouds.aks import machines as sizes
+from kcheck.inventory.clouds.aks import pools as sizes
 from kcheck.scale import walls
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import Unknown, known

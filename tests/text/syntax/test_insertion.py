@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from yaml import CSafeLoader, load
 
-from kcheck.inventory.embedded import trees
+from kcheck.inventory.embedded import objects as trees
 from kcheck.kubernetes.objects import embedded_documents
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope

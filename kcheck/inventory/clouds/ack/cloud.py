@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
-from kcheck.inventory.clouds.ack import nodes as arithmetic
+from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, exactly, taken
 from kcheck.inventory.clouds.cloud import Cloud, Limit, Reference
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, equals, known, mapped, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.config.numbers.reserved import Node, Reserved
-    from kcheck.model import Autoscaler, Cluster, Inventory, NodePool
-    from kcheck.terraform.module import Module
+    from kcheck.model import Autoscaler, Cluster, NodePool
     from kcheck.text.values import Value
 
 _SIZE = regex(r"-(?:c\d+g\d+|\d+x)$")
@@ -49,12 +47,6 @@ class Ack(Cloud):
     def gpu_family(self, family: str) -> str:
         """Strip the machine size from a family: gn7i for gn7i-c16g1 and gn7i-2x."""
         return _SIZE.sub("", family)
-
-    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
-        """Read the clusters of root modules."""
-        from kcheck.inventory.clouds.ack import reader
-
-        reader.read(roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Yield the limits of the edition, the network plugin and a basic security group."""
@@ -101,8 +93,41 @@ class Ack(Cloud):
         return mapped(cluster.fabric_addon, lambda there: most if there else 0)
 
     def reserved(self, node: Node) -> Reserved:
-        """Estimate the CPU and memory that ACK reserves on a node."""
-        return arithmetic.reserved(node)
+        """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""
+        limits, settings = profiles.limits(self.name), profiles.settings(self.name)
+        threshold = Interval(eviction().low, limits["reserved.eviction_at_most"].number * MI)
+        old_cpu = taken(limits["reserved.cpu_before"].text, node.cpu, 1000)
+        old_memory = taken(limits["reserved.memory_before"].text, node.memory, GI)
+        cpu, memory = taken(limits["reserved.cpu"].text, node.cpu, 1000), _reserved_by_pods(node)
+        if node.minor is None:
+            memory = Interval(min(memory.low, old_memory), max(memory.high or 0, old_memory))
+            return Reserved(Interval(min(cpu, old_cpu), max(cpu, old_cpu)), memory, threshold)
+        if node.minor < settings["reserved.by_pods_from"].number:
+            return Reserved(exactly(old_cpu), exactly(old_memory), threshold)
+        return Reserved(exactly(cpu), memory, threshold)
+
+
+def terway_pods(interfaces: int, addresses: int) -> int:
+    """Count the pods of a node that get VPC addresses: those of all interfaces except the first.
+
+    https://help.aliyun.com/zh/ack/ack-managed-and-ack-dedicated/user-guide/work-with-terway: 210 on a g7.4xlarge.
+    """
+    return (interfaces - 1) * addresses
+
+
+def _reserved_by_pods(node: Node) -> Interval:
+    """Estimate reserved memory by maximum pods, else by the most pods that its interfaces have addresses for."""
+    from kcheck.config.numbers import machines  # the tables of all types
+
+    limits = profiles.limits("ack")
+    share = node.memory * profiles.settings("ack")["reserved.most_of_memory"].number // 100
+    base, each = limits["reserved.memory"].number, limits["reserved.memory_of_pod"].number
+    interfaces = machines.interfaces("ack", node.machine)
+    pods = terway_pods(*interfaces) if node.pods is None and interfaces else node.pods
+    least = min(share, (base + each * (node.pods or 0)) * MI)
+    if pods is None:
+        return Interval(least, share)
+    return Interval(least, min(share, (base + each * (pods + limits["reserved.host_pods"].number)) * MI))
 
 
 CLOUD = Ack()

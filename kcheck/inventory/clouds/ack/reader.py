@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import fabrics, machines, profiles
-from kcheck.inventory.clouds import accounts, container_runtime, nat_gateways
-from kcheck.inventory.clouds.ack import nodes
+from kcheck.inventory.clouds import accounts, nat_gateways
+from kcheck.inventory.clouds.ack.cloud import terway_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
+    blocks_below,
+    bound_of,
     gpu_of,
     gpus_of,
     joined_ranges,
-    or_default,
     read_all,
     resolve_reference,
     taint_form,
     taints_of,
     text_reference,
     unresolved_reference,
-    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -36,7 +35,6 @@ from kcheck.model import (
     PodRange,
     Scheduling,
     Size,
-    Subnet,
     Surge,
     System,
     Upgrade,
@@ -65,6 +63,7 @@ POOL = "alicloud_cs_kubernetes_node_pool"
 AUTOSCALER = "alicloud_cs_autoscaling_config"
 SUBNET = "alicloud_vswitch"
 NETWORK = "alicloud_vpc"
+SNAT = nat_gateways.KIND_OF_ACK
 MORE = "alicloud_vpc_ipv4_cidr_block"
 
 
@@ -96,15 +95,11 @@ class _Ack(Reader):
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
-            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
+            network = found or unresolved_reference(fields.text("network"), "VPC")
             self.subnet(
                 instance.address, instance.span, fields.text("name"), fields.text("cidr"), network,
                 zone=fields.text("zone"),
             )  # fmt: skip
-
-    @cached_property
-    def subnets_by_address(self) -> dict[str, Subnet]:
-        return {subnet.address: subnet for subnet in self.found.subnets}
 
     # --- clusters
 
@@ -135,18 +130,14 @@ class _Ack(Reader):
     def _cluster(self, instance: Instance, fields: Fields, addons: list[Value[str]]) -> None:
         place = Origin((instance.span,))
         dedicated = fields.resource == DEDICATED
-        cluster = Cluster(
-            self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder, self.gap,
-            name=fields.text("name"), environment=self.root.environment, version=fields.text("version"),
+        gateways = [self.fields(SNAT, one) for one in self.root.instances(SNAT)]
+        cluster = fields.record_of(
+            Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+            gap=self.gap, name=fields.text("name"), environment=self.root.environment, version=fields.text("version"),
             provisioned=fields.flag("auto_mode"), tier=Known("dedicated", place) if dedicated else fields.text("tier"),
             network_plugin=_plugin(fields, addons), fabric_addon=_fabric_addon(addons, place),
-            service_cidr=fields.text("service_cidr"), api_ranges=_api_ranges(fields),
-            proxy_mode=fields.text("proxy_mode"),
-            security_group=_security_group(fields),
-            outbound_ips=nat_gateways.snat_addresses(
-                [self.fields(nat_gateways.KIND_OF_ACK, one) for one in self.root.instances(nat_gateways.KIND_OF_ACK)],
-                instance.span,
-            ),
+            api_ranges=_api_ranges(fields), security_group=_security_group(fields),
+            outbound_ips=nat_gateways.snat_addresses(gateways, instance.span),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
             subnet_ids=fields.texts("subnets"), **_place_of(self, instance),
         )  # fmt: skip
@@ -174,17 +165,14 @@ class _Ack(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER)) or resolve_reference(
-                fields.raw("cluster"), self.by_reference(Cluster, DEDICATED)
-            )
-            cluster: Value[Cluster] = (
-                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster")
-            )
-            scaled = self._scaled(instance, fields)
-            size = Size(scaled, *_sizes(fields, scaled))
-            self._pool(fields, instance, instance.address, cluster, fields.text("name"), size)
+            size = _size(fields, self._scaled(instance, fields))
+            self._pool(fields, instance, instance.address, self._owner(fields), fields.text("name"), size)
         for instance in self.root.instances(AUTOSCALER):
             self._autoscaler(instance)
+
+    def _owner(self, fields: Fields) -> Value[Cluster]:
+        found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
+        return found or unresolved_reference(fields.text("cluster"), "cluster")
 
     def _scaled(self, instance: Instance, fields: Fields) -> Value[bool]:
         """Whether a pool is autoscaled; a `scaling_config` block without `enable` turns it on."""
@@ -224,7 +212,7 @@ class _Ack(Reader):
                 else Scheduling(taint_form=form)
             ),
             placement=fields.record_of(Placement),
-            system=fields.record_of(System, hub_mirror=container_runtime.registry_mirrors(instance)),
+            system=fields.record_of(System, hub_mirror=_hub_mirror(instance)),
             kubelet=fields.record_of(Kubelet) if inside else Kubelet(),
         )
         self.found.pools.append(pool)
@@ -253,7 +241,7 @@ class _Ack(Reader):
             found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
             if not found or None in found:
                 return Unknown("the interfaces of its instance types are not known", types.origin)
-            return mapped(types, lambda _: min(nodes.terway_pods(*one) for one in found if one))
+            return mapped(types, lambda _: min(terway_pods(*one) for one in found if one))
         written = fields.number("max_pods")
         pod_range = self.ranges.get(cluster.id) if cluster else None
         block = pod_range.block if pod_range else NOTHING
@@ -261,13 +249,12 @@ class _Ack(Reader):
 
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)
-        owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
         self.found.autoscalers.append(
             fields.record_of(
                 Autoscaler,
                 self.identity(instance.address),
                 instance.span,
-                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster"),
+                self._owner(fields),
                 "ack",
             )
         )
@@ -314,17 +301,11 @@ def _pod_addresses() -> tuple[int, int]:
     return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
 
 
-def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]:
+def _size(fields: Fields, scaled: Value[bool]) -> Size:
     """Return minimum and maximum of an autoscaled pool; both are the fixed size otherwise."""
-    if not isinstance(scaled, Known):
-        why = Unknown(why_missing(scaled, "scaling_config"), scaled.origin)
-        return why, why
-    names = ("min", "max") if scaled.value else ("count", "count")
-    what = "scaling_config.max_size" if scaled.value else "desired_size"
-    first, second = (
-        or_default(fields.number(name), lambda origin: Unknown(f"{what} is not set", origin)) for name in names
-    )
-    return first, second
+    names = ("scaling_config", "scaling_config.max_size", "desired_size")
+    least, most = (bound_of(fields, one, scaled, names) for one in ("min", "max"))
+    return Size(scaled, least, most)
 
 
 def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
@@ -362,6 +343,13 @@ def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place
     if not isinstance(addon, (Known, Unknown)) or known(addon) is False:
         return Known((1, 1), place)
     return Known((min(cards) if known(addon) else 1, max(cards)), place)
+
+
+def _hub_mirror(record: Record) -> Value[bool]:
+    """Whether containerd on a pool's nodes has mirrors, which it asks before Docker Hub."""
+    found = [one.entry("registry_mirrors") for one in blocks_below(record, "containerd_config")]
+    unknown = next((one for one in found if isinstance(one, Unknown)), None)
+    return unknown or Known(any(bool(one.value) for one in found if isinstance(one, Known)), Origin((record.span,)))
 
 
 def _security_group(fields: Fields) -> Value[str]:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds.aks import nodes as arithmetic
+from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, candidates, equals, known, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.config.numbers.reserved import Node, Reserved
-    from kcheck.model import Cluster, Inventory, Mirror, NodePool
+    from kcheck.model import Cluster, Mirror, NodePool
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
 _REGISTRY = "azurerm_container_registry"
+_MB, _GB = 10**6, 10**9
 _SPOT = "kubernetes.azure.com/scalesetpriority"
 
 
@@ -61,12 +63,6 @@ class Aks(Cloud):
     def has_own_addresses(self, cluster: Cluster) -> bool:
         """Whether AKS creates the cluster's outbound load balancer or NAT gateway."""
         return known(cluster.outbound_type) in ("loadBalancer", "managedNATGateway")
-
-    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
-        """Read the clusters of root modules."""
-        from kcheck.inventory.clouds.aks import reader
-
-        reader.read(roots, inventory)
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
         """Read an Azure Container Registry cache rule: of a whole registry, of a `*` namespace, or of one image."""
@@ -111,8 +107,11 @@ class Aks(Cloud):
         return "overlay.pods" if equals(cluster.network_mode, "overlay") else ""
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
-        """Count the nodes that get outbound ports on the load balancer."""
-        return arithmetic.snat_nodes(ports, addresses, ports_per_address)
+        """Count the nodes with outbound ports on Azure's load balancer: addresses x ports / ports per node.
+
+        https://learn.microsoft.com/azure/aks/load-balancer-standard: 1,000 ports with 7 addresses of 64,000: 448 nodes.
+        """
+        return ports_per_address * addresses // ports
 
     def has_pool_quota(self, pool: NodePool) -> bool:
         """Whether the pool's machines have InfiniBand, so that its scale set is a single placement group."""
@@ -120,19 +119,50 @@ class Aks(Cloud):
 
     def joins_in_scale_set(self, machine: str) -> bool:
         """Whether a size has InfiniBand, which joins the machines of one scale set."""
-        from kcheck.inventory.clouds.aks import machines
+        from kcheck.inventory.clouds.aks import pools
 
-        return machines.fabric(machine)
+        return pools.fabric(machine)
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
         """Whether a size has a local disk large enough for the boot disk; None if unclear."""
-        from kcheck.inventory.clouds.aks import machines
+        from kcheck.inventory.clouds.aks import pools
 
-        return machines.ephemeral(machine, vcpus)
+        return pools.ephemeral(machine, vcpus)
 
     def reserved(self, node: Node) -> Reserved:
-        """Estimate the CPU and memory that AKS reserves on a node."""
-        return arithmetic.reserved(node)
+        """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""
+        limits, settings = profiles.limits(self.name), profiles.settings(self.name)
+        steps = limits["reserved.cpu"].text
+        documented = min(node.cpu, limits["reserved.documented_vcpus"].number * 1000)
+        cpu = Interval(taken(steps, documented, 1000), taken(steps, node.cpu, 1000))
+        share = node.memory * settings["reserved.most_of_memory"].number // 100
+        base, each = limits["reserved.memory"].number, limits["reserved.memory_of_pod"].number
+        low = min(share, (base + each * (node.pods or 0)) * _MB)
+        high = share if node.pods is None else min(share, (base + each * node.pods) * MI)
+        before = taken(limits["reserved.memory_before"].text, node.memory, _GB)
+        threshold = limits["reserved.eviction_before"].number * MI
+        if node.minor is None:
+            memory = Interval(min(low, before), max(high, before))
+            return Reserved(cpu, memory, Interval(eviction().low, threshold))
+        if node.minor < settings["reserved.by_pods_from"].number:
+            return Reserved(cpu, exactly(before), exactly(threshold))
+        return Reserved(cpu, Interval(low, high), eviction())
+
+
+def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
+    """Count the addresses of a node with dynamic allocation, in batches that keep `spare` free.
+
+    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8.
+    """
+    return batch * ceil((pods + spare) / batch)
+
+
+def static_addresses(max_pods: int, block: int) -> int:
+    """Count the addresses of a node with static blocks: /28s for its maximum pods and one more.
+
+    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: least is wasted with 16 x N - 1 pods.
+    """
+    return block * ceil((max_pods + 1) / block)
 
 
 CLOUD = Aks()

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access
-from kcheck.inventory.clouds.aks import location, networks, nodes, upgrades
-from kcheck.inventory.clouds.aks import machines as sizes
+from kcheck.inventory.clouds.aks import location, networks, pools
+from kcheck.inventory.clouds.aks.cloud import dynamic_addresses, static_addresses
 from kcheck.inventory.clouds.reader import (
     Reader,
-    first_span,
+    blocks_below,
+    bound_of,
+    gpu_of,
+    has_accelerator,
     or_default,
     read_all,
     resolve_reference,
     text_of,
     text_reference,
     unresolved_reference,
-    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -102,11 +104,8 @@ class _Aks(Reader):
             )
 
     def _inline_subnets(self, instance: Instance, network: Network) -> None:
-        nested = instance.blocks("subnet")
-        if isinstance(nested, Unknown):
-            return
         origin = Origin((instance.span,))
-        for i, record in enumerate(nested):
+        for i, record in enumerate(blocks_below(instance, "subnet")):
             fields = self.fields(INLINE_SUBNET, record)
             address = f"{instance.address}.subnet[{i}]"
             self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
@@ -150,7 +149,7 @@ class _Aks(Reader):
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
         if not equals(cluster.grower, _KARPENTER):
             scaling = self.fields(f"{fields.resource}.autoscaler", instance)
-            place = first_span(instance, "auto_scaler_profile")
+            place = next(blocks_below(instance, "auto_scaler_profile"), instance).span
             self.found.autoscalers.append(
                 scaling.record_of(Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
             )
@@ -228,6 +227,8 @@ class _Aks(Reader):
 
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
         autoscaled = fields.flag("autoscaled")
+        names = {one: ("auto_scaling_enabled", f"{one}_count", "node_count") for one in ("min", "max")}
+        least, most = (bound_of(fields, one, autoscaled, own) for one, own in names.items())
         pool = NodePool(
             self.identity(address),
             place,
@@ -236,13 +237,8 @@ class _Aks(Reader):
             fields.text("name"),
             self.folder,
             mode=Known("System", Origin((place,))) if fields.resource in _OF_CLUSTER else fields.text("mode"),
-            size=Size(
-                autoscaled,
-                self._size(fields, autoscaled, "min"),
-                self._size(fields, autoscaled, "max"),
-                count_written=fields.number("count"),
-            ),
-            upgrade=upgrades.of_pool(fields, cluster),
+            size=Size(autoscaled, least, most, count_written=fields.number("count")),
+            upgrade=pools.upgrade(fields, cluster),
             machine=self._machine(fields),
             addresses=self._addresses(fields, cluster, Origin((place,))),
             market=_market(fields),
@@ -255,15 +251,15 @@ class _Aks(Reader):
 
     def _machine(self, fields: Fields) -> Machine:
         name = fields.text("instance_type")
-        gpu = or_default(mapped(name, self.has_gpu), lambda at: Known(value=False, origin=at))
         types = mapped(name, lambda one: (one,))
+        gpu = or_default(gpu_of(CLOUD, types), lambda at: Known(value=False, origin=at))
         size = self._disk_size(fields, known(name))
         return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
 
     def _disk_size(self, fields: Fields, machine: str | None) -> Value[int]:
         """Return the boot disk's size; a managed disk's default follows the machine's vCPUs."""
         written = fields.number("disk_size")
-        found = sizes.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
+        found = pools.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
         return written if found is None else or_default(written, lambda at: Known(found, at))
 
     def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
@@ -286,7 +282,7 @@ class _Aks(Reader):
         if not isinstance(instance_type, Known):
             return instance_type
         cards = machines.gpus(CLOUD, instance_type.value)
-        if not cards and self.has_gpu(instance_type.value):
+        if not cards and has_accelerator(CLOUD, instance_type.value):
             return NOTHING
         return Known(cards or 0, instance_type.origin)
 
@@ -295,16 +291,6 @@ class _Aks(Reader):
         if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
             return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields.texts("taints")
-
-    def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
-        """Return a bound of an autoscaled pool, or the fixed size of another."""
-        if not isinstance(autoscaled, Known):
-            return Unknown(why_missing(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
-        size = fields.number(bound if autoscaled.value else "count")
-        if isinstance(size, Unset):
-            what = f"{bound}_count" if autoscaled.value else "node_count"
-            return Unknown(f"{what} is not set", size.origin)
-        return size
 
     def _max_pods(self, fields: Fields, cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[int]:
         written = fields.number("max_pods")
@@ -371,8 +357,8 @@ def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) 
     if isinstance(allocation, Unknown):
         return allocation
     if equals(allocation, "StaticBlock"):
-        return mapped(max_pods, lambda pods: (nodes.static_addresses(pods, batch),) * 2)
-    least = nodes.dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
+        return mapped(max_pods, lambda pods: (static_addresses(pods, batch),) * 2)
+    least = dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
     return Known((least, least), place)
 
 

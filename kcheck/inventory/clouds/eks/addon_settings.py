@@ -1,4 +1,4 @@
-"""Settings of EKS add-ons, the VPC CNI and CoreDNS, or their defaults."""
+"""Settings of EKS add-ons, the VPC CNI and CoreDNS, or their defaults; Fargate profiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcheck.model import NOTHING, Cni
 from kcheck.text.keys import Json
 from kcheck.text.partly_known import wrap
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,17 +39,20 @@ def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
     return isinstance(owner, Known) and isinstance(name, Known) and bool(owner.value == name.value)
 
 
+def serverless(profiles: list[Fields]) -> Value[tuple[str, ...]]:
+    """Return the names of Fargate profiles, whose pods get no node of the cluster; Unset if there are none."""
+    if not profiles:
+        return NOTHING
+    names = (known(one.text("name")) or "without a name" for one in profiles)
+    return Known(tuple(dict.fromkeys(names)), Origin((profiles[0].record.span,)))
+
+
 def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
     """Return the replicas of the CoreDNS add-on; Unset if the add-on scales them."""
     origin = Origin((addons[0].record.span if addons else place,))
     default = Known(profiles.settings("eks")["coredns.replicas"].number, origin)
-    raw = addons[0].raw("settings") if addons else None
-    if raw is None:
-        return default
-    settings = _json(raw)
-    scaling = _member(settings, "autoScaling")
-    enabled = _member(scaling, "enabled") if scaling is not None else None
-    count = _member(settings, "replicaCount")
+    settings = _settings(addons)
+    enabled, count = _member(settings, "autoScaling", "enabled"), _member(settings, "replicaCount")
     for one in (enabled, count):
         if isinstance(one, Unknown):
             return one
@@ -61,8 +64,7 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
 
 def dns_compute(addons: list[Fields]) -> Value[str]:
     """Return the add-on's `computeType` for CoreDNS, in lower case; Unset if not written."""
-    raw = addons[0].raw("settings") if addons else None
-    found = _member(_json(raw), "computeType") if raw is not None else None
+    found = _member(_settings(addons), "computeType")
     return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
 
 
@@ -87,11 +89,8 @@ def _absent(addon: Fields, name: str) -> Origin:
     datum = encoded(raw) if raw is not None else None
     if isinstance(datum, Known) and isinstance(datum.value, dict) and datum.origin.spans and name not in datum.value:
         return Origin(datum.origin.spans, missing=Missing(datum.origin.written, (name,)))
-    why = (
-        f"configuration_values has {name} already"
-        if raw is not None and isinstance(_member(_json(raw), name), Known)
-        else _NOT_OPEN
-    )
+    has_it = isinstance(_member(_settings([addon]), name), Known)
+    why = f"configuration_values has {name} already" if has_it else _NOT_OPEN
     return Origin((addon.record.span,), missing=Missing(addon.record.span, ("configuration_values", name)), why=why)
 
 
@@ -101,14 +100,10 @@ _NOT_OPEN = "configuration_values is not a jsonencode() of an object"
 def read(addons: list[Fields], place: Span) -> Cni:
     """Read the settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's."""
     origin = Origin((addons[0].record.span if addons else place,))
-    settings: Datum = wrap({}, origin)
-    if addons and not isinstance(addons[0].text("settings"), Unset):
-        raw = addons[0].raw("settings")
-        settings = _json(raw) if raw is not None else settings
-    environment = _member(settings, "env")
+    environment = _member(_settings(addons), "env")
 
     def setting(name: str, default: str | None, convert: Callable[[object], T]) -> Value[T]:
-        value = _member(environment, name) if environment is not None else None
+        value = _member(environment, name)
         if value is None or (isinstance(value, Known) and value.value is None):
             return Known(convert(profiles.settings("eks")[default].value), origin) if default else Unset(origin)
         try:
@@ -128,10 +123,7 @@ def read(addons: list[Fields], place: Span) -> Cni:
 
 def pod_subnets(addons: list[Fields]) -> list[Datum]:
     """List the subnet ids in the add-on's `eniConfig`, one per zone."""
-    raw = addons[0].raw("settings") if addons else None
-    zones: Datum | None = _json(raw) if raw is not None else None
-    for name in ("eniConfig", "subnets"):
-        zones = _member(zones, name) if zones is not None else None
+    zones = _member(_settings(addons), "eniConfig", "subnets")
     if not isinstance(zones, Known) or not isinstance(zones.value, dict):
         return []
     ids = [_member(zone, "id") for zone in zones.value.values()]
@@ -141,8 +133,11 @@ def pod_subnets(addons: list[Fields]) -> list[Datum]:
 _NO_OBJECT = "the settings of the add-on are not an object in JSON or YAML"
 
 
-def _json(datum: Datum) -> Datum:
-    """Parse a JSON or YAML text; the argument of `jsonencode` is taken as is."""
+def _settings(addons: list[Fields]) -> Datum | None:
+    """Return the settings of the first add-on, of a JSON or YAML text or of `jsonencode`; None if not written."""
+    datum = addons[0].raw("settings") if addons else None
+    if datum is None:
+        return None
     inner = encoded(datum)
     if inner is not None:
         return inner
@@ -162,11 +157,11 @@ def _json(datum: Datum) -> Datum:
     return wrap(plain, datum.origin) if isinstance(plain, dict) else Unknown(_NO_OBJECT, datum.origin)
 
 
-def _member(datum: Datum, name: str) -> Datum | None:
-    if isinstance(datum, Unknown):
-        return datum
-    found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None
-    return found
+def _member(datum: Datum | None, *path: str) -> Datum | None:
+    for name in path:
+        if isinstance(datum, Known):
+            datum = datum.value.get(name) if isinstance(datum.value, dict) else None
+    return datum
 
 
 def _whole(value: object) -> int:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
+from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
-from kcheck.inventory.clouds.eks import nodes as arithmetic
-from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped
+from kcheck.text.interval import Interval
+from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.config.numbers.reserved import Node, Reserved
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Cni, Inventory, Mirror, NodePool
     from kcheck.terraform.module import Module
@@ -54,12 +56,6 @@ class Eks(Cloud):
     grows_pools = False
     extended_plan = "EXTENDED"
 
-    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
-        """Read the clusters of root modules."""
-        from kcheck.inventory.clouds.eks import reader
-
-        reader.read(roots, inventory)
-
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read eksctl configurations."""
         from kcheck.inventory.clouds.eks import eksctl
@@ -79,11 +75,22 @@ class Eks(Cloud):
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
         """Count the addresses a node with the VPC CNI holds."""
-        return arithmetic.held(cni, interfaces, addresses, pods)
+        minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
+        if known(cni.prefix_delegation):
+            size = profiles.limits(self.name)["cni.prefix_size"].number
+            if warm_ips is None and minimum is None:
+                return prefix_addresses(pods, number(cni.warm_prefixes, 0), size)
+            return prefix_addresses(max(minimum or 0, pods + (warm_ips or 0)), 0, size)
+        if warm_ips is None and minimum is None:
+            return interface_addresses(interfaces, addresses, pods, number(cni.warm_interfaces, 0))
+        return warm_addresses(interfaces, addresses, pods, warm_ips or 0, minimum or 0)
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
-        """Count the interfaces of network card 0 that a node with the VPC CNI has attached."""
-        return arithmetic.interfaces_held(pods, addresses, warm, most)
+        """Count the attached interfaces of network card 0 for a number of pods, `warm` of them spare.
+
+        https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+        """
+        return min(ceil(pods / (addresses - 1)) + warm, most)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
         """Count the EFA interfaces of a node; Karpenter adds them for pods that ask for EFA."""
@@ -95,8 +102,64 @@ class Eks(Cloud):
         return Unknown(f"the network interfaces of {pool.display_name} are not read", Origin((pool.place,)))
 
     def reserved(self, node: Node) -> Reserved:
-        """Estimate the CPU and memory that EKS AMIs reserve on a node."""
-        return arithmetic.reserved(node)
+        """Estimate reserved resources by vCPUs, and by the pods that its interfaces or settings allow."""
+        from kcheck.config.numbers import machines  # the tables of all types
+
+        limits = profiles.limits(self.name)
+        cpu = taken(limits["reserved.cpu"].text, node.cpu, 1000)
+        interfaces = machines.interfaces(self.name, node.machine)
+        counts = [max_pods(*interfaces)] if interfaces else []
+        counts += [node.pods] if node.pods is not None else []
+        base, each = limits["reserved.memory"].number, limits["reserved.memory_of_pod"].number
+        most = (base + each * max(counts)) * MI if counts else None
+        return Reserved(exactly(cpu), Interval((base + each * min(counts, default=0)) * MI, most), eviction())
+
+
+def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
+    """Count the subnet addresses an EKS node holds: whole interfaces, `warm` of them spare.
+
+    `interfaces` is how many the instance can have, `addresses` how many each has, its own included:
+    (ceil(pods / (addresses - 1)) + warm) x addresses, at most all.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    return min(ceil(pods / (addresses - 1)) + warm, interfaces) * addresses
+
+
+def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimum: int) -> int:
+    """Count the addresses an EKS node holds with WARM_IP_TARGET or MINIMUM_IP_TARGET.
+
+    max(minimum, pods + warm) for pods, and one for each interface they need.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    secondary = min(max(minimum, pods + warm), interfaces * (addresses - 1))
+    return secondary + max(1, ceil(secondary / (addresses - 1)))
+
+
+def prefix_addresses(pods: int, warm: int, size: int) -> int:
+    """Count the addresses an EKS node holds with prefix delegation: its own, and blocks, `warm` of them spare.
+
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
+    """
+    return 1 + size * (ceil(pods / size) + warm)
+
+
+def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int = 1) -> int:
+    """Return maximum pods with the VPC CNI: interfaces x (addresses - 1) + 2 on the host network.
+
+    With custom networking the first interface serves no pods; with prefix delegation every address stands for `each`.
+    `interfaces` are those of network card 0.
+    https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni_max_pods.go
+    """
+    return (interfaces - int(custom)) * (addresses - 1) * each + 2
+
+
+def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) -> int:
+    """Return maximum pods in a managed group: at most `small`, or `large` from `many` vCPUs on.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html: 110 below 30 vCPUs, 250
+    from there on.
+    """
+    return min(formula, small if vcpus < many else large)
 
 
 CLOUD = Eks()

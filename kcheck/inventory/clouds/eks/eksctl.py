@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -9,8 +10,8 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
-from kcheck.inventory.clouds.eks import addon_settings, fargate, launch_templates, location, nodes, upgrades
-from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
+from kcheck.inventory.clouds.eks import addon_settings, launch_templates, location
+from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
 from kcheck.model import (
@@ -29,15 +30,16 @@ from kcheck.model import (
     Subnet,
     System,
 )
+from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from ipaddress import IPv4Network
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
     from kcheck.text.text import Span
-    from kcheck.text.values import Record
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
@@ -58,7 +60,7 @@ class _Config:
     def __init__(self, item: Object, inventory: Inventory) -> None:
         self.inventory = inventory
         self.record = MappingRecord(item.root, item.span)
-        self.fields = self._fields(KIND, self.record)
+        self.fields = Fields(CLOUD, KIND, self.record)
         self.place = item.span
         self.origin = Origin((item.span,))
         self.folder = item.folder
@@ -67,9 +69,6 @@ class _Config:
         self.address = f"{KIND}/{label}"
         self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
 
-    def _fields(self, resource: str, record: Record) -> Fields:
-        return Fields(CLOUD, resource, record)
-
     def add(self) -> None:
         fields = self.fields
         settings = addon_settings.read(self._addons("vpc-cni"), self.place)
@@ -77,26 +76,24 @@ class _Config:
         inside: Value[bool] = mapped(custom, lambda apart: not apart)
         if (known(fields.text("ip_family")) or "").lower() == "ipv6":
             inside = Known(value=False, origin=self.origin)
-        cluster = Cluster(
+        cluster = fields.record_of(
+            Cluster,
             self.identity,
             self.place,
             CLOUD,
             self.address,
             self.folder,
-            "",
+            gap="",
             name=fields.text("name"),
             version=fields.text("version"),
             location=fields.text("region"),
             **location.of_config(fields, self.place, f"{self.identity}/vpc"),
             provisioned=fields.flag("auto_mode"),
-            tier=fields.text("tier"),
-            support_plan=fields.text("support_plan"),
             network_plugin=Known("vpc-cni", self.origin),
-            service_cidr=fields.text("service_cidr"),
             api_ranges=api_access.of_fields(fields),
             ip_family=mapped(fields.text("ip_family"), str.lower),
-            serverless=fargate.named(
-                [self._fields(f"{KIND}.fargate", one) for one in _blocks(self.record, "fargateProfiles")]
+            serverless=addon_settings.serverless(
+                [Fields(CLOUD, f"{KIND}.fargate", one) for one in blocks_below(self.record, "fargateProfiles")]
             ),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
@@ -108,12 +105,11 @@ class _Config:
         self.inventory.clusters.append(cluster)
         subnets = self._subnets()
         for kind in _GROUPS:
-            for i, record in enumerate(_blocks(self.record, kind)):
-                self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
+            for i, record in enumerate(blocks_below(self.record, kind)):
+                self._group(Fields(CLOUD, f"{KIND}.group", record), cluster, subnets, kind, i)
 
     def _addons(self, name: str) -> list[Fields]:
-        nested = self.record.blocks("addons")
-        addons = [self._fields(f"{KIND}.addon", one) for one in (() if isinstance(nested, Unknown) else nested)]
+        addons = [Fields(CLOUD, f"{KIND}.addon", one) for one in blocks_below(self.record, "addons")]
         return [addon for addon in addons if known(addon.text("name")) == name]
 
     def _private(self) -> bool:
@@ -121,11 +117,12 @@ class _Config:
         return any(known(group.flag("private")) is not False for group in self._groups())
 
     def _groups(self) -> list[Fields]:
-        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
+        records = (record for kind in _GROUPS for record in blocks_below(self.record, kind))
+        return [Fields(CLOUD, f"{KIND}.group", record) for record in records]
 
     def _grower(self) -> Value[str]:
         """Return the autoscaler of the groups: eksctl's Karpenter, or Unknown if a group has permissions for one."""
-        if _blocks(self.record, "karpenter"):
+        if any(blocks_below(self.record, "karpenter")):
             return Known("karpenter", self.origin)
         if any(known(group.flag("may_scale")) for group in self._groups()):
             return Unknown(
@@ -158,18 +155,15 @@ class _Config:
         if any(written.values()):
             return written
         zones, cidr = self._zones(), self.fields.text("cidr")
-        if (
-            not isinstance(self.fields.text("vpc"), Unset)
-            or not isinstance(zones, Known)
-            or not isinstance(cidr, Known)
-        ):
+        exists = not isinstance(self.fields.text("vpc"), Unset)
+        if exists or not isinstance(zones, Known) or not isinstance(cidr, Known):
             return written
         network = Network(
             f"{self.identity}/vpc", self.place, self.address, self.folder, NOTHING, Known((cidr.value,), cidr.origin)
         )
         self.inventory.networks.append(network)
         cut = Origin(cidr.origin.spans)  # who changes it changes the network
-        blocks = nodes.eksctl_blocks(cidr.value, len(zones.value))
+        blocks = subnet_blocks(cidr.value, len(zones.value))
         for at, side in enumerate(_SIDES):
             for i, zone in enumerate(zones.value if blocks else ()):
                 block: Value[str] = Known(str(blocks[at * len(zones.value) + i]), cut)
@@ -179,17 +173,14 @@ class _Config:
 
     def _written(self, side: str) -> list[Subnet]:
         result = []
-        vpc = self.record.blocks("vpc")
-        for outer in () if isinstance(vpc, Unknown) else vpc:
-            for middle in _blocks(outer, "subnets"):
-                for inner in _blocks(middle, side):
-                    for name in inner.names():
-                        for one in _blocks(inner, name):
-                            fields = self._fields(f"{KIND}.subnet", one)
-                            why = f"the subnet {name} is given by id"
-                            cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
-                            zone = or_default(fields.text("zone"), lambda _, name=name: self._zone_in(name))  # type: ignore[misc]
-                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by id"), zone))
+        for inner in blocks_below(self.record, "vpc", "subnets", side):
+            for name in inner.names():
+                for one in blocks_below(inner, name):
+                    fields = Fields(CLOUD, f"{KIND}.subnet", one)
+                    why = f"the subnet {name} is given by id"
+                    cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
+                    zone = or_default(fields.text("zone"), lambda _, name=name: self._zone_in(name))  # type: ignore[misc]
+                    result.append(self._subnet(name, cidr, Unknown("the VPC is given by id"), zone))
         return result
 
     def _zone_in(self, name: str) -> Value[str]:
@@ -227,7 +218,7 @@ class _Config:
                 self.folder,
                 managed=managed,
                 size=self._size(fields, managed=managed),
-                upgrade=upgrades.of_group(fields, len(known(own) or ()), managed=managed),
+                upgrade=launch_templates.upgrade(fields, len(known(own) or ()), managed=managed),
                 machine=fields.record_of(
                     Machine,
                     instance_types=types,
@@ -260,7 +251,7 @@ class _Config:
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
-        alone = bool(_blocks(fields.record, "capacityReservation")) or known(fields.flag("efa"))
+        alone = any(blocks_below(fields.record, "capacityReservation")) or known(fields.flag("efa"))
         return Size(
             mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
             Known(1, Origin((fields.record.span,))) if alone else NOTHING,
@@ -295,25 +286,31 @@ class _Config:
                 return Unknown(f"the {label} of the group differ from those of the cluster", wanted.origin)
             return Known(tuple(found[:1] if alone else found), wanted.origin)
         why = "the subnets are given by id" if not isinstance(self.fields.text("vpc"), Unset) else "its network"
-        return (
-            Known(tuple(side[:1] if alone else side), self.origin)
-            if side
-            else Unknown(f"{why}: they are not in this file", self.origin)
-        )
+        if not side:
+            return Unknown(f"{why}: they are not in this file", self.origin)
+        return Known(tuple(side[:1] if alone else side), self.origin)
 
     def _image(self, fields: Fields) -> Value[str]:
         own = known(fields.text("ami")) or "auto"
         return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot a custom image, {own}")
 
 
+def subnet_blocks(cidr: str, zones: int) -> list[IPv4Network]:
+    """List the subnets eksctl makes: public ones by zone, then private ones; none if it refuses.
+
+    The blocks are equal: two for each of `eksctl.few_zones`, or of `eksctl.most_zones` if there are more zones.
+    """
+    network, settings = parse_cidr(cidr), profiles.settings("eks")
+    few, most = settings["eksctl.few_zones"].number, settings["eksctl.most_zones"].number
+    bits = (2 * (few if zones <= few else most) - 1).bit_length()
+    if network is None or not 0 < zones <= most or network.prefixlen + bits > 32:
+        return []
+    return list(islice(network.subnets(bits), 2 * zones))
+
+
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:
     """Give a number derived from another setting its own place."""
     return Known(value.value, origin) if isinstance(value, Known) else value
-
-
-def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
-    found = record.blocks(kind)
-    return () if isinstance(found, Unknown) else found
 
 
 def _market(fields: Fields) -> Market:

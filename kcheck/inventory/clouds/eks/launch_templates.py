@@ -1,15 +1,15 @@
-"""EC2 launch templates of node groups: machine types, images, disks, EFA interfaces."""
+"""EKS node groups and their EC2 launch templates: machine types, images, disks, EFA interfaces, updates."""
 
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds import kubelet as kubelets
-from kcheck.inventory.clouds.reader import resolve_reference, same_value, text_reference
-from kcheck.model import NOTHING, Kubelet, System
+from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_reference, same_value, text_reference
+from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
 from kcheck.text.values import Known, Origin, Unknown, Unrendered, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
     from kcheck.text.values import Record
 
+_CLOUD = "eks"
 KIND = "aws_launch_template"
 ELSEWHERE = "the launch template is not in this root module"
 _CHOSEN = "instance_requirements lets AWS choose the instance types: name them in allowed_instance_types"
@@ -50,16 +51,14 @@ def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
 def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
     """Return the instance types of a mixed-instances policy; None if it lists none."""
     found: list[str] = []
-    for policy in _nested(instance, "mixed_instances_policy"):
-        for template in _nested(policy, "launch_template"):
-            for override in _nested(template, "override"):
-                for requirements in _nested(override, "instance_requirements"):
-                    return _allowed(requirements, Origin((override.span,)))
-                if override.blocks("instance_requirements"):
-                    return Unknown(_CHOSEN, Origin((override.span,)))
-                name = override.entry("instance_type")
-                if isinstance(name, Known) and isinstance(name.value, str):
-                    found.append(name.value)
+    for override in blocks_below(instance, "mixed_instances_policy", "launch_template", "override"):
+        for requirements in blocks_below(override, "instance_requirements"):
+            return _allowed(requirements, Origin((override.span,)))
+        if override.blocks("instance_requirements"):
+            return Unknown(_CHOSEN, Origin((override.span,)))
+        name = override.entry("instance_type")
+        if isinstance(name, Known) and isinstance(name.value, str):
+            found.append(name.value)
     return Known(tuple(found), Origin((instance.span,))) if found else None
 
 
@@ -72,19 +71,11 @@ def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
     return mapped(share, lambda percent: percent == 0 and not known(base))
 
 
-class ReservedBy(TypedDict):
-    """Reservation fields of a market."""
-
-    reservation: Value[str]
-    reservation_id: Value[str]
-
-
-def reserved_by(fields: Fields, template: Fields | None, *, managed: bool) -> ReservedBy:
-    """Return the capacity reservation or capacity block of a group's machines, and its id."""
-    return {
-        "reservation": _reservation(fields, template, managed=managed),
-        "reservation_id": template.text("reservation") if template is not None else NOTHING,
-    }
+def market(fields: Fields, template: Fields | None, spot: Value[bool], *, managed: bool) -> Market:
+    """Return the market of a group's machines: spot, or of a capacity reservation or capacity block."""
+    reservation = _reservation(fields, template, managed=managed)
+    own = template.text("reservation") if template is not None else NOTHING
+    return fields.record_of(Market, spot, reservation=reservation, reservation_id=own)
 
 
 def _reservation(fields: Fields, template: Fields | None, *, managed: bool) -> Value[str]:
@@ -160,7 +151,7 @@ def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) 
 
 def _cards(types: Value[tuple[str, ...]]) -> int:
     """Return the maximum EFA interfaces of the smallest machine type; 0 if unknown."""
-    found = [machines.machine("eks", name) for name in known(types) or ()]
+    found = [machines.machine(_CLOUD, name) for name in known(types) or ()]
     return min((one.efa for one in found if one), default=0)
 
 
@@ -230,9 +221,49 @@ def image_disk(fields: Fields, template: Fields | None, *, managed: bool) -> Val
 
 
 def _default_disk(origin: Origin) -> Value[int]:
-    return Known(profiles.settings("eks")["pool.disk_size"].number, origin)
+    return Known(profiles.settings(_CLOUD)["pool.disk_size"].number, origin)
 
 
-def _nested(record: Record, kind: str) -> tuple[Record, ...]:
-    blocks = record.blocks(kind)
-    return () if isinstance(blocks, Unknown) else blocks
+# --- updates: surge nodes in every zone, one batch at a time
+
+
+def upgrade(fields: Fields, zones: int, strategy: Value[str] = NOTHING, *, managed: bool) -> Upgrade:
+    """Read the update settings of a group; unmanaged groups are not updated."""
+    if not managed:
+        return Upgrade(Known(Surge(), Origin((fields.record.span,))))
+    surge, rolling = _surge(fields, zones, strategy), _rolling(fields)
+    return fields.record_of(Upgrade, surge, rolling, max_unavailable=NOTHING, latest_image=_latest(fields))
+
+
+def _latest(fields: Fields) -> Value[bool]:
+    """Whether each plan looks up the newest image: by a module's input, or in a data source."""
+    if not fields.has("release"):  # not of eksctl's
+        return NOTHING
+    release = fields.raw("release")
+    symbol = release.symbol if isinstance(release, Unknown) else None
+    if symbol is None or not symbol.address.startswith("data.aws_ssm_parameter."):
+        return fields.flag("latest_image")
+    return Known(value=True, origin=(release.origin if release else None) or Origin((fields.record.span,)))
+
+
+def _surge(fields: Fields, zones: int, strategy: Value[str]) -> Value[Surge]:
+    """Return the surge of an update; none with another strategy than the default."""
+    percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
+    for value in (strategy, percent, count):
+        if isinstance(value, Unknown):
+            return value
+    place, settings, limits = Origin((fields.record.span,)), profiles.settings(_CLOUD), profiles.limits(_CLOUD)
+    if isinstance(strategy, Known) and strategy.value != settings["pool.update_strategy"].value:
+        return Known(Surge(), place)
+    least, most = limits["pool.surge_per_zone"].number * zones, limits["pool.max_surge"].number
+    if isinstance(percent, Known):
+        return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
+    return Known(Surge(known(count) or settings["pool.max_unavailable"].number, least=least, most=most), place)
+
+
+def _rolling(fields: Fields) -> Value[Surge]:
+    percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
+    most, default = profiles.limits(_CLOUD)["pool.max_surge"].number, profiles.settings(_CLOUD)["pool.max_unavailable"]
+    if not isinstance(percent, Unset):
+        return mapped(percent, lambda share: Surge(percent=share, least=1, most=most))
+    return mapped(or_default(count, lambda at: Known(default.number, at)), lambda nodes: Surge(nodes, most=most))

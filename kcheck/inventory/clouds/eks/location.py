@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.inventory.clouds import accounts
+from kcheck.inventory.clouds.reader import blocks_below
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value
 
@@ -97,7 +98,7 @@ def _vpcs(root: Module, fields: Fields) -> Iterator[Datum]:
     """Yield values that may name the VPC: its id, or the subnets of the control plane."""
     written, listed = fields.raw("network"), fields.raw("subnets")
     if written is not None:
-        yield from _followed(root, written, "aws_vpc", "id")
+        yield from _followed(root, written)
     items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
     for item in (*items, *([listed] if isinstance(listed, Unknown) else ())):
         yield from _of_subnet(root, item)
@@ -109,29 +110,28 @@ def _of_subnet(root: Module, item: Datum) -> Iterator[Datum]:
         return
     for one in root.instances("aws_subnet"):
         if one.address == symbol.address and (entry := one.entry("vpc_id")) is not None:
-            yield from _followed(root, entry, "aws_vpc", "id")
+            yield from _followed(root, entry)
     for kind in ("aws_subnets", "aws_subnet_ids", "aws_subnet"):
         for address, record in root.sources(kind):
             if address == symbol.address:
                 for entry in (record.entry("vpc_id"), *_filtered(record)):
-                    yield from _followed(root, entry, "aws_vpc", "id") if entry is not None else ()
+                    yield from _followed(root, entry) if entry is not None else ()
 
 
-def _followed(root: Module, datum: Datum, kind: str, name: str) -> Iterator[Datum]:
-    """Yield a value, and the argument of the data source it refers to."""
+def _followed(root: Module, datum: Datum) -> Iterator[Datum]:
+    """Yield a value, and the id of the VPC in the data source it refers to."""
     yield datum
     symbol = datum.symbol if isinstance(datum, Unknown) else None
     if symbol is not None:
-        for address, record in root.sources(kind):
-            entry = record.entry(name) if address == symbol.address else None
+        for address, record in root.sources("aws_vpc"):
+            entry = record.entry("id") if address == symbol.address else None
             if entry is not None:
                 yield entry
 
 
 def _filtered(record: Record) -> Iterable[Datum]:
     """Yield the VPC that a data source's filters select, if it is one."""
-    nested = record.blocks("filter")
-    for one in () if isinstance(nested, Unknown) else nested:
+    for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")
         if isinstance(key, Known) and key.value == "vpc-id" and isinstance(values, Known):
             found = values.value

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
-from kcheck.inventory.clouds.eks import addon_settings, fargate, location, nodes, upgrades
+from kcheck.inventory.clouds.eks import addon_settings, location
 from kcheck.inventory.clouds.eks import launch_templates as template_of
+from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
+    blocks_below,
     gpu_of,
     gpus_of,
     joined_ranges,
@@ -31,7 +33,6 @@ from kcheck.model import (
     Cluster,
     Cni,
     Machine,
-    Market,
     Network,
     NodePool,
     Placement,
@@ -57,6 +58,7 @@ CLUSTER = "aws_eks_cluster"
 POOL = "aws_eks_node_group"
 GROUP = "aws_autoscaling_group"
 ADDON = "aws_eks_addon"
+FARGATE = "aws_eks_fargate_profile"
 SUBNET = "aws_subnet"
 NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
@@ -106,7 +108,7 @@ class _Eks(Reader):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
             found = resolve_reference(datum, networks) or self._of_association(datum, networks)
-            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
+            network = found or unresolved_reference(fields.text("network"), "VPC")
             cidr, tags = fields.text("cidr"), _texts(fields.raw("tags"))
             subnet = self.subnet(
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
@@ -121,10 +123,6 @@ class _Eks(Reader):
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
         return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
-
-    @cached_property
-    def subnets_by_address(self) -> dict[str, Subnet]:
-        return {subnet.address: subnet for subnet in self.found.subnets}
 
     @cached_property
     def selected(self) -> dict[str, list[Subnet]]:
@@ -155,7 +153,7 @@ class _Eks(Reader):
 
     def clusters(self) -> None:
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
-        profiles = [self.fields(fargate.KIND, instance) for instance in self.root.instances(fargate.KIND)]
+        profiles = [self.fields(FARGATE, instance) for instance in self.root.instances(FARGATE)]
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             name = fields.text("name")
@@ -163,14 +161,13 @@ class _Eks(Reader):
             dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
             replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span)
-            cluster = Cluster(
-                self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder, self.gap,
-                name=name, environment=self.root.environment, version=fields.text("version"),
-                provisioned=fields.flag("auto_mode"), tier=fields.text("tier"),
-                support_plan=fields.text("support_plan"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
-                service_cidr=fields.text("service_cidr"), api_ranges=api_access.of_fields(fields),
-                ip_family=mapped(fields.text("ip_family"), str.lower),
-                serverless=fargate.of_cluster(profiles, name, instance), outbound_ips=self._nat_gateways(instance),
+            own_profiles = [one for one in profiles if addon_settings.belongs(one, name, instance)]
+            cluster = fields.record_of(
+                Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+                gap=self.gap, name=name, environment=self.root.environment, version=fields.text("version"),
+                provisioned=fields.flag("auto_mode"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
+                api_ranges=api_access.of_fields(fields), ip_family=mapped(fields.text("ip_family"), str.lower),
+                serverless=addon_settings.serverless(own_profiles), outbound_ips=self._nat_gateways(instance),
                 s3_endpoint=nat_gateways.s3_endpoint(self, instance.span),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
@@ -229,7 +226,7 @@ class _Eks(Reader):
         return NodePool(
             self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
             managed=managed, size=_size(fields, instance.span),
-            upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
+            upgrade=template_of.upgrade(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
                 types,
@@ -247,7 +244,7 @@ class _Eks(Reader):
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
                 subnet_ids=fields.texts("subnets"),
             ),
-            market=fields.record_of(Market, spot, **template_of.reserved_by(fields, template, managed=managed)),
+            market=template_of.market(fields, template, spot, managed=managed),
             scheduling=_scheduling(fields, instance), placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
@@ -265,8 +262,7 @@ class _Eks(Reader):
     def _owner(self, instance: Instance) -> Value[Cluster] | None:
         """Find the cluster that an auto-scaling group's tags name; None if they name none."""
         place = Origin((instance.span,))
-        tags = [instance.blocks(kind) for kind in ("tag", "tags")]
-        keys = [one.entry("key") for found in tags if not isinstance(found, Unknown) for one in found]
+        keys = [one.entry("key") for kind in ("tag", "tags") for one in blocks_below(instance, kind)]
         for key in keys:
             if isinstance(key, Known) and (match := _OWNER.fullmatch(str(key.value))):
                 return self._cluster_named(Known(match[1], key.origin), place)
@@ -379,8 +375,7 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
 def _name_patterns(record: Record) -> list[str]:
     """Return the `Name` patterns of a subnet data source; none if it filters by more."""
     patterns: list[str] = []
-    nested = record.blocks("filter")
-    for one in () if isinstance(nested, Unknown) else nested:
+    for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")
         if isinstance(key, Known) and key.value == "vpc-id":
             continue
@@ -412,6 +407,6 @@ def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[i
         if interfaces is None or machine is None:
             return Unknown(f"kcheck does not know the instance type {name}")
         each = limits["cni.prefix_size"].number if prefixes else 1
-        formula = nodes.max_pods(*interfaces, custom=bool(custom), each=each)
-        found.append(nodes.managed_pods(formula, machine.vcpus or 0, small, large, many))
+        formula = max_pods(*interfaces, custom=bool(custom), each=each)
+        found.append(managed_pods(formula, machine.vcpus or 0, small, large, many))
     return mapped(types, lambda _: min(found, default=0))

@@ -54,16 +54,14 @@ class _Blueprint:
 
     def __init__(self, root: yaml.Mapping, folder: str, deployments: list[Source]) -> None:
         self.folder = folder
-        self.values = _entries(yaml.get(root, "vars"))
+        self.values = yaml.pairs(root, "vars")
         roots = [document.root for source in deployments for document in yaml.documents(source)]
         if len(roots) == 1:
-            self.values |= _entries(yaml.get(roots[0], "vars"))
+            self.values |= yaml.pairs(roots[0], "vars")
         self.modules: dict[str, yaml.Mapping] = {}
         self.built = 0
-        groups = yaml.get(root, "deployment_groups")
-        for group in groups.items if isinstance(groups, yaml.Sequence) else ():
-            modules = yaml.get(group, "modules")
-            for module in map(yaml.resolve, modules.items) if isinstance(modules, yaml.Sequence) else ():
+        for group in yaml.items(root, "deployment_groups"):
+            for module in yaml.items(group, "modules"):
                 label = yaml.get(module, "id")
                 if isinstance(label, yaml.Scalar) and isinstance(module, yaml.Mapping):
                     self.modules[label.text] = module
@@ -91,8 +89,8 @@ class _Blueprint:
     def configuration(self) -> Configuration:
         result = Configuration(self.folder)
         for name, pair in self.values.items():
-            body = nodes.Body(pair.value.span)
-            if not _is_null(pair.value):
+            body, value = nodes.Body(pair.value.span), yaml.resolve(pair.value)
+            if not isinstance(value, yaml.Scalar) or yaml.value(value) is not None:
                 _set(body, "default", pair.key.span, partial(self._expression, pair.value))
             result.variables[name] = nodes.Block("variable", (name,), body, pair.key.span, pair.key.span)
         for label, module in self.modules.items():
@@ -107,7 +105,7 @@ class _Blueprint:
         span = settings.span if isinstance(settings, yaml.Mapping) else module.span
         body = nodes.Body(span)
         _set(body, "source", header, partial(nodes.Literal, header, self._source(label)))
-        for name, pair in _entries(settings).items():
+        for name, pair in yaml.pairs(settings).items():
             _set(body, name, pair.key.span, partial(self._expression, pair.value))
         inputs = getattr(self.called[label], "variables", {})
         for one in yaml.scalars(module, "use"):
@@ -127,7 +125,7 @@ class _Blueprint:
         if self.built > _MOST:  # aliases of aliases
             return nodes.Invalid(node.span, "the blueprint is too large")
         if isinstance(node, yaml.Mapping):
-            entries = ((nodes.Literal(p.key.span, k), self._expression(p.value)) for k, p in _entries(node).items())
+            entries = ((nodes.Literal(p.key.span, k), self._expression(p.value)) for k, p in yaml.pairs(node).items())
             return nodes.Object(node.span, tuple(entries))
         if isinstance(node, yaml.Sequence):
             return nodes.Tuple(node.span, tuple(map(self._expression, node.items)))
@@ -158,15 +156,6 @@ class _Blueprint:
         if match[1] == "vars":
             return "var"
         return f"module.{match[1]}" if match[1] in self.modules else match[1]
-
-
-def _entries(node: yaml.Node | None) -> dict[str, yaml.Pair]:
-    return dict(yaml.entries(node)) if isinstance(node, yaml.Mapping) else {}
-
-
-def _is_null(node: yaml.Node) -> bool:
-    node = yaml.resolve(node)
-    return isinstance(node, yaml.Scalar) and yaml.value(node) is None
 
 
 def _set(body: nodes.Body, name: str, place: Span, build: Callable[[], nodes.Expression]) -> None:

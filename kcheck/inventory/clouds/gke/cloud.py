@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
+from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
-from kcheck.inventory.clouds.gke import nodes as arithmetic
-from kcheck.inventory.clouds.gke.nodes import AUTOPILOT
+from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped
 
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.config.numbers.reserved import Node, Reserved
-    from kcheck.model import Cluster, Inventory, Mirror, NodePool
+    from kcheck.model import Cluster, Mirror, NodePool
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Source
     from kcheck.text.values import Value
 
+AUTOPILOT = "autopilot"
+"""Tier of clusters whose nodes Google makes."""
 _ZONE = regex(r"-[a-z]$")
 """Suffix of a zone's name after its region."""
 _SPOT, _PREEMPTIBLE = "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"
@@ -63,12 +65,6 @@ class Gke(Cloud):
         """Return the region of a zone or region."""
         return _ZONE.sub("", location)
 
-    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
-        """Read the clusters of root modules."""
-        from kcheck.inventory.clouds.gke import reader
-
-        reader.read(roots, inventory)
-
     def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
         """Read Cluster Toolkit blueprints."""
         from kcheck.inventory.clouds.gke import blueprints
@@ -97,12 +93,16 @@ class Gke(Cloud):
             yield Limit("control-plane", "zonal.nodes", cluster.location, text)
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
-        """Count the nodes that Cloud NAT has ports for."""
-        return arithmetic.nat_nodes(ports, addresses, ports_per_address)
+        """Count the nodes that Cloud NAT has ports for: whole nodes on each address.
+
+        https://docs.cloud.google.com/nat/docs/ports-and-addresses: 64,512 ports at 64 a node are 1,008 an address.
+        """
+        return ports_per_address // ports * addresses
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
-        """Count the public addresses with which Cloud NAT has ports for nodes."""
-        return arithmetic.nat_addresses(ports, nodes, ports_per_address)
+        """Count the public addresses Cloud NAT needs for some nodes; None if one node exceeds an address."""
+        each = ports_per_address // ports
+        return -(-nodes // each) if each else None
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
         """Count a node's additional networks: those of the pool, or all with a network profile."""
@@ -116,8 +116,20 @@ class Gke(Cloud):
         return mapped(networks, lambda count: min(count, most))
 
     def reserved(self, node: Node) -> Reserved:
-        """Estimate the CPU and memory that GKE reserves on a node."""
-        return arithmetic.reserved(node)
+        """Bound reserved resources by vCPUs, memory and pods; newer versions may reserve less memory."""
+        limits, settings = profiles.limits(self.name), profiles.settings(self.name)
+        cpu = taken(limits["reserved.cpu"].text, node.cpu, 1000)
+        if node.machine.startswith("e2-") and node.machine.count("-") == 1:  # e2-micro, e2-small, e2-medium
+            cpu = limits["reserved.shared_core"].number
+        many = limits["reserved.many_pods"].number if (node.pods or 0) > settings["pool.max_pods"].number else 0
+        memory = taken(limits["reserved.memory"].text, node.memory, GI)
+        if node.memory < GI:
+            memory = settings["reserved.memory_of_smallest"].number * MI
+        least = memory
+        if node.minor is None or node.minor >= limits["reserved.memory_from"].number:
+            pods = node.pods or settings["pool.max_pods"].number
+            least = min(memory, limits["reserved.memory_of_pod"].number * MI * pods)
+        return Reserved(Interval(cpu, cpu + many), Interval(least, memory), eviction())
 
 
 CLOUD = Gke()

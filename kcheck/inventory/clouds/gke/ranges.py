@@ -56,23 +56,23 @@ class RangeReader(Reader):
             return
         name = given(fields.text("pod_range"))
         subnet = known(self.cluster_subnets[cluster.id])
-        found = None if isinstance(name, Unset) else self.secondary_named(subnet, name)
-        if found is None and isinstance(name, Unset):
-            found = Secondary(f"{cluster.id}/pods", name, fields.text("pod_cidr"), cluster.place)
-        elif found is None:
-            found = self.named(f"{cluster.id}/pods", name, "cluster_secondary_range_name", cluster, cluster.place)
+        own = Secondary(f"{cluster.id}/pods", name, fields.text("pod_cidr"), cluster.place)
+        found = self.range_named(own, "cluster_secondary_range_name", cluster, subnet)
         self.ranges[cluster.id] = self.pod_range(found, cluster, self._more(fields, subnet))
 
-    def named(self, identity: str, name: Value[str], what: str, cluster: Cluster, place: Span) -> Secondary:
-        """Return a range outside this code, shared by everything that names it."""
-        subnet = known(self.cluster_subnets[cluster.id])
-        near = self.secondary.setdefault(f"{subnet.id if subnet else cluster.id}/named", [])
-        found = next((one for one in near if same_value(one.name, name)), None)
+    def range_named(self, own: Secondary, what: str, cluster: Cluster, subnet: Subnet | None) -> Secondary:
+        """Return the range that `own` names: in a subnet, else outside this code; itself if it names none."""
+        if isinstance(own.name, Unset):
+            return own
+        home = known(self.cluster_subnets[cluster.id])
+        near = self.secondary.setdefault(f"{home.id if home else cluster.id}/named", [])  # shared by all that name it
+        beside = (one for one in near if same_value(one.name, own.name))
+        found = self.secondary_named(subnet, own.name) or next(beside, None)
         if found is None:
-            alike = (one for one in self._pools_with_ranges if same_value(one.text("pod_range"), name))
+            alike = (one for one in self._pools_with_ranges if same_value(one.text("pod_range"), own.name))
             written = (one.text("pod_cidr") for one in alike)
-            cidr = next((one for one in written if isinstance(one, Known)), None) or outside(name, what)
-            found = Secondary(identity, name, cidr, place)
+            cidr = next((one for one in written if isinstance(one, Known)), None) or outside(own.name, what)
+            found = own._replace(cidr=cidr)
             near.append(found)
         return found
 

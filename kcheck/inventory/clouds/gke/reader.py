@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds import api_access, container_runtime, nat_gateways
+from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
-from kcheck.inventory.clouds.gke import machines, upgrades
-from kcheck.inventory.clouds.gke.nodes import AUTOPILOT
+from kcheck.inventory.clouds.gke import pools
+from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
 from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
+    blocks_below,
+    bound_of,
     read_all,
     resolve_reference,
     same_value,
@@ -87,8 +89,7 @@ class _Gke(RangeReader):
             network = self._find(fields, "network", Network)
             subnet = self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
             nested = instance.blocks("secondary_ip_range")
-            ranges = () if isinstance(nested, Unknown) else nested
-            read = [self.fields(RANGE, record) for record in ranges]
+            read = [self.fields(RANGE, record) for record in blocks_below(instance, "secondary_ip_range")]
             self.secondary[subnet.id] = [
                 Secondary(
                     f"{subnet.id}/{known(one.text('name')) or i}", one.text("name"), one.text("cidr"), one.record.span
@@ -124,11 +125,8 @@ class _Gke(RangeReader):
             self._own_pools(instance, fields, owner, cluster)
 
     def _cluster(self, instance: Instance, fields: Fields, nats: list[Fields]) -> Cluster:
-        nested, autopilot, private = (
-            instance.blocks("node_pool"),
-            fields.flag("autopilot"),
-            fields.flag("private_nodes"),
-        )
+        nested = instance.blocks("node_pool")
+        autopilot, private = fields.flag("autopilot"), fields.flag("private_nodes")
         location, zonal = where.of_fields(instance, fields, self.root)
         near = nat_gateways.near(nats, location)
         ips = nat_gateways.addresses(near) if known(private) else NOTHING
@@ -158,14 +156,10 @@ class _Gke(RangeReader):
         for i, record in enumerate(nested):
             address = f"{instance.address}.node_pool[{i}]"
             self._pool(self.fields(INLINE_POOL, record, instance), address, record, owner, cluster)
-        removed = known(fields.flag("remove_default_pool"))
-        if nested or removed:
-            return
         pool = self.fields(DEFAULT_POOL, instance)
-        count = pool.number("count")
-        if isinstance(count, Unset):
-            return
-        self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
+        kept = not nested and not known(fields.flag("remove_default_pool"))
+        if kept and not isinstance(pool.number("count"), Unset):
+            self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
 
     def _services(self, fields: Fields) -> Value[str]:
         name = given(fields.text("service_range"))
@@ -201,11 +195,9 @@ class _Gke(RangeReader):
         if last and "$" not in last:
             return self.find_named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
         alike = [thing for thing in self.things(kind) if same_value(thing.name, value)]
-        return (
-            Known(alike[0], value.origin or Origin((fields.record.span,)))
-            if len(alike) == 1
-            else unresolved_reference(value, name)
-        )
+        if len(alike) != 1:
+            return unresolved_reference(value, name)
+        return Known(alike[0], value.origin or Origin((fields.record.span,)))
 
     # --- pools
 
@@ -220,14 +212,14 @@ class _Gke(RangeReader):
     ) -> None:
         default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
         of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
-        machine = machines.of_pool(fields)
+        machine = pools.machine(fields)
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
         upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
             self.identity(address), record.span, address, owner,
             Known("default-pool", origin) if default else fields.text("name"), self.folder,
             size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
-            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot), machine=machine,
+            upgrade=upgrade if default else pools.upgrade(fields, machine.gpu, spot), machine=machine,
             addresses=self._addresses(fields, address, of_cluster, cluster),
             market=fields.record_of(
                 Market, spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)
@@ -235,13 +227,13 @@ class _Gke(RangeReader):
             scheduling=fields.record_of(Scheduling, taints=_taints(record)), placement=fields.record_of(Placement),
             system=fields.record_of(
                 System,
-                streaming=container_runtime.streaming(fields, of_cluster),
-                hub_mirror=container_runtime.registry_hosts(record),
+                streaming=pools.streaming(fields, of_cluster),
+                hub_mirror=pools.hub_mirror(record),
             ),
             ignored=fields.ignored,
         )  # fmt: skip
         self.found.pools.append(pool)
-        self.found.sharings += machines.sharing(fields, pool)
+        self.found.sharings += pools.sharing(fields, pool)
 
     def _addresses(self, fields: Fields, address: str, of_cluster: Fields | None, cluster: Cluster | None) -> Addresses:
         subnet, place = self._subnet(fields, cluster), fields.record.span
@@ -315,12 +307,8 @@ class _Gke(RangeReader):
         if isinstance(name, Unset) and isinstance(cidr, Unset):
             shared = self.ranges.get(cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
-        subnet = known(self._subnet(fields, cluster))
-        found = None if isinstance(name, Unset) else self.secondary_named(subnet, name)
-        if found is None and isinstance(name, Unset):
-            found = Secondary(f"{self.identity(address)}/pods", name, cidr, place)
-        elif found is None:
-            found = self.named(f"{self.identity(address)}/pods", name, "pod_range", cluster, place)
+        own = Secondary(f"{self.identity(address)}/pods", name, cidr, place)
+        found = self.range_named(own, "pod_range", cluster, known(self._subnet(fields, cluster)))
         return Known(self.pod_range(found, cluster, Unset(origin)), origin)
 
 
@@ -341,14 +329,9 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
     """Return a bound or size of a pool: totals as written, other counts times zones."""
-    if not isinstance(autoscaled, Known):
-        return Unknown(why_missing(autoscaled, "autoscaling"), autoscaled.origin)
-    if autoscaled.value and not isinstance(fields.number(f"total_{bound}"), Unset):
+    if known(autoscaled) and not isinstance(fields.number(f"total_{bound}"), Unset):
         return fields.number(f"total_{bound}")
-    in_zone = fields.number(bound if autoscaled.value else "count")
-    if isinstance(in_zone, Unset):
-        what = f"{bound}_node_count" if autoscaled.value else "node_count"
-        return Unknown(f"{what} is not set", in_zone.origin)
+    in_zone = bound_of(fields, bound, autoscaled, ("autoscaling", f"{bound}_node_count", "node_count"))
     if not isinstance(in_zone, Known):
         return mapped(in_zone, lambda count: count * spread.value) if isinstance(spread, Known) else _plain(in_zone)
     if not isinstance(spread, Known):

@@ -57,12 +57,11 @@ def groups(source: Source) -> dict[str, Group]:
 
 def _in_yaml(mapping: yaml.Mapping, found: dict[str, Group], depth: int) -> None:
     for name, entry in yaml.entries(mapping).items() if depth < _DEPTH else ():
-        hosts, children = yaml.get(entry.value, "hosts"), yaml.get(entry.value, "children")
+        children = yaml.get(entry.value, "children")
         group = found.setdefault(_named(name), Group(set(), set(), entry.key.span, {}))
-        for host in yaml.entries(hosts) if isinstance(hosts, yaml.Mapping) else ():
+        for host in yaml.pairs(entry.value, "hosts"):
             group.add(host)
-        variables = yaml.get(entry.value, "vars")
-        for key, pair in yaml.entries(variables).items() if isinstance(variables, yaml.Mapping) else ():
+        for key, pair in yaml.pairs(entry.value, "vars").items():
             if isinstance(value := yaml.resolve(pair.value), yaml.Scalar):
                 group.variables[key] = value.text
         if isinstance(children, yaml.Mapping) and not group.children.issuperset(map(_named, yaml.entries(children))):

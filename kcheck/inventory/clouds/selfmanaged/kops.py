@@ -66,25 +66,23 @@ class _Cluster:
         self.label = known(self.fields.text("name")) or ""
         self.address = f"kops/{self.label or '?'}"
         self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
-        networking = yaml.get(item.root, "spec", "networking")
-        found = yaml.entries(networking) if isinstance(networking, yaml.Mapping) else {}
+        found = yaml.pairs(item.root, "spec", "networking")
         self.plugin = next((name for name in (*_BLOCKS, "calico", "amazonvpc") if name in found), "")
         wanted = (known(self.fields.text("provider")) or "aws").lower()
         self.machines = next((one.name for one in registry.every() if one.provider.lower() == wanted), "")
 
     def add(self, groups: list[Object]) -> None:
         fields = self.fields
-        cluster = Cluster(
+        cluster = fields.record_of(
+            Cluster,
             self.identity,
             self.place,
             CLOUD,
             self.address,
             self.item.folder,
-            "" if groups else "its instance groups are not in this code",
+            gap="" if groups else "its instance groups are not in this code",
             name=fields.text("name"),
             version=fields.text("version"),
-            proxy_mode=fields.text("proxy_mode"),
-            containerd=fields.text("containerd"),
             service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._services())),
             plane=Plane(
                 data_dir=NOTHING,  # kops gives etcd volumes of its own
@@ -127,8 +125,7 @@ class _Cluster:
         return next((one for one in found if known(one.text("name")) == name), None)
 
     def _records(self, kind: str, resource: str) -> list[Fields]:
-        listed = yaml.get(self.item.root, "spec", kind)
-        nodes = map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ()
+        nodes = yaml.items(self.item.root, "spec", kind)
         return [Fields(CLOUD, resource, MappingRecord(node)) for node in nodes if isinstance(node, yaml.Mapping)]
 
     def _quota(self) -> Value[int]:
@@ -143,9 +140,8 @@ class _Cluster:
         if self.plugin == "calico":
             most = self.fields.number("max_pods")
             return clusters.addresses_of_calico(plain, cluster, cidr, most, self.inventory)
-        if self.plugin in _BLOCKS and (
-            self.plugin != "cilium" or known(self.fields.text("cilium_mode")) == "kubernetes"
-        ):
+        of_kubernetes = self.plugin != "cilium" or known(self.fields.text("cilium_mode")) == "kubernetes"
+        if self.plugin in _BLOCKS and of_kubernetes:
             found = clusters.pod_range(cluster, cidr, self.fields.number("node_mask"), self.inventory)
             return clusters.blocks_of(found, self.origin)
         why = Unknown(f"how {self.plugin or 'its network plugin'} assigns pod addresses is not read", self.origin)

@@ -9,12 +9,10 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import unique_identity
-from kcheck.inventory.clouds.selfmanaged import ansible, clusters, nodes
+from kcheck.inventory.clouds.selfmanaged import ansible, clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Placement, Plane, Scheduling, System
-from kcheck.text import scalars
 from kcheck.text.files import configurations
-from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped
 
@@ -177,14 +175,9 @@ class _Cluster:
         listed = self.fields.record.blocks("additional_sysctl")
         if isinstance(listed, Unknown):
             return listed
-        found = [one.entry(nodes.NEIGHBOURS) for one in listed]  # a list of names and values is one record
+        found = [one.entry(clusters.NEIGHBOURS) for one in listed]  # a list of names and values is one record
         entry = next((one for one in found if one is not None), None)
-        if entry is None or isinstance(entry, Unknown):
-            return entry or NOTHING
-        try:
-            return Known(int(scalars.to_number(entry.value)), entry.origin)
-        except EvaluationError as error:
-            return Unknown(str(error), entry.origin)
+        return NOTHING if entry is None else clusters.number_in(entry)
 
     # --- addresses of pods
 
@@ -238,7 +231,7 @@ class _Cluster:
             if hosts:
                 place = next(listed[0][one].place for one in names if one in listed[0])
                 size = clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,)))
-                label = yaml.get(self.groups.get(name), "node_labels", nodes.ZONE)
+                label = yaml.get(self.groups.get(name), "node_labels", clusters.ZONE)
                 zones = ansible.values(listed[0], label.text, hosts) if isinstance(label, yaml.Scalar) else set()
                 yield name, size, place, tuple(sorted(zones))
 
@@ -246,15 +239,13 @@ class _Cluster:
 def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
     """Complete a pool with the labels, taints and machine from its group's variables."""
     origin = Origin((pool.place,))
-    written, listed = yaml.get(variables, "node_labels"), yaml.get(variables, "node_taints")
-    pairs = yaml.entries(written).items() if isinstance(written, yaml.Mapping) else ()
+    pairs = yaml.pairs(variables, "node_labels").items()
     labels = {key: node.text for key, pair in pairs if isinstance(node := yaml.resolve(pair.value), yaml.Scalar)}
     labels = {key: text for key, text in labels.items() if "{{" not in text}
-    items = map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ()
-    taints = tuple(node.text for node in items if isinstance(node, yaml.Scalar))
+    taints = tuple(node.text for node in yaml.scalars(variables, "node_taints"))
     return replace(
         pool,
-        machine=nodes.machine(labels, origin),
+        machine=clusters.machine(labels, origin),
         scheduling=Scheduling(Known(labels, origin), Known(taints, origin) if taints else Unset(origin)),
     )
 

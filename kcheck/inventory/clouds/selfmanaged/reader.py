@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import unique_identity
-from kcheck.inventory.clouds.selfmanaged import clusters, nodes
+from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD, Calico
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, Plane, Scheduling
@@ -43,11 +43,11 @@ def read(objects: Sequence[Object], inventory: Inventory) -> None:
     for item in objects:
         folder = os.path.dirname(item.span.source.path) or "."
         if item.kind in _JOINING and item.api_version.startswith("kubeadm.k8s.io/"):
-            labels.setdefault(folder, {}).update(nodes.labels(yaml.get(item.root, "nodeRegistration")))
+            labels.setdefault(folder, {}).update(clusters.labels(yaml.get(item.root, "nodeRegistration")))
         for name, record in _records(item):
             key = f"{item.span.source.path}:{item.span.start}" if name == KIND else folder
             written.setdefault(key, {}).setdefault(name, Fields(CLOUD, name, record))
-    configured = {os.path.dirname(key.partition(":")[0]) or "." for key, own in written.items() if KIND in own}
+    configured = {_folder(key) for key, own in written.items() if KIND in own}
     for key, own in written.items():
         if KIND in own or ("kube-apiserver" in own and key not in configured):
             parts = {**written.get(_folder(key), {}), **own} if KIND in own else own
@@ -57,7 +57,7 @@ def read(objects: Sequence[Object], inventory: Inventory) -> None:
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
     """Set kernel settings of nodes from sysctl files below their cluster's folder; the last file wins."""
     for source in settings:
-        for span in scan.sysctl_numbers(source, nodes.NEIGHBOURS):
+        for span in scan.sysctl_numbers(source, clusters.NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
             for i, pool in enumerate(inventory.pools):
                 own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
@@ -73,15 +73,13 @@ def _records(item: Object) -> Iterable[tuple[str, Record]]:
     """Yield the kubeadm or kubelet configuration, or the control plane parts, in an object."""
     if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
         yield KIND, MappingRecord(item.root, item.span)
-    if item.kind == nodes.KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
-        yield nodes.KUBELET, MappingRecord(item.root, item.span)
+    if item.kind == clusters.KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
+        yield clusters.KUBELET, MappingRecord(item.root, item.span)
     if item.kind != "Pod":
         return
-    containers = yaml.get(item.root, "spec", "containers")
-    for container in containers.items if isinstance(containers, yaml.Sequence) else ():
-        name = yaml.get(container, "name")
-        if isinstance(name, yaml.Scalar) and name.text in _PARTS:
-            yield name.text, FlagsRecord(container, item.span)
+    for container in yaml.items(item.root, "spec", "containers"):
+        if (name := yaml.text(container, "name")) in _PARTS:
+            yield name, FlagsRecord(container, item.span)
 
 
 class _Cluster:
@@ -104,10 +102,10 @@ class _Cluster:
     def _serial_pulls(self) -> Value[bool]:
         """Whether kubelets pull images serially; the default without a configuration."""
         name = "serial_pulls"
-        if nodes.KUBELET in self.parts:
-            return self.parts[nodes.KUBELET].flag(name)
-        why = f"no {nodes.KUBELET} is in its folder"
-        missing = Missing(self.place, tuple(profiles.table(CLOUD)[nodes.KUBELET][name]["path"].split(".")))
+        if clusters.KUBELET in self.parts:
+            return self.parts[clusters.KUBELET].flag(name)
+        why = f"no {clusters.KUBELET} is in its folder"
+        missing = Missing(self.place, tuple(profiles.table(CLOUD)[clusters.KUBELET][name]["path"].split(".")))
         usual = profiles.settings(CLOUD)[f"plane.{name}"].value is True
         return Known(usual, replace(self.origin, missing=missing, why=why))
 
@@ -165,11 +163,11 @@ class _Cluster:
         mask = self.number("node_mask", "kube-controller-manager")
         calico = Calico(objects, self.folder)
         if calico.found:
-            addresses = calico.addresses(cluster, cidr, self.inventory, self.parts.get(nodes.KUBELET))
+            addresses = calico.addresses(cluster, cidr, self.inventory, self.parts.get(clusters.KUBELET))
         else:
             addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
         size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
         pool = clusters.node_pool(cluster, "nodes", size, addresses)
         scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))
-        machine = nodes.machine(self.labels, self.origin)
+        machine = clusters.machine(self.labels, self.origin)
         self.inventory.pools.append(replace(pool, scheduling=scheduling, machine=machine))

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from kcheck.inventory.clouds.cloud import Cloud, Limit, Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.model import Cluster, Inventory
-    from kcheck.terraform.module import Module
+    from kcheck.model import Cluster
 
 
 class Toy(Cloud):
@@ -23,11 +22,6 @@ class Toy(Cloud):
     spot_labels = ("toy.example.com/spot",)
     label_domains = ("toy.example.com",)
     generator = "tests.inventory.clouds.toy.generator"
-
-    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
-        from tests.inventory.clouds.toy import reader
-
-        reader.read(roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         yield Limit("cluster-limit", "cluster.nodes", cluster.name, numbers["cluster.nodes"].note)

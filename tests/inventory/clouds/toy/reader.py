@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.inventory.clouds.reader import Reader, read_all, resolve_reference, unresolved_reference
+from kcheck.inventory.clouds.reader import Reader, gpu_of, read_all, resolve_reference, unresolved_reference
 from kcheck.model import Cluster, NodePool, PodRange, Surge
 from kcheck.model.pools import Addresses, Machine, Scheduling, Size, Upgrade
 from kcheck.text.values import Known, Origin, Unset, known, mapped
@@ -65,12 +65,12 @@ class _Toy(Reader):
     def _pool(self, instance: Instance, fields: Fields, cluster: Value[Cluster]) -> NodePool:
         place = Origin((instance.span,))
         found = known(cluster)
-        machine = fields.text("machine")
+        types = mapped(fields.text("machine"), lambda name: (name,))
         return NodePool(
             self.identity(instance.address), instance.span, instance.address, cluster, fields.text("name"), self.folder,
             size=Size(Known(value=True, origin=place), Known(0, place), fields.number("size")),
             upgrade=Upgrade(Known(Surge(), place)),
-            machine=Machine(instance_types=mapped(machine, lambda name: (name,)), gpu=mapped(machine, self.has_gpu)),
+            machine=Machine(instance_types=types, gpu=gpu_of(self.cloud, types)),
             addresses=Addresses(
                 subnets=Unset(place),
                 pods_take_addresses=Known(value=False, origin=place),

@@ -1,4 +1,4 @@
-"""Google's machine types and machines of a pool: accelerators, GPU sharing and local disks."""
+"""Google's machine types, and the machines of a pool: accelerators, disks, containerd and upgrades."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.machines import tables_of, value_in
-from kcheck.inventory.clouds.reader import has_accelerator
-from kcheck.model import NOTHING, Machine, NodePool, Sharing
+from kcheck.inventory.clouds.reader import blocks_below, has_accelerator
+from kcheck.model import NOTHING, Machine, NodePool, Sharing, Surge, Upgrade
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.config.numbers.fields import Fields
+    from kcheck.text.values import Record
 
 _CLOUD = "gke"
 
@@ -64,10 +65,10 @@ _IN_NAME = regex(r"-(\d{1,9})g(?:-|$)")
 _GPU = "nvidia.com/gpu"
 
 
-def of_pool(fields: Fields) -> Machine:
+def machine(fields: Fields) -> Machine:
     """Read the machine of a pool."""
     name, attached = fields.text("instance_type"), fields.number("gpus")
-    gpu = mapped(attached, bool) if known(attached) else mapped(name, lambda one: has_accelerator("gke", one))
+    gpu = mapped(attached, bool) if known(attached) else mapped(name, lambda one: has_accelerator(_CLOUD, one))
     return fields.record_of(
         Machine,
         instance_types=mapped(name, lambda one: (one,)),
@@ -117,3 +118,59 @@ def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
         names=(_GPU,),
         pool=pool,
     )
+
+
+# --- containerd
+
+_HUB = ("docker.io", "registry-1.docker.io", "_default")
+
+
+def streaming(fields: Fields, of_cluster: Fields | None) -> Value[bool]:
+    """Whether image streaming is on, by pool or by cluster."""
+    own = fields.flag("streaming")
+    if not isinstance(own, Unset):
+        return own
+    shared: Value[bool] = of_cluster.flag("streaming") if of_cluster is not None else Unset(own.origin)
+    return Known(value=False, origin=own.origin) if isinstance(shared, Unset) else shared
+
+
+def hub_mirror(record: Record) -> Value[bool]:
+    """Whether containerd on a pool's nodes asks a mirror before Docker Hub."""
+    servers = [
+        one.entry("server") for one in blocks_below(record, "node_config", "containerd_config", "registry_hosts")
+    ]
+    unknown = next((one for one in servers if isinstance(one, Unknown)), None)
+    names = [str(one.value).partition("://")[2] or str(one.value) for one in servers if isinstance(one, Known)]
+    return unknown or Known(any(name.rstrip("/") in _HUB for name in names), Origin((record.span,)))
+
+
+# --- upgrades
+
+
+def upgrade(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
+    """Read how a pool is upgraded, with surge nodes or with unavailable ones."""
+    surge, rolling = mapped(fields.number("max_surge"), Surge), _rolling(fields)
+    if equals(fields.text("strategy"), "BLUE_GREEN"):  # with a second pool
+        surge = rolling = mapped(fields.text("strategy"), lambda _: Surge(percent=100))
+    return fields.record_of(Upgrade, surge=surge, rolling=rolling, scarce_surge=_scarce(fields, gpu, spot))
+
+
+def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
+    """Whether surge machines are scarce: GPU, spot, reserved or queued ones."""
+    origin = Origin((fields.record.span,))
+    if known(fields.number("max_surge")) == 0:
+        return Known(value=False, origin=origin)
+    reserved = mapped(fields.text("reservation"), lambda name: name not in ("", "NO_RESERVATION"))
+    kinds = (gpu, spot, reserved, fields.flag("queued"), fields.flag("flex_start"))
+    if any(known(kind) for kind in kinds):
+        return Known(value=True, origin=origin)
+    return next((kind for kind in kinds if isinstance(kind, Unknown)), Known(value=False, origin=origin))
+
+
+def _rolling(fields: Fields) -> Value[Surge]:
+    """Return the nodes that an upgrade replaces at a time: surge plus unavailable."""
+    added, missing = fields.number("max_surge"), fields.number("max_unavailable")
+    most = profiles.limits(_CLOUD)["pool.parallel_upgrades"].number
+    own, other = (missing, added) if known(added) == 0 else (added, missing)  # GPUs have no nodes to add
+    beside = known(other) or 0
+    return mapped(own, lambda nodes: Surge(nodes + beside, most=most, beside=beside))

@@ -1,21 +1,23 @@
-"""Runtimes of TrainJobs: fields that a job leaves to them."""
+"""Kubeflow's TrainJobs with the fields that they leave to runtimes, and MPIJobs of v1alpha1 in the later form."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.patches import items_of, merged_template, set_path
-from kcheck.kubernetes.workloads import scalars
-from kcheck.kubernetes.workloads.scalars import items, written
+from kcheck.kubernetes.workloads import pods, scalars
+from kcheck.kubernetes.workloads.scalars import integer, written
 from kcheck.text.syntax import yaml
 from kcheck.text.text import leading
 from kcheck.text.values import AtLeast, Known, Origin, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate, Workload
@@ -45,13 +47,15 @@ def completed(item: Object, runtimes: Runtimes) -> Object:
     trainer, runtime = yaml.get(item.root, "spec", "trainer"), _runtime(item, runtimes)
     if item.kind != "TrainJob" or runtime is None or not isinstance(trainer, yaml.Mapping):
         return item
-    job = next(_trained(runtime), None)
+    jobs = yaml.items(runtime.root, "spec", "template", "spec", "replicatedJobs")
+    trained = (one for one in jobs if known(written(one, "template", "metadata", "labels", _STEP)) == _TRAINS)
+    job = next(trained, None)
     template = yaml.get(job, "template", "spec", "template")
     containers = yaml.get(template, "spec", "containers")
     if job is None or not isinstance(template, yaml.Mapping) or not isinstance(containers, yaml.Sequence):
         return item
     template = patched(template, item, str(known(written(job, "name"))))
-    found = [_overlaid(one, trainer) for one in items(template, "spec", "containers")]
+    found = [_overlaid(one, trainer) for one in yaml.items(template, "spec", "containers")]
     template = set_path(template, ("spec", "containers"), items_of(containers, found))
     for key, entry in yaml.entries(trainer).items():
         if key not in _OF_CONTAINER:
@@ -80,12 +84,12 @@ def patched(template: yaml.Mapping, item: Object, job: str = NODE) -> yaml.Mappi
 def _patches(item: Object, job: str) -> Iterator[yaml.Target | None]:
     """Yield the patches of a job's pods: of Trainer 2.0, of 2.1, and of later releases."""
     for key in ("podSpecOverrides", "podTemplateOverrides"):
-        for one in items(item.root, "spec", key):
-            if any(known(written(target, "name")) == job for target in items(one, "targetJobs")):
+        for one in yaml.items(item.root, "spec", key):
+            if any(known(written(target, "name")) == job for target in yaml.items(one, "targetJobs")):
                 of_pod = scalars.mapping_at(one, [scalars.entry(one, "spec", one)])
                 yield of_pod if key == "podSpecOverrides" else one
-    for one in items(item.root, "spec", "runtimePatches"):
-        for inner in items(one, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
+    for one in yaml.items(item.root, "spec", "runtimePatches"):
+        for inner in yaml.items(one, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
             if known(written(inner, "name")) == job:
                 yield yaml.get(inner, "template", "spec", "template")
 
@@ -96,12 +100,6 @@ def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
     found = runtimes.get((kind, str(known(written(item.root, "spec", "runtimeRef", "name")))), [])
     own = item.span.source.path.split("/")
     return max(found, key=lambda one: leading(own, one.span.source.path.split("/")), default=None)
-
-
-def _trained(runtime: Object) -> Iterator[yaml.Target]:
-    for one in items(runtime.root, "spec", "template", "spec", "replicatedJobs"):
-        if known(written(one, "template", "metadata", "labels", _STEP)) == _TRAINS:
-            yield one
 
 
 def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
@@ -144,3 +142,102 @@ def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
 _REPLACED = ("tolerations", "grace", "safe_to_evict", "do_not_disrupt", "packed_by", "topology")
 _EXTENDED = ("labels", "annotations", "selection", "volumes")
 """Fields that a runtime may add to; a patch replaces those of `_REPLACED`."""
+
+
+# --- MPIJobs of v1alpha1
+
+_FIRST_MPI = "kubeflow.org/v1alpha1"
+"""Version whose operator makes a launcher and the workers of one template, checked 2026-11-22:
+https://github.com/kubeflow/mpi-operator/blob/v0.2.3/pkg/controllers/v1alpha1/mpi_job_controller.go
+"""
+_TOTALS = {"processingUnits": "processingUnitsPerNode", "gpus": "gpusPerNode"}
+"""Key of the total of all workers -> key of the number per worker."""
+
+
+class _Workers(Struct, frozen=True):
+    """Number of workers, and GPUs or CPUs of each; None if only the template sets it."""
+
+    number: yaml.Target | None
+    units: yaml.Target | None
+    resource: str = NVIDIA
+
+
+def _is_first_mpi(item: Object) -> bool:
+    return item.api_version == _FIRST_MPI and item.kind == "MPIJob"
+
+
+def kept(job: Workload, item: Object) -> Workload:
+    """Mark the pods of a v1alpha1 MPIJob as fixed, since both roles have one template."""
+    if not _is_first_mpi(item):
+        return job
+    return replace(job, templates=tuple(pods.fixed(one, f"{_FIRST_MPI} has one template") for one in job.templates))
+
+
+def by_roles(item: Object) -> Object:
+    """Convert a v1alpha1 MPIJob to pods by role; return any other object as is."""
+    spec, template = yaml.get(item.root, "spec"), yaml.get(item.root, "spec", "template")
+    if not _is_first_mpi(item) or template is None or not isinstance(spec, yaml.Mapping):
+        return item
+    workers = _workers(spec)
+    own = yaml.entries(spec)
+    worker, limits = template, ("resources", "limits", workers.resource)
+    if workers.units is not None:  # the operator limits the first container
+        worker = _with(template, limits, workers.units)
+    roles = {
+        "Launcher": _role(template, None, _with(template, ("resources",), _launcher(spec))),
+        "Worker": _role(template, workers.number, worker),
+    }
+    added: dict[str, yaml.Target] = {"mpiReplicaSpecs": _mapping(template, roles)}
+    slots = workers.units or yaml.get(next(iter(yaml.items(template, "spec", "containers")), None), *limits)
+    if "slotsPerWorker" not in own and slots is not None:
+        added["slotsPerWorker"] = slots
+    if "cleanPodPolicy" not in own:  # its operator always deletes them
+        added["cleanPodPolicy"] = scalars.computed_at(spec, "Running")
+    root = item.root
+    for key, value in added.items():
+        root = set_path(root, ("spec", key), value)
+    return replace(item, root=root)
+
+
+def _workers(spec: yaml.Mapping) -> _Workers:
+    kind = yaml.get(spec, "processingResourceType")
+    resource = "cpu" if isinstance(kind, yaml.Scalar) and kind.text == "cpu" else NVIDIA
+    total, each = next((pair for pair in _TOTALS.items() if yaml.get(spec, pair[0]) is not None), ("", ""))
+    if not total:
+        return _Workers(yaml.get(spec, "replicas"), None, resource)
+    all_, one = integer(spec, total), integer(spec, each)
+    if isinstance(one, Unset):  # which is 1 by default, and 8 in the manifests of its release
+        one = Unknown(f"`{each}` is not set, and a flag of the operator says how many GPUs a worker has", one.origin)
+    unknown = next((value for value in (all_, one) if not isinstance(value, Known)), None)
+    units, whole = known(one) or 1, known(all_) or 0
+    if unknown is None and whole > units and whole % units:
+        unknown = Unknown(f"`{total}: {whole}` is not a multiple of `{each}: {units}`", all_.origin)
+    if unknown is not None:
+        node = scalars.computed_at(spec, unknown if isinstance(unknown, Unknown) else Unknown(f"`{total}` is not set"))
+        return _Workers(node, node, resource)
+    number, of_each = (1, whole) if whole < units else (whole // units, units)
+    return _Workers(scalars.computed_at(spec, number), scalars.computed_at(spec, of_each), resource)
+
+
+def _role(template: yaml.Target, number: yaml.Target | None, pod: yaml.Target) -> yaml.Target:
+    return _mapping(template, {"replicas": number or scalars.computed_at(template, 1), "template": pod})
+
+
+def _launcher(spec: yaml.Target) -> yaml.Target:
+    """Return the resources of a launcher: the operator removes those of the template."""
+    return yaml.get(spec, "launcherResources") or _mapping(
+        spec, {"requests": _mapping(spec, {name: scalars.computed_at(spec, 0) for name in ("cpu", "memory")})}
+    )
+
+
+def _with(template: yaml.Target, path: tuple[str, ...], value: yaml.Target) -> yaml.Target:
+    """Set a value at a path of the template's first container."""
+    first, *others = yaml.items(template, "spec", "containers") or [template]
+    if not isinstance(template, yaml.Mapping) or not isinstance(first, yaml.Mapping) or first is template:
+        return template
+    listed = yaml.Sequence(*first.span, None, (set_path(first, path, value), *others), flow=False)
+    return set_path(template, ("spec", "containers"), listed)
+
+
+def _mapping(place: yaml.Target, entries: Mapping[str, yaml.Target]) -> yaml.Mapping:
+    return scalars.mapping_at(place, [scalars.entry(place, key, value) for key, value in entries.items()])

@@ -1,10 +1,21 @@
-"""Local disks and InfiniBand of Azure's VM sizes, by name."""
+"""Azure's VM sizes by name, their local disks and InfiniBand, and upgrades of a pool."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.machines import machine, tables_of
+from kcheck.model import Surge, Upgrade
+from kcheck.model.pools import surge_of
+from kcheck.text.partly_known import either
 from kcheck.text.regex import regex
+from kcheck.text.units import minor_version
+from kcheck.text.values import Known, Unknown, Unset, Value, equals, mapped
+
+if TYPE_CHECKING:
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.model import Cluster
 
 _CLOUD = "aks"
 _SIZE = regex(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d{1,9}))?")
@@ -52,3 +63,35 @@ def fabric(name: str) -> bool:
     """
     match = _SIZE.fullmatch(name.lower())
     return match is not None and match[1].startswith(("n", "h")) and "r" in match[2]
+
+
+# --- upgrades
+
+
+def upgrade(fields: Fields, cluster: Cluster | None) -> Upgrade:
+    """Read how a pool is upgraded, with surge nodes or with unavailable ones."""
+    surge, missing = _surge(fields, cluster), fields.text("max_unavailable")
+    without = isinstance(fields.text("max_surge"), Unset) and isinstance(missing, Known)
+    rolling = surge_of(missing) if without and isinstance(missing, Known) else surge
+    priority = fields.text("priority")
+    if isinstance(priority, Known) and priority.value == "Spot":
+        rolling = Unset(priority.origin)  # AKS refuses both settings for these
+    return Upgrade(surge, rolling, mapped(fields.number("drain_timeout"), lambda minutes: minutes * 60))
+
+
+def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
+    """Return the upgrade surge: as written, none with max_unavailable or spot, else the AKS default."""
+    written = fields.text("max_surge")
+    if isinstance(written, Known):
+        return surge_of(written)
+    if isinstance(written, Unknown):
+        return written
+    if equals(fields.text("priority"), "Spot") or isinstance(fields.text("max_unavailable"), Known):
+        return Known(Surge(), written.origin)
+    version = cluster.version if cluster else written
+    settings = profiles.settings(_CLOUD)
+    before, after = (surge_of(Known(settings[key].text, written.origin)) for key in ("surge.old", "surge.new"))
+    if isinstance(version, Unknown) and isinstance(before, Known) and isinstance(after, Known):
+        return either([before, after], version.reason, version.origin)
+    minor = minor_version(version.value) if isinstance(version, Known) else None
+    return before if minor is not None and minor < settings["surge.share_from"].number else after
