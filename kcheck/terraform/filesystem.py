@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from kcheck.terraform import convert, functions
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import rendered, value_of
+from kcheck.terraform.functions.encoding import DIGESTS, digest
 from kcheck.terraform.scope import Scope
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING
@@ -109,15 +110,7 @@ def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _sc
 
 
 def _digest(name: str) -> _Action:
-    def action(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-        import base64
-        import hashlib
-
-        bare = name.removeprefix("base64")
-        digest = hashlib.new(bare, _read(files, path).data, usedforsecurity=False)
-        return Known(base64.b64encode(digest.digest()).decode() if bare != name else digest.hexdigest(), origin)
-
-    return action
+    return lambda files, path, _rest, origin, _scope: Known(digest(name, _read(files, path).data), origin)
 
 
 def _fileset(files: Files, path: str, rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
@@ -197,7 +190,7 @@ _TABLE: dict[str, _Action] = {
     "templatestring": _templatestring,
     "abspath": _clean,
     "pathexpand": _expanded,
-} | {f"file{name}": _digest(name) for name in ("md5", "sha1", "sha256", "sha512", "base64sha256", "base64sha512")}
+} | {f"file{name}": _digest(name) for name in DIGESTS}
 
 
 _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})

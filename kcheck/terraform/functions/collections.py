@@ -289,22 +289,12 @@ def _transpose(values: dict[str, Datum]) -> dict[str, list[str]]:
     return {name: result[name] for name in sorted(result)}
 
 
-def _identity(datum: Datum) -> Datum:
-    return datum
-
-
-_identity.__name__ = "ephemeralasnull"
-TABLE.function(anything)(_identity)
-
-
-@TABLE.function(anything)
-def _sensitive(datum: Datum) -> Datum:
-    return concealed(datum, "the value is sensitive")
-
-
-@TABLE.function(anything)
-def _nonsensitive(datum: Datum) -> Datum:
-    return datum.datum if isinstance(datum, Secret) else datum
+TABLE.add(
+    anything,
+    ephemeralasnull=lambda datum: datum,
+    sensitive=lambda datum: concealed(datum, "the value is sensitive"),
+    nonsensitive=lambda datum: datum.datum if isinstance(datum, Secret) else datum,
+)
 
 
 @TABLE.function(anything)
@@ -334,8 +324,7 @@ def _conversion(name: str, want: Type) -> None:
             return Known((Unknown("the order of a set is not known", datum.origin),) * len(value), datum.origin)
         return convert.convert(datum, want)
 
-    implementation.__name__ = name
-    TABLE.function(anything)(implementation)
+    TABLE.add(anything, **{name: implementation})
 
 
 def _has_order(item: Datum) -> bool:
@@ -347,13 +336,7 @@ def _has_order(item: Datum) -> bool:
     return all(map(_has_order, item.value)) if isinstance(item.value, tuple) else not _resource(item)
 
 
-def _old_list(*values: Datum) -> Datum:
-    """list(), removed in Terraform 0.15."""
-    return Known(tuple(values), Origin(()))
-
-
-_old_list.__name__ = "list"
-TABLE.function(rest=anything)(_old_list)
+TABLE.function(rest=anything, name="list")(lambda *values: Known(values, _NOWHERE))  # removed in Terraform 0.15
 
 
 @TABLE.function(rest=anything)
@@ -362,7 +345,7 @@ def _map(*values: Datum) -> Datum:
     names, members = values[::2], values[1::2]
     if len(names) != len(members):
         raise EvaluationError("map() needs pairs of keys and values")
-    result = Gathering(Origin(()))
+    result = Gathering(_NOWHERE)
     for name, member in zip(names, members, strict=True):
         result.add(name, member)
     return result.map()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, text
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Unrendered
@@ -28,44 +30,24 @@ def _base64decode(value: str) -> str:
         raise EvaluationError("base64decode() needs base64 of UTF-8 text") from error
 
 
-def _digest(name: str, value: str) -> bytes:
+DIGESTS = ("md5", "sha1", "sha256", "sha512", "base64sha256", "base64sha512")
+
+
+def digest(name: str, data: bytes) -> str:
+    """Compute one of DIGESTS: in hexadecimal or, if its name says so, in base64."""
+    import base64
     import hashlib
 
-    return hashlib.new(name, value.encode(), usedforsecurity=False).digest()
+    bare = name.removeprefix("base64")
+    found = hashlib.new(bare, data, usedforsecurity=False)
+    return found.hexdigest() if bare == name else base64.b64encode(found.digest()).decode()
 
 
-@TABLE.function(text)
-def _md5(value: str) -> str:
-    return _digest("md5", value).hex()
+def _digest_of_text(name: str, value: str) -> str:
+    return digest(name, value.encode())
 
 
-@TABLE.function(text)
-def _sha1(value: str) -> str:
-    return _digest("sha1", value).hex()
-
-
-@TABLE.function(text)
-def _sha256(value: str) -> str:
-    return _digest("sha256", value).hex()
-
-
-@TABLE.function(text)
-def _sha512(value: str) -> str:
-    return _digest("sha512", value).hex()
-
-
-@TABLE.function(text)
-def _base64sha256(value: str) -> str:
-    import base64
-
-    return base64.b64encode(_digest("sha256", value)).decode()
-
-
-@TABLE.function(text)
-def _base64sha512(value: str) -> str:
-    import base64
-
-    return base64.b64encode(_digest("sha512", value)).decode()
+TABLE.add(text, **{name: partial(_digest_of_text, name) for name in DIGESTS})
 
 
 @TABLE.function(text)

@@ -54,9 +54,9 @@ class Table(dict[str, Function]):
 
     def function(
         self, *kinds: Kind, rest: Kind | None = None, optional: int = 0, part: bool = False, gives: Type | None = None,
-        bits: int = scalars.BITS, deep: bool = False, counted: bool = False,
+        bits: int = scalars.BITS, deep: bool = False, counted: bool = False, name: str = "",
     ) -> Callable[[F], F]:  # fmt: skip
-        """Register an implementation under its name without leading underscores.
+        """Register an implementation, by default under its name without leading underscores.
 
         `kinds` convert the arguments (the last `optional` of them may be absent), `rest` converts all others.
         The result may be plain data, data with Datum parts, or a Datum; without an origin it gets that of the call.
@@ -67,11 +67,11 @@ class Table(dict[str, Function]):
         """
 
         def enter(implementation: F) -> F:
-            name = implementation.__name__.strip("_")
+            called = name or implementation.__name__.strip("_")
 
             def call(args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
                 if len(args) < len(kinds) - optional or (rest is None and len(args) > len(kinds)):
-                    raise EvaluationError(f"{name}() does not take {len(args)} arguments")
+                    raise EvaluationError(f"{called}() does not take {len(args)} arguments")
                 if budget is not None and not part:
                     budget.read(args, deep=deep)
                 try:
@@ -86,10 +86,15 @@ class Table(dict[str, Function]):
                     return Unknown(error.reason, origin, symbol)
                 return result if part or budget is None else budget.hold(result)
 
-            self[name] = call
+            self[called] = call
             return implementation
 
         return enter
+
+    def add(self, *kinds: Kind, **functions: Callable[..., object]) -> None:
+        """Register functions by name that take the same arguments."""
+        for name, implementation in functions.items():
+            self.function(*kinds, name=name)(implementation)
 
 
 def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
