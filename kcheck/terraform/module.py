@@ -15,7 +15,6 @@ from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text.files import system
 from kcheck.text.scalars import EvaluationError, UncaughtError
-from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.filesystem import Files
+    from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Problem, Span
 
 
@@ -39,11 +39,11 @@ class Host(Protocol):
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
         """Load the configuration of a called module, or return why it is unknown."""
 
-    def files(self, root: Module) -> Files:
-        """Return the files that functions of a root module may read."""
+    def files(self, folder: str) -> Files:
+        """Return the files that functions may read, by paths relative to a folder."""
 
-    def locked(self, root: Module) -> dict[str, str]:
-        """Return the provider versions that a root module has locked."""
+    def locked(self, folder: str) -> dict[str, str]:
+        """Return the provider versions locked in the folder of a root module."""
 
 
 class Module:
@@ -88,13 +88,17 @@ class Module:
     def is_library(self) -> bool:
         """Whether a root looks like a library module: no provider, variables without values."""
         own = self.configuration
-        needed = (name for name, block in own.variables.items() if "default" not in block.body.attributes)
-        return not own.providers and isinstance(self.inputs, dict) and not self.inputs and any(needed)
+        return not own.providers and isinstance(self.inputs, dict) and not self.inputs and bool(own.needed)
 
     @property
     def budget(self) -> Budget:
         """Remaining budget of its root."""
         return self.scope.budget
+
+    @property
+    def files(self) -> Files:
+        """Files that its functions may read, by paths relative to the root's folder."""
+        return self.root.host.files(self.root.configuration.folder)
 
     def prefixed(self, name: str) -> str:
         """Return the full address of a name in this module."""
@@ -203,7 +207,7 @@ class Module:
 
     def _echo(self, instance: Instance, name: str) -> Datum | None:
         if name == "rendered":
-            return rendered_data_source(instance.block.labels[0], instance, self.root.host.files(self.root))
+            return rendered_data_source(instance.block.labels[0], instance, self.files)
         return echo(instance, name)
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
@@ -310,6 +314,13 @@ class Module:
                     for instance in instances_in(expand(block, module.prefixed(f"module.{name}"), module.scope)):
                         yield instance, left
 
+    def callers(self) -> Iterator[Module]:
+        """Yield this module, its caller, and so on up to the root."""
+        module: Module | None = self
+        while module is not None:
+            yield module
+            module = module.caller
+
     def all(self) -> Iterator[Module]:
         """Yield this module and all modules below it."""
         yield self
@@ -344,9 +355,8 @@ def _modules(value: Datum) -> Iterator[Module]:
 
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
-    entry = block.body.attributes.get(name)
-    expression = entry.expression if entry else None
-    return isinstance(expression, nodes.Literal) and expression.value is value
+    literal = block.body.literal(name)
+    return literal is not None and literal.value is value
 
 
 def _is_empty(value: Datum) -> bool:
@@ -359,12 +369,8 @@ def _is_null(value: Datum) -> bool:
 
 def _own_call(module: Module) -> Span | None:
     """Find the call that represents a published module: the last one outside such modules."""
-    caller: Module | None = module
-    while caller is not None and caller.block is not None:
-        if not caller.block.header.source.bundled:
-            return caller.block.header
-        caller = caller.caller
-    return None
+    headers = (one.block.header for one in module.callers() if one.block is not None)
+    return next((header for header in headers if not header.source.bundled), None)
 
 
 class _ModuleScope(Scope):
@@ -425,5 +431,4 @@ class _ModuleScope(Scope):
 
     @cached_property
     def _special(self) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
-        root = self.module.root
-        return special(root.host.files(root))
+        return special(self.module.files)

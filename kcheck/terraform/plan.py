@@ -49,10 +49,10 @@ class _Nowhere:
     def child(self, _module: Module, _block: nodes.Block) -> Configuration | str:
         return "modules of a plan are in it"
 
-    def files(self, _root: Module) -> Files:
+    def files(self, _folder: str) -> Files:
         raise NotImplementedError
 
-    def locked(self, _root: Module) -> dict[str, str]:
+    def locked(self, _folder: str) -> dict[str, str]:
         return {}
 
 

@@ -351,8 +351,7 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
 
 def iterator_name(block: nodes.Block, kind: str) -> str:
     """Return the name of a `dynamic` block's loop variable."""
-    entry = block.body.attributes.get("iterator")
-    return entry.value_span.text.strip('"') if entry is not None else kind
+    return block.body.written("iterator") or kind
 
 
 def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.terraform import environments, missing_modules, registry, workspaces
-from kcheck.terraform.configuration import Configuration, is_override
+from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
@@ -18,7 +18,6 @@ from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import Variables
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
-from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
 from kcheck.text.text import Problem, Skipped
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from kcheck.terraform.filesystem import Files
     from kcheck.text.files.tree import Folder, Tree
+    from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Source
 
 
@@ -149,7 +149,7 @@ class Loader:
         if not self._asks_workspace(configuration):
             return []
         module = Module(configuration, self.variables.values_for(configuration, files), self)
-        return workspaces.known_to(module, self.files(module)) or self.variables.workspaces(configuration)
+        return workspaces.known_to(module) or self.variables.workspaces(configuration)
 
     def _asks_workspace(self, configuration: Configuration) -> bool:
         folders, todo = {configuration.folder}, [configuration]
@@ -181,14 +181,7 @@ class Loader:
         if result.old:
             for file in files:
                 adapt(file)
-        overrides = []
-        for source in folder.terraform:
-            if is_override(folder.name(source)):
-                overrides.append(source)
-            else:
-                result.add(self.parse(source))
-        for source in overrides:
-            result.add(self.parse(source), override=True)
+        result.add_all((folder.name(source), self.parse(source)) for source in folder.terraform)
         self._configurations[folder.path] = result
         if result.old and result.problems:
             where = result.problems[0].span
@@ -233,12 +226,9 @@ class Loader:
         configuration = self._find(module, block)
         if isinstance(configuration, str) or configuration.skeleton:
             return configuration
-        caller: Module | None = module
-        while caller is not None:
-            if caller.configuration is configuration:
-                module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
-                return "it calls itself"
-            caller = caller.caller
+        if any(caller.configuration is configuration for caller in module.callers()):
+            module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
+            return "it calls itself"
         return registry.copy_of(configuration) or configuration
 
     def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
@@ -251,7 +241,7 @@ class Loader:
             return self._copies.read(path, top) or "there is no such folder"
         why = f"it is {REASON}" if path and self.tree.disk.is_outside(path) else "there is no such folder"
         if path is None:
-            locked = partial(self._locked, module.root.configuration.folder)
+            locked = partial(self.locked, module.root.configuration.folder)
             found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
             if isinstance(found, Configuration):
                 return found
@@ -262,19 +252,12 @@ class Loader:
             return self.configuration(folder)
         return self._copies.find(module, block, source) or missing_modules.stand_in(module, block, source) or why
 
-    def files(self, root: Module) -> Files:
-        """Return the files that functions of a root module may read."""
-        return self.files_of(root.configuration.folder)
-
-    def files_of(self, folder: str) -> Files:
+    def files(self, folder: str) -> Files:
         """Return the files that functions may read, by paths relative to a folder."""
         return _Files(self, folder)
 
-    def locked(self, root: Module) -> dict[str, str]:
-        """Return the provider versions that a root module has locked."""
-        return self._locked(root.configuration.folder)
-
-    def _locked(self, folder: str) -> dict[str, str]:
+    def locked(self, folder: str) -> dict[str, str]:
+        """Return the provider versions locked in the folder of a root module."""
         source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
         return registry.locked_providers(self.parse(source)) if source else {}
 
@@ -331,6 +314,5 @@ def _local(configuration: Configuration, block: nodes.Block) -> str | None:
 
 def _text(block: nodes.Block, name: str) -> str | None:
     """Read an argument written as a literal string; None for any other."""
-    entry = block.body.attributes.get(name)
-    expression = entry.expression if entry else None
-    return str(expression.value) if isinstance(expression, nodes.Literal) else None
+    literal = block.body.literal(name)
+    return str(literal.value) if literal is not None else None

@@ -45,12 +45,12 @@ def mentions(texts: Iterable[bytes]) -> bool:
     return any(_MARK in text for text in texts)
 
 
-def known_to(root: Module, files: Files) -> list[str]:
+def known_to(root: Module) -> list[str]:
     """List the workspace names in the code, sorted; `default` stands for all others.
 
     An indexed map must have a key for the workspace, so only keys common to all such maps count, if there are any.
     """
-    finder = _Finder(files)
+    finder = _Finder(root.files)
     seen = set()
     for module in root.all():
         configuration = module.configuration

@@ -143,8 +143,7 @@ class Config:
                 )
             except EvaluationError:
                 continue
-            strategy = block.body.attributes.get("merge_strategy")
-            result["".join(block.labels[:1])] = found, strategy.value_span.text.strip('"') if strategy else "shallow"
+            result["".join(block.labels[:1])] = found, block.body.written("merge_strategy") or "shallow"
         return result
 
     def merged(self) -> Iterator[tuple[Config, str]]:

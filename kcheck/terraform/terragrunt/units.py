@@ -6,13 +6,12 @@ import os
 import re
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kcheck.config.config import Environment
 from kcheck.terraform.access import attribute
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.module import Host as ModuleHost
 from kcheck.terraform.module import Module
 from kcheck.terraform.terragrunt import functions
 from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, stack_configs
@@ -29,30 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.terraform.filesystem import Files
+    from kcheck.terraform.roots import Loader
     from kcheck.terraform.scope import Scope
-    from kcheck.terraform.variables import Variables
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Problem
 
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
 """Beginnings of sources that are not folders."""
 _NAMED = 3
-
-
-class Loader(ModuleHost, Protocol):
-    """Loads the files and folders of a tree."""
-
-    tree: Tree
-    variables: Variables
-    problems: list[Problem]
-    asked: set[Source]
-
-    def parse(self, source: Source) -> nodes.File:
-        """Parse a file."""
-
-    def files_of(self, folder: str) -> Files:
-        """Return the files that functions may read, by paths relative to a folder."""
 
 
 class Unit:
@@ -82,7 +64,7 @@ class Unit:
             return found
         return found.value if isinstance(found.value, dict) else {}
 
-    def is_read(self, host: ModuleHost) -> bool:
+    def is_read(self, host: Loader) -> bool:
         """Whether its module can be read."""
         if self._is_read is None:
             alone = Module(Configuration(display_path(self.folder)), {}, host)
@@ -278,7 +260,7 @@ class Terragrunt:
 
     def files(self, folder: str) -> Files:
         """Return the files that functions may read, by paths relative to a folder."""
-        return self.loader.files_of(folder)
+        return self.loader.files(folder)
 
     def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
         """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
@@ -333,9 +315,8 @@ def _provide(config: Config, name: str, call: nodes.Block, providers: list[nodes
     """Add a unit's providers to its root module, under aliases of the unit, and pass them to its call."""
     entries: list[tuple[nodes.Expression, nodes.Expression]] = []
     for block in _blocks(config):
-        written, kind, place = block.body.attributes.get("alias"), "".join(block.labels[:1]), block.header
-        expression = written.expression if written is not None else None
-        own = f".{expression.value}" if isinstance(expression, nodes.Literal) else ""
+        written, kind, place = block.body.literal("alias"), "".join(block.labels[:1]), block.header
+        own = f".{written.value}" if written is not None else ""
         alias = _argument("alias", nodes.Literal(place, f"{name}{own}"))
         body = nodes.Body(block.body.span, block.body.attributes | {"alias": alias}, block.body.blocks)
         providers.append(nodes.Block("provider", block.labels, body, block.span, place))

@@ -106,9 +106,8 @@ def _of_body(own: nodes.Body, span: Span, outline: Outline) -> Iterator[str]:
 def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
     """Yield the keys below a block; in one with a name and a value, the value has that name."""
     for at, key in enumerate(found):
-        entry = own.attributes.get("name") if key == "value" and not at else None
-        literal = entry.expression if entry is not None else None
-        yield str(literal.value) if isinstance(literal, nodes.Literal) else key
+        literal = own.literal("name") if key == "value" and not at else None
+        yield str(literal.value) if literal is not None else key
 
 
 def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = True) -> Iterator[str]:
