@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
-from kcheck.terraform import environments, missing_modules, registry, workspaces
+from kcheck.terraform import missing_modules, workspaces
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
 from kcheck.terraform.scope import circular, unchosen_workspace
-from kcheck.terraform.variables import Variables
+from kcheck.terraform.variables import MANY, Variables, environments
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
@@ -85,7 +85,7 @@ class Loader:
         real = {one.folder: system.real_path(one.folder) for one in configurations}
         if each and clusters and not self.config.var_files:
             uncalled = [one for one in configurations if real[one.folder] not in called]
-            found = environments.environments(uncalled, self.variables, self.tree)
+            found = environments(uncalled, self.variables)
         for configuration in configurations:
             own = by_root.get(real[configuration.folder], ())
             roots += [self._root(configuration, environment) for environment in own]
@@ -138,8 +138,8 @@ class Loader:
         first = self._root(configuration, beside[0], []) if beside else None
         if first is None or not any(kind.startswith(clusters) for kind in first.kinds()):
             return []
-        several = beside[: environments.MANY]
-        if beside[environments.MANY :]:
+        several = beside[:MANY]
+        if beside[MANY:]:
             reason = f"{len(beside) - len(several):,} more variable files of this root; --var-file FILE chooses one"
             self.skipped.append(Skipped(configuration.folder, reason))
         self.environments += several
@@ -229,7 +229,7 @@ class Loader:
         if any(caller.configuration is configuration for caller in module.callers()):
             module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
             return "it calls itself"
-        return registry.copy_of(configuration) or configuration
+        return missing_modules.copy_of(configuration) or configuration
 
     def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
         """Find a called module: a folder of the tree, a skeleton, a copy or a stand-in, else why not."""
@@ -242,7 +242,7 @@ class Loader:
         why = f"it is {REASON}" if path and self.tree.disk.is_outside(path) else "there is no such folder"
         if path is None:
             locked = partial(self.locked, module.root.configuration.folder)
-            found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
+            found = missing_modules.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
             if isinstance(found, Configuration):
                 return found
             why = f"{found or f'kcheck does not read modules from {source}'}; {missing_modules.REMEDY}"
@@ -259,7 +259,7 @@ class Loader:
     def locked(self, folder: str) -> dict[str, str]:
         """Return the provider versions locked in the folder of a root module."""
         source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
-        return registry.locked_providers(self.parse(source)) if source else {}
+        return missing_modules.locked_providers(self.parse(source)) if source else {}
 
 
 def _parser(source: Source) -> Callable[[Source], nodes.File]:

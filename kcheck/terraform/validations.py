@@ -10,7 +10,7 @@ from kcheck.terraform.types import convert_to
 from kcheck.text import scalars
 from kcheck.text.partly_known import wrap
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Data, Known, Missing, Origin
+from kcheck.text.values import Data, Known, Missing, Origin, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,9 +52,7 @@ def _places(datum: Datum) -> Iterator[Place]:
     if origin is not None and origin.spans:
         yield origin.missing or origin.written
     if isinstance(datum, Known):
-        inner = datum.value
-        parts = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else ()
-        for part in parts:
+        for part in parts(datum.value):
             yield from _places(part)
 
 

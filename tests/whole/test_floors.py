@@ -214,7 +214,7 @@ READ_BY_THEMSELVES = {
     "text.files.system": "the one place that reads what strangers wrote",
     **dict.fromkeys(
         ("text.bundled", "config.numbers.dates", "config.schemas", "engine.rule", "fix.rule_examples", "generate.render",
-          "kubernetes.images", "terraform.registry"),
+          "kubernetes.images", "terraform.missing_modules"),
         "files of kcheck itself",
     ),
     **dict.fromkeys(

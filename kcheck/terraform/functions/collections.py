@@ -40,7 +40,7 @@ from kcheck.text.data_types import (
     set_of,
 )
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -220,8 +220,7 @@ def comparable(datum: Datum) -> None:
         if datum.symbol is None:
             raise NotKnownError(datum.reason)
         return
-    value = datum.value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ():
+    for part in parts(datum.value):
         comparable(part)
 
 
@@ -249,10 +248,7 @@ def _reason(*values: Datum) -> str:
     for item in values:
         if isinstance(item, Unknown):
             return item.reason
-        parts = item.value
-        if isinstance(parts, dict):
-            parts = tuple(parts.values())
-        if isinstance(parts, tuple) and (inner := _reason(*parts)):
+        if inner := _reason(*parts(item.value)):
             return inner
     return ""
 
@@ -329,11 +325,7 @@ def _conversion(name: str, want: Type) -> None:
 
 def _has_order(item: Datum) -> bool:
     """Whether the position of an element in a set follows from its value."""
-    if not isinstance(item, Known):
-        return False
-    if isinstance(item.value, dict):
-        return all(map(_has_order, item.value.values()))
-    return all(map(_has_order, item.value)) if isinstance(item.value, tuple) else not _resource(item)
+    return isinstance(item, Known) and not _resource(item) and all(map(_has_order, parts(item.value)))
 
 
 TABLE.function(rest=anything, name="list")(lambda *values: Known(values, _NOWHERE))  # removed in Terraform 0.15

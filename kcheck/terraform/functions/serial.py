@@ -142,11 +142,6 @@ def _node(value: object) -> YamlNode:
 _TAG = "tag:yaml.org,2002:"
 _PLAIN = "plain"  # the tag of a scalar without quotes and without a tag of its own
 _MOST = 200_000  # nodes, aliases followed: a guard against documents that unfold
-_WORDS: dict[str, bool | None] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
-    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
-}
 _FLOAT = regex(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _BASE = regex(r"(?:0x(?P<hex>[0-9a-fA-F]+)|0o(?P<octal>[0-7]+))")
 _DATE = regex(
@@ -293,8 +288,8 @@ def _scalar(node: YamlNode) -> str | bool | int | Fraction | None:
         if node.tag.removeprefix(_TAG) not in ("str", "binary", "int", "float", "bool", "null"):
             raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
         return value
-    if value in _WORDS:
-        return _WORDS[value]
+    if value in yaml.WORDS:
+        return yaml.WORDS[value]
     if _FLOAT.fullmatch(value):
         return scalars.to_number(value)
     if based := _BASE.fullmatch(value):

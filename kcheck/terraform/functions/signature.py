@@ -14,7 +14,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.template import normal
-from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, plain
+from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, parts, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -294,9 +294,5 @@ def check(datum: Datum) -> None:
     Raises:
         NotKnownError: some part is not.
     """
-    value = settled(datum)
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        for item in value:
-            check(item)
+    for item in parts(settled(datum)):
+        check(item)
