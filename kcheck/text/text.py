@@ -155,6 +155,10 @@ class Span(NamedTuple):
         outline = OUTLINES.get(self.source.syntax)
         return outline.keys(self) if outline is not None else ()
 
+    def holds(self, other: Span) -> bool:
+        """Whether another span lies in it."""
+        return self.source is other.source and self.start <= other.start and other.end <= self.end
+
     def member(self, name: str) -> Span | None:
         """Return the whole value of an attribute of the block or map that begins here, as written."""
         outline = OUTLINES.get(self.source.syntax)

@@ -218,7 +218,7 @@ READ_BY_THEMSELVES = {
         "files of kcheck itself",
     ),
     **dict.fromkeys(
-        ("text.files.lock", "text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
+        ("text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
          "commands.comparison_options", "commands.setup.proposal"),
         "files that kcheck writes, or has written",
     ),
