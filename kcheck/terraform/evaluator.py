@@ -13,15 +13,7 @@ from kcheck.terraform import attempts, convert, functions, type_rules
 from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.operators import alike, common_symbol, first_reason, negated, operate
-from kcheck.terraform.partial_collections import (
-    Gathering,
-    branches_of,
-    derived,
-    either,
-    entries_of,
-    gathered,
-    settled,
-)
+from kcheck.terraform.partial_collections import Gathering, branches_of, derived, either, entries_of, gathered, settled
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars

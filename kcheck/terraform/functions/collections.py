@@ -26,19 +26,7 @@ from kcheck.terraform.functions.strings import clusters
 from kcheck.terraform.partial_collections import MOST_ELEMENTS, Gathering, gathered, is_map, items_of
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
-from kcheck.text.data_types import (
-    BOOL,
-    DYNAMIC,
-    NUMBER,
-    STRING,
-    ListData,
-    Null,
-    SetData,
-    Type,
-    list_of,
-    map_of,
-    set_of,
-)
+from kcheck.text.data_types import BOOL, DYNAMIC, NUMBER, STRING, ListData, Null, SetData, Type, list_of, map_of, set_of
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known, parts
 

@@ -191,11 +191,6 @@ def integer(datum: Datum) -> int:
     return value
 
 
-def flag(datum: Datum) -> bool:
-    """Convert an argument to a boolean."""
-    return scalars.to_bool(present(datum))
-
-
 def anything(datum: Datum) -> Datum:
     """Return the argument unchanged: known, null or unknown."""
     return datum

@@ -214,12 +214,3 @@ def node(source: Source, text: str, start: int) -> Node:
         return _Reader(source, text, 0).value(start, 0)[0]
     except _NotJsonError as error:
         raise ValueError(error.args[0]) from error
-
-
-def plain(node: Node) -> object:
-    """Convert a value to plain data, without places."""
-    if isinstance(node.value, dict):
-        return {key: plain(member.value) for key, member in node.value.items()}
-    if isinstance(node.value, list):
-        return [plain(item) for item in node.value]
-    return node.value
