@@ -113,7 +113,8 @@ class Module:
             return self._lost(f"var.{name}")
         entries = block.body.attributes
         given = self.inputs.get(name)
-        if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
+        null = isinstance(given, Known) and given.value is None
+        if given is None or (null and _says(block, "nullable", value=False)):
             if "default" not in entries:
                 if self.configuration.unread:
                     return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
@@ -162,11 +163,8 @@ class Module:
             return Unknown(f"{name} may be in the part of {self.configuration.folder} that could not be read")
         return None
 
-    def resources(self, kind: str) -> Names:
-        """Return the resources of one type by name."""
-        return Names(partial(self._resource, kind), lambda name: f"{kind}.{name}")
-
-    def _resource(self, kind: str, name: str) -> Datum | None:
+    def resource(self, kind: str, name: str) -> Datum | None:
+        """Evaluate a resource; None if not declared."""
         block = self.configuration.resources.get((kind, name))
         if block is None:
             return self._lost(f"{kind}.{name}")
@@ -184,8 +182,7 @@ class Module:
             answer = partial(self._answer, asker or f"{address} is read from the cloud")
             return map_instances(expand(block, address, self.scope), answer)
 
-        place = Origin(())
-        return Known(Names(find, lambda name: f"data.{kind}.{name}"), place)
+        return Known(Names(find, f"data.{kind}"), Origin(()))
 
     # --- instances and calls
 
@@ -344,7 +341,7 @@ class _Outputs(Names):
     """Value of `module.name`: the outputs of one called module."""
 
     def __init__(self, module: Module) -> None:
-        super().__init__(module.output, lambda name: f"{module.address}.{name}")
+        super().__init__(module.output, module.address)
         self.module = module
 
 
@@ -361,10 +358,6 @@ def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
 
 def _is_empty(value: Datum) -> bool:
     return isinstance(value, Known) and value.value in ((), {})
-
-
-def _is_null(value: Datum) -> bool:
-    return isinstance(value, Known) and value.value is None
 
 
 def _own_call(module: Module) -> Span | None:
@@ -384,22 +377,12 @@ class _ModuleScope(Scope):
     def namespace(self, name: str) -> Names:
         if name not in self._found:
             module = self.module
-            match name:
-                case "var":
-                    names = Names(module.variable, lambda n: f"var.{n}")
-                case "local":
-                    names = Names(module.local, lambda n: f"local.{n}")
-                case "module":
-                    names = Names(module.call, lambda n: f"module.{n}")
-                case "data":
-                    names = Names(module.data, lambda n: f"data.{n}")
-                case "path":
-                    names = Names(self._path, lambda n: f"path.{n}")
-                case "terraform":
-                    names = Names(self._terraform, lambda n: f"terraform.{n}")
-                case _:
-                    names = module.resources(name)
-            self._found[name] = Known(names, Origin(()))
+            finders: dict[str, Callable[[str], Datum | None]] = {
+                "var": module.variable, "local": module.local, "module": module.call, "data": module.data,
+                "path": self._path, "terraform": self._terraform,
+            }  # fmt: skip
+            find = finders.get(name) or partial(module.resource, name)
+            self._found[name] = Known(Names(find, name), Origin(()))
         return self._found[name].value
 
     def lookup(self, name: str) -> Datum | None:

@@ -167,7 +167,7 @@ class Loader:
 
     def _mentions_workspace(self, folder: Folder) -> bool:
         if folder.path not in self._mentioning:
-            self._mentioning[folder.path] = workspaces.mentions(source.data for source in folder.terraform)
+            self._mentioning[folder.path] = any(workspaces.MARK in source.data for source in folder.terraform)
         return self._mentioning[folder.path]
 
     def configuration(self, folder: Folder) -> Configuration:

@@ -31,12 +31,9 @@ class Validations:
         for root in roots:
             for module in root.all():
                 for name, block in module.configuration.variables.items():
-                    if any(block.body.all("validation")):
-                        self._enter(module, name)
-
-    def _enter(self, module: Module, name: str) -> None:
-        for place in dict.fromkeys(_places(module.scope.namespace("var").attribute(name))):
-            self._users.setdefault(place, []).append((module, name))
+                    value = module.scope.namespace("var").attribute(name) if block.body.all("validation") else None
+                    for place in dict.fromkeys(_places(value) if value is not None else ()):
+                        self._users.setdefault(place, []).append((module, name))
 
     def refusing(self, values: Mapping[Place, Data]) -> tuple[str, Place] | None:
         """Find a variable that rejects one of the new values, and its place; None without one."""

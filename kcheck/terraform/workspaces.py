@@ -16,7 +16,7 @@ from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Known, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.module import Module
@@ -30,7 +30,8 @@ OF_NONE = frozenset({
     "common", "shared", "global", "globals", "base", "defaults", "example", "sample", "template", "all",
 })  # fmt: skip
 """Names that are not workspaces."""
-_MARK = b"terraform.workspace"
+MARK = b"terraform.workspace"
+"""Sign that some code uses its workspace."""
 _NAME = regex(r"[A-Za-z0-9][\w.-]*")
 _MAY_CHOOSE = regex(r"\[\s*[^\s\]*]|\b(?:lookup|contains|\w*file\w*)\(|[!=]=")
 """Signs that an expression chooses by the workspace."""
@@ -38,11 +39,6 @@ _LABELS = frozenset({"tags", "tags_all", "labels", "default_tags", "description"
 """Attributes that do not affect findings."""
 _OPEN_FILE = frozenset({"file", "fileexists", "templatefile"})
 _FALLBACK = frozenset({"try", "can", "fileexists"})
-
-
-def mentions(texts: Iterable[bytes]) -> bool:
-    """Whether some code uses its workspace."""
-    return any(_MARK in text for text in texts)
 
 
 def known_to(root: Module) -> list[str]:

@@ -172,6 +172,15 @@ class Problem(Struct, frozen=True):
     span: Span
 
 
+def not_text(span: Span) -> Problem | None:
+    """Return a problem for the first bytes of a span that are not UTF-8; None if all are."""
+    try:
+        span.source.data[span.start : span.end].decode()
+    except UnicodeDecodeError as error:
+        return Problem("not UTF-8 text", span.source.span(span.start + error.start, span.start + error.end))
+    return None
+
+
 class Skipped(Struct, frozen=True):
     """Something that was not read: a folder, a file, a module call, the output of another tool.
 

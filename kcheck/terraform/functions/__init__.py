@@ -19,7 +19,6 @@ from kcheck.terraform.functions.signature import Function
 FUNCTIONS: dict[str, Function] = {}
 for _module in (collections, dates, encoding, maps, network, numeric, patterns, serial, sets, strings):
     FUNCTIONS |= _module.TABLE
-FUNCTIONS |= {f"core::{name}": function for name, function in FUNCTIONS.items() if "::" not in name}
 
 _LATER = "its value is only known when Terraform runs"
 _MACHINE = "its value depends on the machine that runs Terraform"

@@ -289,18 +289,10 @@ class _Scope(Scope):
 
     def lookup(self, name: str) -> Datum | None:
         config = self.config
-        match name:
-            case "local":
-                return Known(Members(config.local), _HERE)
-            case "include":
-                return self._included()
-            case "dependency":
-                return Known(Members(config.dependency), _HERE)
-            case "feature":
-                return Known(Members(config.feature), _HERE)
-            case "values":
-                return config.values
-        return None
+        find = {"local": config.local, "dependency": config.dependency, "feature": config.feature}.get(name)
+        if find is not None:
+            return Known(Members(find), _HERE)
+        return self._included() if name == "include" else config.values if name == "values" else None
 
     def _included(self) -> Datum:
         """Return the included configs by label; without a label, the config itself."""

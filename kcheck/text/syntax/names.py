@@ -8,12 +8,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kcheck.text.syntax import json, texts, yaml
-from kcheck.text.text import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kcheck.text.text import Source, Span
+    from kcheck.text.text import Problem, Source, Span
     from kcheck.text.values import Piece
 
 _ARGUMENTS = frozenset({"args", "command", "arguments", "additionalArgs"})
@@ -31,7 +30,7 @@ def in_yaml(span: Span) -> tuple[str, ...]:
 
 def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
     """Return the keys of a place in YAML embedded in a text."""
-    found = (root for root in texts.read(pieces) if not isinstance(root, Problem))
+    found = texts.documents(pieces)
     return next((_keys(root, span, depth) for root in found if root.span.holds(span)), ())
 
 

@@ -60,11 +60,11 @@ def is_legacy(step: Node) -> bool:
 _LONG_LINE = regex(rb"[^\n]{500001}")
 
 
-def too_long(source: Source) -> tuple[Problem, ...]:
+def too_long(source: Source) -> Problem | None:
     """Return a problem for the first line that is too long: the parser takes 200 bytes of memory per character."""
     found = _LONG_LINE.search(source.data)
     why = "a line of more than 500,000 characters is not read"
-    return (Problem(why, source.span(*found.span())),) if found else ()
+    return Problem(why, source.span(*found.span())) if found else None
 
 
 def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
