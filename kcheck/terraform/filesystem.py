@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -104,8 +105,6 @@ def _fileexists(files: Files, path: str, _rest: list[Datum], origin: Origin, _sc
 
 
 def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-    import base64
-
     return Known(base64.b64encode(_read(files, path).data).decode(), origin)
 
 

@@ -102,15 +102,11 @@ def copy_of(configuration: Configuration) -> Configuration | None:
 
 
 def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list[Skeleton]:
+    def fits(provider: str, wanted: Range) -> bool:
+        version = versions.parse(locked.get(provider, ""))
+        return version is None or version.overlaps(wanted)
 
-    def fits(skeleton: Skeleton) -> bool:
-        for provider, wanted in skeleton.providers.items():
-            version = versions.parse(locked[provider]) if provider in locked else None
-            if version is not None and not version.overlaps(wanted):
-                return False
-        return True
-
-    return [skeleton for skeleton in skeletons if fits(skeleton)]
+    return [skeleton for skeleton in skeletons if all(fits(*one) for one in skeleton.providers.items())]
 
 
 def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64  # PyYAML brings it
 from functools import partial
 
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, text
@@ -14,15 +15,11 @@ TABLE = Table()
 @TABLE.function(anything)
 def _base64encode(value: Datum) -> str | Datum:
     """base64encode(); partly unknown text stays plain, so that its known parts can be read."""
-    import base64
-
     return value if isinstance(value, Unrendered) else base64.b64encode(text(value).encode()).decode()
 
 
 @TABLE.function(text)
 def _base64decode(value: str) -> str:
-    import base64
-
     try:
         bare = value.replace("\r", "").replace("\n", "")  # line ends may stand anywhere
         return base64.b64decode(bare, validate=True).decode()
@@ -35,7 +32,6 @@ DIGESTS = ("md5", "sha1", "sha256", "sha512", "base64sha256", "base64sha512")
 
 def digest(name: str, data: bytes) -> str:
     """Compute one of DIGESTS: in hexadecimal or, if its name says so, in base64."""
-    import base64
     import hashlib
 
     bare = name.removeprefix("base64")
@@ -88,8 +84,6 @@ def _codec(name: str) -> str:
 
 @TABLE.function(text, text)
 def _textencodebase64(value: str, encoding: str) -> str:
-    import base64
-
     codec = _codec(encoding)
     try:
         data = ("\ufeff" + value).encode("utf-16-be") if codec == "utf-16" else value.encode(codec)
@@ -100,8 +94,6 @@ def _textencodebase64(value: str, encoding: str) -> str:
 
 @TABLE.function(text, text)
 def _textdecodebase64(value: str, encoding: str) -> str:
-    import base64
-
     try:
         data, codec = base64.b64decode(value, validate=True), _codec(encoding)
     except ValueError as error:

@@ -22,12 +22,11 @@ from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes, parse
 from kcheck.text.text import Skipped, Source
-from kcheck.text.values import Datum, Known, Origin, Unknown
+from kcheck.text.values import Datum, Known, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from kcheck.terraform.filesystem import Files
     from kcheck.terraform.roots import Loader
     from kcheck.terraform.scope import Scope
 
@@ -254,21 +253,9 @@ class Terragrunt:
         """Whether a path is a folder of the repository."""
         return "\0" not in path and self.loader.tree.disk.is_folder(path)
 
-    def parse(self, source: Source) -> nodes.File:
-        """Parse a file."""
-        return self.loader.parse(source)
-
-    def files(self, folder: str) -> Files:
-        """Return the files that functions may read, by paths relative to a folder."""
-        return self.loader.files(folder)
-
     def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
         """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
         return functions.special(name, config)
-
-    def variables(self, source: Source) -> Datum:
-        """Read the values that a tfvars file sets."""
-        return Known(self.loader.variables.assignments(source), Origin(()))
 
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None

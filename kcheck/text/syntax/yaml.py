@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 with late():
     import yaml
 
+    pyyaml = yaml  # for others, so that none imports it earlier
+
 __all__ = ["Alias", "Computed", "Mapping", "Node", "Pair", "Plain", "Scalar", "Sequence", "Style", "Target"]
 """Names of `yaml_nodes` that others find here too."""
 
