@@ -53,14 +53,10 @@ class OutsideError(Exception):
     """Raised for a path outside the repository, or one that cannot be read."""
 
 
-def special(files: Files) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
-    """Return a lookup of the file functions by name."""
-
-    def find(name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
-        action = _TABLE.get(name)
-        return None if action is None else lambda node, scope: _call(action, files, node, scope)
-
-    return find
+def special(name: str, files: Files) -> Callable[[nodes.Call, Scope], Datum] | None:
+    """Find a function of files; None for other names."""
+    action = _TABLE.get(name)
+    return None if action is None else lambda node, scope: _call(action, files, node, scope)
 
 
 def _call(action: _Action, files: Files, node: nodes.Call, scope: Scope) -> Datum:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.terraform.budget import NESTED, Budget, BudgetError
@@ -410,8 +410,4 @@ class _ModuleScope(Scope):
             self.module.problems.append(problem)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
-        return self._special(name)
-
-    @cached_property
-    def _special(self) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
-        return special(self.module.files)
+        return special(name, self.module.files)

@@ -143,15 +143,7 @@ def _at(part: object, step: str | int) -> object:
 
 
 class _Planned(Instance):
-    def __init__(
-        self,
-        address: str,
-        module: str,
-        resource: Json,
-        node: json.Node,
-        change: Json,
-        links: _Links,
-    ) -> None:
+    def __init__(self, address: str, module: str, resource: Json, node: json.Node, change: Json, links: _Links) -> None:
         self.address = address
         self.doubt = ""
         self.symbol = Symbol(address, "")

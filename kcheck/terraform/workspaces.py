@@ -113,8 +113,6 @@ class _Finder:
                 self.look(node.yes, scope, optional=True)
                 self.look(node.no, scope, optional=True)
                 return
-            case _:
-                pass
         for child in nodes.children(node):
             self.look(child, scope, optional=optional)
 

@@ -38,7 +38,7 @@ def special(name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] |
         return lambda node, _scope: Unknown(f"{node.name}() is not run", Origin((node.span,)))
     action = _TABLE.get(name)
     if action is None:
-        return filesystem.special(config.host.loader.files(config.folder))(name)
+        return filesystem.special(name, config.host.loader.files(config.folder))
     return lambda node, scope: _call(action, config, node, scope)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kcheck.text.syntax.hcl import nodes
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source, Span
 
 
-def _start(part: nodes.Block | nodes.Attribute | nodes.Expression) -> int:
-    return part.span.start
+_start = attrgetter("span.start")
 
 
 def keys(span: Span) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import modern
 from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in, markers, unescape
 from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
-from kcheck.text.syntax.scan import without_trailing_blanks
 from kcheck.text.text import BOM, Problem, Source, Span, not_text
 
 if TYPE_CHECKING:
@@ -169,9 +168,8 @@ class _Reader:
         span = self.span(node)
         body = nodes.Body(Span(self.source, self.base + opening.start_byte, self.base + closing.end_byte))
         self.fill(body, inner, depth + 1)
-        end = self.base + without_trailing_blanks(self.source.data, self.base, opening.start_byte)
-        header = Span(self.source, span.start, end)
-        return nodes.Block(kind, tuple(labels), body, span, header)
+        header = self.source.data[span.start : self.base + opening.start_byte].rstrip(b" \t\r\n")
+        return nodes.Block(kind, tuple(labels), body, span, span._replace(end=span.start + len(header)))
 
     # --- expressions
 
