@@ -96,10 +96,6 @@ def _file(files: Files, path: str, _rest: list[Datum], _origin: Origin, _scope: 
     return Known(rendered(text, (Piece(text, whole),)), Origin((whole,)))
 
 
-def _fileexists(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-    return Known(files.source(path) is not None, origin)
-
-
 def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
     return Known(base64.b64encode(_read(files, path).data).decode(), origin)
 
@@ -178,7 +174,7 @@ def _expanded(_files: Files, path: str, _rest: list[Datum], origin: Origin, _sco
 
 _TABLE: dict[str, _Action] = {
     "file": _file,
-    "fileexists": _fileexists,
+    "fileexists": lambda files, path, _rest, origin, _scope: Known(files.source(path) is not None, origin),
     "filebase64": _filebase64,
     "fileset": _fileset,
     "templatefile": _templatefile,

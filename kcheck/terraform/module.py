@@ -346,9 +346,7 @@ class _Outputs(Names):
 
 
 def _modules(value: Datum) -> Iterator[Module]:
-    for part in parts_of(value):
-        if isinstance(part, _Outputs):
-            yield part.module
+    return (part.module for part in parts_of(value) if isinstance(part, _Outputs))
 
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:

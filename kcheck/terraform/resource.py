@@ -386,9 +386,7 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
 
 def instances_in(value: Datum) -> Iterator[Instance]:
     """Yield the instances of an expanded block."""
-    for part in parts_of(value):
-        if isinstance(part, Instance):
-            yield part
+    return (part for part in parts_of(value) if isinstance(part, Instance))
 
 
 def parts_of(value: Datum) -> Iterator[object]:

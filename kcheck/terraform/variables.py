@@ -52,7 +52,11 @@ class Variables:
             name: Source(f"--var {name}", text.encode("utf-8", "replace"), derived=True)
             for name, text in config.variables.items()
         }
-        self._environment = dict(_environment()) if config.env_vars else {}
+        given = system.variables(_PREFIX) if config.env_vars else ()
+        self._environment = {
+            name.removeprefix(_PREFIX): Source(name, text.encode("utf-8", "replace"), derived=True)
+            for name, text in given
+        }
 
     def file(self, path: str) -> Source:
         """Read a variable file that the user names.
@@ -172,11 +176,6 @@ def _labels(path: str) -> list[str]:
     return [*names, os.path.basename(os.path.dirname(path))]
 
 
-def _environment() -> Iterator[tuple[str, Source]]:
-    for name, text in system.variables(_PREFIX):
-        yield name.removeprefix(_PREFIX), Source(name, text.encode("utf-8", "replace"), derived=True)
-
-
 # --- environments, found from variable files beside roots or below them
 
 MANY = 12
@@ -243,9 +242,7 @@ def _environments(folder: str, sets: dict[str, set[str]], missing: set[str], as_
     below = [path for path in sets if _stem(path).lower() in _LAYERS]
     below += [path for path in sets if path not in below and _stands_alone(path, sets, missing)]
     rest = set().union(*(names for path, names in sets.items() if path not in below))
-    left = missing.intersection(rest).difference(
-        *(sets[path] for path in below)
-    )  # what only those of environments give
+    left = (missing & rest).difference(*(sets[path] for path in below))  # what only those of environments give
     others = [path for path in sets if path not in below and (not left or sets[path] & left)]
     if not others or (as_is and not missing and not below and len(others) == 1):
         yield Environment(folder, _stem(below[-1]) if below else "", tuple(below))

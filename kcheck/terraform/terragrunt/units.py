@@ -47,7 +47,6 @@ class Unit:
         self.written = written
         self.place = written.span if written else config.body.span.source.span(0, 0)
         self.stack: Stack | None = None
-        self._is_read: bool | None = None
         self.name = os.path.basename(config.unit)
 
     @property
@@ -63,12 +62,11 @@ class Unit:
             return found
         return found.value if isinstance(found.value, dict) else {}
 
-    def is_read(self, host: Loader) -> bool:
+    @cached_property
+    def is_read(self) -> bool:
         """Whether its module can be read."""
-        if self._is_read is None:
-            alone = Module(Configuration(display_path(self.folder)), {}, host)
-            self._is_read = isinstance(host.child(alone, self.call(self.folder)), Configuration)
-        return self._is_read
+        alone = Module(Configuration(display_path(self.folder)), {}, self.config.host.loader)
+        return isinstance(alone.host.child(alone, self.call(self.folder)), Configuration)
 
     def call(self, folder: str) -> nodes.Block:
         """Convert the unit to a module call in a root module at a folder."""
@@ -231,7 +229,7 @@ class Terragrunt:
         for folder, unit in self.units.items():
             for other in unit.config.dependencies.values():
                 needed = self.units.get(other)
-                if needed is not None and groups[other] is not groups[folder] and needed.is_read(self.loader):
+                if needed is not None and groups[other] is not groups[folder] and needed.is_read:
                     groups[folder] += groups[other]
                     for one in groups[other]:
                         groups[one.folder] = groups[folder]
@@ -288,7 +286,7 @@ class Terragrunt:
         unit = self.units.get(folder)
         if unit is None:
             return Unknown(f"{label} is not known: there is no unit in {display_path(folder)}")
-        if unit.stack is None or not unit.is_read(self.loader):
+        if unit.stack is None or not unit.is_read:
             return Unknown(f"{label} is only known after apply of {display_path(folder)}")
         unit.stack.bind(unit)
         return attribute(unit.stack.call(unit.name), name)
