@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.text.findings import UnknownInput, unknown_input
-from kcheck.text.reasons import cause_of
+from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.text import leading
 from kcheck.text.values import Unknown

@@ -107,11 +107,9 @@ def index(target: Datum, key: Datum) -> Datum:
         if isinstance(target, Partial):
             return _indexed(target, key)
         symbol = target.symbol and target.symbol.element(key)
-        return (
-            replace(target, symbol=symbol)
-            if isinstance(target, Answer)
-            else Unknown(target.reason, target.origin, symbol)
-        )
+        if isinstance(target, Answer):
+            return replace(target, symbol=symbol)
+        return Unknown(target.reason, target.origin, symbol)
     value = target.value
     if isinstance(key, Unknown):
         return _chosen(target, key)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Problem
     from kcheck.text.values import Datum
@@ -52,8 +54,18 @@ class Configuration(Struct):
         """Whether others maintain the module: findings are reported at its call instead."""
         return self.skeleton or bool(self.top)
 
+    @property
+    def needed(self) -> set[str]:
+        """Names of the variables without default."""
+        return {name for name, block in self.variables.items() if "default" not in block.body.attributes}
+
+    def add_all(self, files: Iterable[tuple[str, nodes.File]]) -> None:
+        """Add `.tf` files by name; override files come last and change earlier declarations."""
+        for name, file in sorted(files, key=lambda one: _is_override(one[0])):
+            self.add(file, override=_is_override(name))
+
     def add(self, file: nodes.File, *, override: bool = False) -> None:
-        """Add a `.tf` file; an override file changes earlier declarations."""
+        """Add a `.tf` file."""
         self.problems += file.problems
         self.incomplete = self.incomplete or bool(file.problems)
         for block in file.body.blocks:
@@ -85,8 +97,7 @@ class Configuration(Struct):
         return None
 
 
-def is_override(name: str) -> bool:
-    """Whether a file name is that of an override file."""
+def _is_override(name: str) -> bool:
     stem = name.removesuffix(".json").removesuffix(".tf")
     return stem == "override" or stem.endswith("_override")
 

@@ -53,7 +53,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     except RecursionError:
         return _unknown("the expression is nested too deeply")
     spans = datum.origin.spans if datum.origin else ()
-    origins = [f"{s.source.path}:{s.begin.line}:{s.begin.column}" for s in spans if s.source is not source]
+    origins = [span.exact_location for span in spans if span.source is not source]
     return _answer(datum, origins)
 
 

@@ -121,9 +121,7 @@ def to_type(datum: Datum, want: Type) -> Datum:
     found = {key: to_type(item, want.element) for key, item in value.items()}
     if isinstance(value, MapData) and value.element == want.element and all(found[key] is value[key] for key in found):
         return datum
-    made = MapData(found)
-    made.element = want.element
-    return Known(made, datum.origin)
+    return Known(MapData.of(found, want.element), datum.origin)
 
 
 def _object(datum: Known[DatumValue], value: dict[str, Datum], want: Type) -> Datum:
@@ -261,9 +259,7 @@ def set_data(items: Iterable[Datum], element: Type) -> SetData:
     unique: dict[str, Datum] = {}
     for item in items:
         unique.setdefault(identity(item), item)
-    result = SetData(sorted(unique.values(), key=sort_key))
-    result.element = element
-    return result
+    return SetData.of(sorted(unique.values(), key=sort_key), element)
 
 
 def from_json(node: Node) -> Datum:

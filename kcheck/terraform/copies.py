@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration, is_override
+from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.disk import TooLargeError
@@ -149,7 +149,7 @@ class Copies:
         except OSError:
             return None
         result = Configuration(display_path(path), top=top)
-        overrides = []
+        files: list[tuple[str, nodes.File]] = []
         for entry in entries:
             if entry.is_folder or not entry.name.endswith(TERRAFORM) or not contains_path(top, entry.path):
                 continue
@@ -159,14 +159,9 @@ class Copies:
                 data = None
             if data is None:
                 result.incomplete = True
-                continue
-            file = self._parse(Source(display_path(entry.path), data, bundled=True))
-            if is_override(entry.name):
-                overrides.append(file)
             else:
-                result.add(file)
-        for file in overrides:
-            result.add(file, override=True)
+                files.append((entry.name, self._parse(Source(display_path(entry.path), data, bundled=True))))
+        result.add_all(files)
         return result if result.variables or result.resources or result.calls else None
 
     # --- the repository at hand
@@ -207,8 +202,7 @@ def origin(config: bytes) -> Address | None:
 def is_call_of(block: nodes.Block, configuration: Configuration) -> bool:
     """Whether a call sets all required variables of a folder and no undeclared ones."""
     given = block.body.attributes.keys() - CALL_ARGUMENTS
-    needed = {name for name, one in configuration.variables.items() if "default" not in one.body.attributes}
-    return len(given) > 1 and needed <= given <= configuration.variables.keys()
+    return len(given) > 1 and configuration.needed <= given <= configuration.variables.keys()
 
 
 def _names(address: Address) -> tuple[str, ...]:
@@ -218,11 +212,7 @@ def _names(address: Address) -> tuple[str, ...]:
 
 def _key(module: Module, block: nodes.Block) -> str:
     """Return the dotted call path of a module, as in modules.json."""
-    labels = [block.labels[0]]
-    caller: Module | None = module
-    while caller is not None and caller.block is not None:
-        labels.append(caller.block.labels[0])
-        caller = caller.caller
+    labels = [block.labels[0], *(one.block.labels[0] for one in module.callers() if one.block is not None)]
     return ".".join(reversed(labels))
 
 

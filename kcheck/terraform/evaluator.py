@@ -13,15 +13,7 @@ from kcheck.terraform import attempts, convert, functions, type_rules
 from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.operators import alike, common_symbol, first_reason, negated, operate
-from kcheck.terraform.partial_collections import (
-    Gathering,
-    branches_of,
-    derived,
-    either,
-    entries_of,
-    gathered,
-    settled,
-)
+from kcheck.terraform.partial_collections import Gathering, branches_of, derived, either, entries_of, gathered, settled
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
@@ -231,13 +223,9 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
     types = {one for one in map(type_of, found) if one not in (ANYTHING, DYNAMIC)}
     if len(types) > 1:
         raise EvaluationError("a splat of a list gives elements of different types")
-    element = (
-        types.pop()
-        if types
-        else DYNAMIC
-        if found
-        else type_rules.of_step(node.each, element_type(value, value.element))
-    )
+    element = types.pop() if types else DYNAMIC
+    if not found:
+        element = type_rules.of_step(node.each, element_type(value, value.element))
     return scope.budget.hold(Known(ListData.of(found, element), _here(node)))
 
 

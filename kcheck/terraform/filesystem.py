@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kcheck.terraform import convert, functions
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import rendered, value_of
+from kcheck.terraform.functions.encoding import DIGESTS, digest
 from kcheck.terraform.scope import Scope
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING
@@ -51,14 +53,10 @@ class OutsideError(Exception):
     """Raised for a path outside the repository, or one that cannot be read."""
 
 
-def special(files: Files) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
-    """Return a lookup of the file functions by name."""
-
-    def find(name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
-        action = _TABLE.get(name)
-        return None if action is None else lambda node, scope: _call(action, files, node, scope)
-
-    return find
+def special(name: str, files: Files) -> Callable[[nodes.Call, Scope], Datum] | None:
+    """Find a function of files; None for other names."""
+    action = _TABLE.get(name)
+    return None if action is None else lambda node, scope: _call(action, files, node, scope)
 
 
 def _call(action: _Action, files: Files, node: nodes.Call, scope: Scope) -> Datum:
@@ -98,26 +96,12 @@ def _file(files: Files, path: str, _rest: list[Datum], _origin: Origin, _scope: 
     return Known(rendered(text, (Piece(text, whole),)), Origin((whole,)))
 
 
-def _fileexists(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-    return Known(files.source(path) is not None, origin)
-
-
 def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-    import base64
-
     return Known(base64.b64encode(_read(files, path).data).decode(), origin)
 
 
 def _digest(name: str) -> _Action:
-    def action(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-        import base64
-        import hashlib
-
-        bare = name.removeprefix("base64")
-        digest = hashlib.new(bare, _read(files, path).data, usedforsecurity=False)
-        return Known(base64.b64encode(digest.digest()).decode() if bare != name else digest.hexdigest(), origin)
-
-    return action
+    return lambda files, path, _rest, origin, _scope: Known(digest(name, _read(files, path).data), origin)
 
 
 def _fileset(files: Files, path: str, rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
@@ -190,14 +174,14 @@ def _expanded(_files: Files, path: str, _rest: list[Datum], origin: Origin, _sco
 
 _TABLE: dict[str, _Action] = {
     "file": _file,
-    "fileexists": _fileexists,
+    "fileexists": lambda files, path, _rest, origin, _scope: Known(files.source(path) is not None, origin),
     "filebase64": _filebase64,
     "fileset": _fileset,
     "templatefile": _templatefile,
     "templatestring": _templatestring,
     "abspath": _clean,
     "pathexpand": _expanded,
-} | {f"file{name}": _digest(name) for name in ("md5", "sha1", "sha256", "sha512", "base64sha256", "base64sha512")}
+} | {f"file{name}": _digest(name) for name in DIGESTS}
 
 
 _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})

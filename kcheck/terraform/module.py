@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.terraform.budget import NESTED, Budget, BudgetError
@@ -15,7 +15,6 @@ from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text.files import system
 from kcheck.text.scalars import EvaluationError, UncaughtError
-from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.filesystem import Files
+    from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Problem, Span
 
 
@@ -39,11 +39,11 @@ class Host(Protocol):
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
         """Load the configuration of a called module, or return why it is unknown."""
 
-    def files(self, root: Module) -> Files:
-        """Return the files that functions of a root module may read."""
+    def files(self, folder: str) -> Files:
+        """Return the files that functions may read, by paths relative to a folder."""
 
-    def locked(self, root: Module) -> dict[str, str]:
-        """Return the provider versions that a root module has locked."""
+    def locked(self, folder: str) -> dict[str, str]:
+        """Return the provider versions locked in the folder of a root module."""
 
 
 class Module:
@@ -88,13 +88,17 @@ class Module:
     def is_library(self) -> bool:
         """Whether a root looks like a library module: no provider, variables without values."""
         own = self.configuration
-        needed = (name for name, block in own.variables.items() if "default" not in block.body.attributes)
-        return not own.providers and isinstance(self.inputs, dict) and not self.inputs and any(needed)
+        return not own.providers and isinstance(self.inputs, dict) and not self.inputs and bool(own.needed)
 
     @property
     def budget(self) -> Budget:
         """Remaining budget of its root."""
         return self.scope.budget
+
+    @property
+    def files(self) -> Files:
+        """Files that its functions may read, by paths relative to the root's folder."""
+        return self.root.host.files(self.root.configuration.folder)
 
     def prefixed(self, name: str) -> str:
         """Return the full address of a name in this module."""
@@ -109,7 +113,8 @@ class Module:
             return self._lost(f"var.{name}")
         entries = block.body.attributes
         given = self.inputs.get(name)
-        if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
+        null = isinstance(given, Known) and given.value is None
+        if given is None or (null and _says(block, "nullable", value=False)):
             if "default" not in entries:
                 if self.configuration.unread:
                     return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
@@ -158,11 +163,8 @@ class Module:
             return Unknown(f"{name} may be in the part of {self.configuration.folder} that could not be read")
         return None
 
-    def resources(self, kind: str) -> Names:
-        """Return the resources of one type by name."""
-        return Names(partial(self._resource, kind), lambda name: f"{kind}.{name}")
-
-    def _resource(self, kind: str, name: str) -> Datum | None:
+    def resource(self, kind: str, name: str) -> Datum | None:
+        """Evaluate a resource; None if not declared."""
         block = self.configuration.resources.get((kind, name))
         if block is None:
             return self._lost(f"{kind}.{name}")
@@ -180,8 +182,7 @@ class Module:
             answer = partial(self._answer, asker or f"{address} is read from the cloud")
             return map_instances(expand(block, address, self.scope), answer)
 
-        place = Origin(())
-        return Known(Names(find, lambda name: f"data.{kind}.{name}"), place)
+        return Known(Names(find, f"data.{kind}"), Origin(()))
 
     # --- instances and calls
 
@@ -203,7 +204,7 @@ class Module:
 
     def _echo(self, instance: Instance, name: str) -> Datum | None:
         if name == "rendered":
-            return rendered_data_source(instance.block.labels[0], instance, self.root.host.files(self.root))
+            return rendered_data_source(instance.block.labels[0], instance, self.files)
         return echo(instance, name)
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
@@ -310,6 +311,13 @@ class Module:
                     for instance in instances_in(expand(block, module.prefixed(f"module.{name}"), module.scope)):
                         yield instance, left
 
+    def callers(self) -> Iterator[Module]:
+        """Yield this module, its caller, and so on up to the root."""
+        module: Module | None = self
+        while module is not None:
+            yield module
+            module = module.caller
+
     def all(self) -> Iterator[Module]:
         """Yield this module and all modules below it."""
         yield self
@@ -333,38 +341,27 @@ class _Outputs(Names):
     """Value of `module.name`: the outputs of one called module."""
 
     def __init__(self, module: Module) -> None:
-        super().__init__(module.output, lambda name: f"{module.address}.{name}")
+        super().__init__(module.output, module.address)
         self.module = module
 
 
 def _modules(value: Datum) -> Iterator[Module]:
-    for part in parts_of(value):
-        if isinstance(part, _Outputs):
-            yield part.module
+    return (part.module for part in parts_of(value) if isinstance(part, _Outputs))
 
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
-    entry = block.body.attributes.get(name)
-    expression = entry.expression if entry else None
-    return isinstance(expression, nodes.Literal) and expression.value is value
+    literal = block.body.literal(name)
+    return literal is not None and literal.value is value
 
 
 def _is_empty(value: Datum) -> bool:
     return isinstance(value, Known) and value.value in ((), {})
 
 
-def _is_null(value: Datum) -> bool:
-    return isinstance(value, Known) and value.value is None
-
-
 def _own_call(module: Module) -> Span | None:
     """Find the call that represents a published module: the last one outside such modules."""
-    caller: Module | None = module
-    while caller is not None and caller.block is not None:
-        if not caller.block.header.source.bundled:
-            return caller.block.header
-        caller = caller.caller
-    return None
+    headers = (one.block.header for one in module.callers() if one.block is not None)
+    return next((header for header in headers if not header.source.bundled), None)
 
 
 class _ModuleScope(Scope):
@@ -378,22 +375,12 @@ class _ModuleScope(Scope):
     def namespace(self, name: str) -> Names:
         if name not in self._found:
             module = self.module
-            match name:
-                case "var":
-                    names = Names(module.variable, lambda n: f"var.{n}")
-                case "local":
-                    names = Names(module.local, lambda n: f"local.{n}")
-                case "module":
-                    names = Names(module.call, lambda n: f"module.{n}")
-                case "data":
-                    names = Names(module.data, lambda n: f"data.{n}")
-                case "path":
-                    names = Names(self._path, lambda n: f"path.{n}")
-                case "terraform":
-                    names = Names(self._terraform, lambda n: f"terraform.{n}")
-                case _:
-                    names = module.resources(name)
-            self._found[name] = Known(names, Origin(()))
+            finders: dict[str, Callable[[str], Datum | None]] = {
+                "var": module.variable, "local": module.local, "module": module.call, "data": module.data,
+                "path": self._path, "terraform": self._terraform,
+            }  # fmt: skip
+            find = finders.get(name) or partial(module.resource, name)
+            self._found[name] = Known(Names(find, name), Origin(()))
         return self._found[name].value
 
     def lookup(self, name: str) -> Datum | None:
@@ -421,9 +408,4 @@ class _ModuleScope(Scope):
             self.module.problems.append(problem)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
-        return self._special(name)
-
-    @cached_property
-    def _special(self) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
-        root = self.module.root
-        return special(root.host.files(root))
+        return special(name, self.module.files)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json as library
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from kcheck.terraform import convert
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.module import Module
-from kcheck.terraform.plan_links import Json, Links, argument, part, without_indexes
-from kcheck.terraform.resource import Instance, ObjectRecord
+from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
+from kcheck.text.regex import regex
 from kcheck.text.syntax import json
 from kcheck.text.text import BOM, Problem
 from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, concealed
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from kcheck.text.values import Record
 
 T = TypeVar("T")
+_IDS = ("id", "self_link", "arn")
+_CALL = regex(r"module\.([\w-]+)(\[[^\]]*\])?")
+_INDEX = regex(r"\[[^\]]*\]")
+Json: TypeAlias = dict[str, object]
+_Seen: TypeAlias = frozenset[tuple[str, str]]
+_NULL: Json = {"constant_value": None}
+"""Expression of an argument that is not set."""
 
 
 def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> Module | Problem:
@@ -49,10 +56,10 @@ class _Nowhere:
     def child(self, _module: Module, _block: nodes.Block) -> Configuration | str:
         return "modules of a plan are in it"
 
-    def files(self, _root: Module) -> Files:
+    def files(self, _folder: str) -> Files:
         raise NotImplementedError
 
-    def locked(self, _root: Module) -> dict[str, str]:
+    def locked(self, _folder: str) -> dict[str, str]:
         return {}
 
 
@@ -67,7 +74,7 @@ class _Plan(Module):
         self.text = text
         root = part(_plain(text, tops.get("configuration"), Json()), "root_module", dict)
         _check(root)
-        self.links = Links(root, targets, lists)
+        self.links = _Links(root, targets, lists)
         self.changes = {
             part(change, "address", str): part(change, "change", dict)
             for change in _plain(text, tops.get("resource_changes"), list[Json]()) or ()
@@ -136,22 +143,14 @@ def _at(part: object, step: str | int) -> object:
 
 
 class _Planned(Instance):
-    def __init__(
-        self,
-        address: str,
-        module: str,
-        resource: Json,
-        node: json.Node,
-        change: Json,
-        links: Links,
-    ) -> None:
+    def __init__(self, address: str, module: str, resource: Json, node: json.Node, change: Json, links: _Links) -> None:
         self.address = address
         self.doubt = ""
         self.symbol = Symbol(address, "")
         self.node = node
         self._entries: dict[str, Datum | None] = {}
         self._own = f"{resource['type']}.{resource['name']}"
-        path = without_indexes(module)
+        path = _without_indexes(module)
         self._code = links.code(path, self._own)
         self._settled: Callable[[object], bool] = lambda code: links.settled(code, path, self._own)
         members = node.value if isinstance(node.value, dict) else {}
@@ -177,7 +176,7 @@ class _Planned(Instance):
             member = self._known.get(name)
             secret = [part.get(name) if isinstance(part, dict) else part for part in self._secret]
             unknown = self._unknown.get(name) if isinstance(self._unknown, dict) else self._unknown
-            value = self._merged(name, member.value if member else None, unknown, secret, argument(self._code, name))
+            value = self._merged(name, member.value if member else None, unknown, secret, _argument(self._code, name))
             self._entries[name] = value
         return self._entries[name]
 
@@ -202,7 +201,7 @@ class _Planned(Instance):
             names = dict.fromkeys((*nodes, *(unknown if isinstance(unknown, dict) else ())))
             parts = {
                 key: self._merged(
-                    key, nodes.get(key), _at(unknown, key), [_at(part, key) for part in secret], argument(code, key)
+                    key, nodes.get(key), _at(unknown, key), [_at(part, key) for part in secret], _argument(code, key)
                 )
                 for key in names
             }
@@ -219,12 +218,7 @@ class _Planned(Instance):
         return self._link(name, value) or value
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        found = self.entry(kind)
-        if isinstance(found, Unknown):
-            return found
-        items = found.value if found is not None and isinstance(found.value, tuple) else (found,)
-        known = [item for item in items if isinstance(item, Known)]
-        return tuple(_Nested(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
+        return objects_in(self.entry(kind), _Nested)
 
     def names(self) -> Iterable[str]:
         return dict.fromkeys((*self._known, *(self._unknown if isinstance(self._unknown, dict) else ())))
@@ -237,13 +231,165 @@ class _Planned(Instance):
 
 
 class _Nested(ObjectRecord):
-    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        found = super().blocks(kind)
-        return (
-            found
-            if isinstance(found, Unknown)
-            else tuple(_Nested(r.value) for r in found if isinstance(r, ObjectRecord))
-        )
-
     def absent(self, _path: tuple[str, ...]) -> Origin:
         return Origin((self.span,))
+
+
+# --- references
+
+
+def _without_indexes(address: str) -> str:
+    """Strip indexes from an address: `module.a[0]` becomes `module.a`."""
+    return _INDEX.sub("", address)
+
+
+def part(whole: Json, name: str, kind: type[T]) -> T:
+    """Return a member of an object, empty if absent; raise ValueError for another type."""
+    found = whole.get(name)
+    if found is None:
+        return kind()
+    if not isinstance(found, kind):
+        raise ValueError(f"`{name}` is of a kind that Terraform does not write")
+    return found
+
+
+class _Links:
+    """References in the code of a plan, for values known only after apply."""
+
+    def __init__(self, root: Json, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> None:
+        self.root = root
+        self.targets, self.lists = targets, lists
+        self.addresses: dict[tuple[str, str], list[tuple[str, object]]] = {}
+        """(module without indexes, type and name) -> addresses of the instances, with their index."""
+        self.ids: dict[str, str] = {}
+
+    def add(self, resource: Json, module: str) -> None:
+        """Add a planned resource."""
+        own = f"{resource['type']}.{resource['name']}"
+        address, values = part(resource, "address", str), part(resource, "values", dict)
+        self.addresses.setdefault((_without_indexes(module), own), []).append((address, resource.get("index")))
+        for name in _IDS:
+            if isinstance(values.get(name), str) and values[name]:
+                self.ids[values[name]] = address
+
+    def target(self, name: str, value: Datum | None, own: str, module: str, index: object, place: Span) -> Datum | None:
+        """Resolve the id that an attribute refers to, known after apply; None if unclear."""
+        wanted = self.targets.get(name)
+        if wanted is None:
+            return None
+        if value is not None:
+            address = self.ids.get(value.value) if isinstance(value, Known) and isinstance(value.value, str) else None
+            return _id(address, value.origin or Origin((place,))) if address and _is_a(address, wanted) else None
+        path = _without_indexes(module)
+        resource = self._resource(path, own)
+        references = _references_of(part(resource, "expressions", dict).get(name))
+        direct = [r for r in references if not r.startswith("each.")]
+        found = self._resolved(direct, path, index, wanted, frozenset())
+        if len(direct) < len(references):  # each group may choose some of them: the plan does not say which
+            chosen = self._resolved(
+                _references_of(resource.get("for_each_expression")), path, index, wanted, frozenset()
+            )
+            found = chosen if not direct and len(chosen) == 1 else [] if chosen else found
+        here = Origin((place,))
+        if name in self.lists:
+            return Known(tuple(_id(address, here) for address in found), here) if found else None
+        return _id(found[0], here) if len(found) == 1 else None
+
+    def _resolved(
+        self, references: list[str], module: str, index: object, wanted: tuple[str, ...], seen: _Seen
+    ) -> list[str]:
+        found: list[str] = []
+        for reference in references:
+            if (module, reference) in seen:
+                continue
+            found += self._followed(reference, module, index, wanted, seen | {(module, reference)})
+        return list(dict.fromkeys(found))
+
+    def _followed(self, reference: str, module: str, index: object, wanted: tuple[str, ...], seen: _Seen) -> list[str]:
+        steps = _INDEX.sub("", reference).split(".")
+        if len(steps) < 2:
+            return []
+        if steps[0] in ("var", "module"):
+            expression, place = self._behind(steps, module)
+            return self._resolved(_references_of(expression), place, None, wanted, seen)
+        instances = self.addresses.get((module, ".".join(steps[:2])), ())
+        if steps[0] not in wanted:
+            return []
+        own = _INDEX.search(reference.partition(".")[2].partition(".")[0])
+        if own is not None:
+            return [address for address, _ in instances if address.endswith(own[0])]
+        same = [address for address, key in instances if key == index] if index is not None else []
+        return same if same and len(instances) > 1 and len(seen) == 1 else [address for address, _ in instances]
+
+    def _behind(self, steps: list[str], module: str) -> tuple[object, str]:
+        """Return the expression of a module's variable or output, and its module."""
+        if steps[0] == "var":
+            outer, _, call = module.rpartition(".module.") if ".module." in module else ("", "", module[7:])
+            given = part(part(part(self._module(outer), "module_calls", dict), call, dict), "expressions", dict)
+            return given.get(steps[1], _NULL) if module else _NULL, outer
+        inner = f"{module}.module.{steps[1]}".removeprefix(".")
+        output = part(part(self._module(inner), "outputs", dict), steps[2], dict) if len(steps) > 2 else {}
+        return output.get("expression"), inner
+
+    def code(self, module: str, own: str) -> object:
+        """Return the arguments of a resource as written; None if not in the plan."""
+        return self._resource(module, own).get("expressions")
+
+    def settled(self, code: object, module: str, own: str, seen: _Seen = frozenset()) -> bool:
+        """Whether an expression is known before apply, so that a planned unknown is null.
+
+        Locals are not in a plan, so expressions that refer to one are not settled.
+        """
+        if not isinstance(code, dict):
+            return False
+        references = _references_of(code)
+        return all(self._known(r, module, own, seen) for r in references) if references else "constant_value" in code
+
+    def _known(self, reference: str, module: str, own: str, seen: _Seen) -> bool:
+        steps = _INDEX.sub("", reference).split(".")
+        if (module, reference) in seen:
+            return False
+        seen |= {(module, reference)}
+        if steps[0] in ("each", "count"):
+            resource = self._resource(module, own)
+            loop = resource.get("for_each_expression" if steps[0] == "each" else "count_expression")
+            return self.settled(loop, module, "", seen)
+        if steps[0] in ("var", "module") and len(steps) > 1:
+            expression, place = self._behind(steps, module)
+            return self.settled(expression, place, "", seen)
+        return steps[0] in ("path", "terraform")
+
+    def _module(self, path: str) -> Json:
+        found = self.root
+        for name, _ in _CALL.findall(path):
+            found = part(part(part(found, "module_calls", dict), name, dict), "module", dict)
+        return found
+
+    def _resource(self, module: str, own: str) -> Json:
+        kind, _, name = own.partition(".")
+        for resource in part(self._module(module), "resources", list):
+            if (resource.get("type"), resource.get("name")) == (kind, name) and resource.get("mode") == "managed":
+                return dict(resource)
+        return {}
+
+
+def _argument(code: object, name: str) -> object:
+    """Return an argument's expression, or its blocks; None if not in the plan."""
+    return code.get(name, _NULL) if isinstance(code, dict) else None
+
+
+def _is_a(address: str, wanted: tuple[str, ...]) -> bool:
+    return any(f".{kind}." in f".{address}" for kind in wanted)
+
+
+def _id(address: str, origin: Origin) -> Unknown:
+    return Unknown(f"{address}.id is only known after apply", origin, Symbol(address, "id"))
+
+
+def _references_of(expression: object) -> list[str]:
+    """List the longest references of an expression: `a.b.id` includes `a.b`."""
+    if not isinstance(expression, dict):
+        return []
+    written = expression.get("references")
+    references = [r for r in written if isinstance(r, str)] if isinstance(written, list) else []
+    return [r for r in references if not any(o != r and o.startswith((f"{r}.", f"{r}[")) for o in references)]

@@ -22,7 +22,7 @@ def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
     It is the one that the resource names, else the one without alias that matches its type: in its own module, else in
     a caller that passes it on.
     """
-    modules = list(_with_callers(_module_of(instance, root)))
+    modules = list(_module_of(instance, root).callers())
     if not any(module.configuration.providers for module in modules):  # as in a plan, whose resources are no blocks
         return None
     block = instance.block
@@ -36,12 +36,6 @@ def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
                     return BlockRecord(provider, module.scope)
         wanted = _passed(wanted, module.block)
     return None
-
-
-def _with_callers(module: Module | None) -> Iterator[Module]:
-    while module is not None:
-        yield module
-        module = module.caller
 
 
 def _module_of(instance: Instance, root: Module) -> Module:
@@ -83,10 +77,9 @@ def _is_proxy(provider: nodes.Block) -> bool:
 
 
 def _name(provider: nodes.Block) -> str:
-    entry = provider.body.attributes.get("alias")
-    expression = entry.expression if entry else None
+    alias = provider.body.literal("alias")
     name = provider.labels[0] if provider.labels else ""
-    return f"{name}.{expression.value}" if isinstance(expression, nodes.Literal) else name
+    return f"{name}.{alias.value}" if alias is not None else name
 
 
 _OLD = versions.parse("< 3.0") or versions.ANY
@@ -98,7 +91,7 @@ def pinned_versions(root: Module) -> Mapping[str, Range]:
     old = any(module.configuration.old for module in root.all())
     result: dict[str, Range] = {kind.partition("_")[0]: _OLD for kind in root.kinds()} if old else {}
     wanted = [pair for module in root.all() for pair in _required(module)]
-    for name, constraint in (*wanted, *root.host.locked(root).items()):
+    for name, constraint in (*wanted, *root.host.locked(root.configuration.folder).items()):
         found = versions.parse(constraint)
         both = found.both(result.get(name, versions.ANY)) if found else None
         if both is not None:  # Terraform would ask to solve a conflict

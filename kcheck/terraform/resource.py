@@ -242,14 +242,7 @@ class ObjectRecord:
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
         """Return the objects in the list at a key."""
-        found = self.entry(kind)
-        if found is None:
-            return ()
-        if isinstance(found, Unknown):
-            return found
-        items = found.value if isinstance(found.value, tuple) else (found,)
-        known = [item for item in items if isinstance(item, Known)]
-        return tuple(ObjectRecord(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
+        return objects_in(self.entry(kind), type(self))
 
     def names(self) -> Iterable[str]:
         """List the keys of the object."""
@@ -258,6 +251,15 @@ class ObjectRecord:
     def absent(self, path: tuple[str, ...]) -> Origin:
         """Return the origin of an unset key in this object."""
         return Origin((self.span,), missing=Missing(self.span, path))
+
+
+def objects_in(found: Datum | None, record: type[ObjectRecord]) -> tuple[Record, ...] | Unknown:
+    """Wrap an object, or the known objects of a list, as records."""
+    if isinstance(found, Unknown):
+        return found
+    items = found.value if found is not None and isinstance(found.value, tuple) else (found,)
+    known = [item for item in items if isinstance(item, Known)]
+    return tuple(record(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
 
 
 def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
@@ -351,8 +353,7 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
 
 def iterator_name(block: nodes.Block, kind: str) -> str:
     """Return the name of a `dynamic` block's loop variable."""
-    entry = block.body.attributes.get("iterator")
-    return entry.value_span.text.strip('"') if entry is not None else kind
+    return block.body.written("iterator") or kind
 
 
 def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
@@ -385,9 +386,7 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
 
 def instances_in(value: Datum) -> Iterator[Instance]:
     """Yield the instances of an expanded block."""
-    for part in parts_of(value):
-        if isinstance(part, Instance):
-            yield part
+    return (part for part in parts_of(value) if isinstance(part, Instance))
 
 
 def parts_of(value: Datum) -> Iterator[object]:

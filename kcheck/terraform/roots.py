@@ -9,16 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
-from kcheck.terraform import environments, missing_modules, registry, workspaces
-from kcheck.terraform.configuration import Configuration, is_override
+from kcheck.terraform import missing_modules, workspaces
+from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
 from kcheck.terraform.scope import circular, unchosen_workspace
-from kcheck.terraform.variables import Variables
+from kcheck.terraform.variables import MANY, Variables, environments
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
-from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
 from kcheck.text.text import Problem, Skipped
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from kcheck.terraform.filesystem import Files
     from kcheck.text.files.tree import Folder, Tree
+    from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Source
 
 
@@ -85,7 +85,7 @@ class Loader:
         real = {one.folder: system.real_path(one.folder) for one in configurations}
         if each and clusters and not self.config.var_files:
             uncalled = [one for one in configurations if real[one.folder] not in called]
-            found = environments.environments(uncalled, self.variables, self.tree)
+            found = environments(uncalled, self.variables)
         for configuration in configurations:
             own = by_root.get(real[configuration.folder], ())
             roots += [self._root(configuration, environment) for environment in own]
@@ -138,8 +138,8 @@ class Loader:
         first = self._root(configuration, beside[0], []) if beside else None
         if first is None or not any(kind.startswith(clusters) for kind in first.kinds()):
             return []
-        several = beside[: environments.MANY]
-        if beside[environments.MANY :]:
+        several = beside[:MANY]
+        if beside[MANY:]:
             reason = f"{len(beside) - len(several):,} more variable files of this root; --var-file FILE chooses one"
             self.skipped.append(Skipped(configuration.folder, reason))
         self.environments += several
@@ -149,7 +149,7 @@ class Loader:
         if not self._asks_workspace(configuration):
             return []
         module = Module(configuration, self.variables.values_for(configuration, files), self)
-        return workspaces.known_to(module, self.files(module)) or self.variables.workspaces(configuration)
+        return workspaces.known_to(module) or self.variables.workspaces(configuration)
 
     def _asks_workspace(self, configuration: Configuration) -> bool:
         folders, todo = {configuration.folder}, [configuration]
@@ -167,7 +167,7 @@ class Loader:
 
     def _mentions_workspace(self, folder: Folder) -> bool:
         if folder.path not in self._mentioning:
-            self._mentioning[folder.path] = workspaces.mentions(source.data for source in folder.terraform)
+            self._mentioning[folder.path] = any(workspaces.MARK in source.data for source in folder.terraform)
         return self._mentioning[folder.path]
 
     def configuration(self, folder: Folder) -> Configuration:
@@ -181,14 +181,7 @@ class Loader:
         if result.old:
             for file in files:
                 adapt(file)
-        overrides = []
-        for source in folder.terraform:
-            if is_override(folder.name(source)):
-                overrides.append(source)
-            else:
-                result.add(self.parse(source))
-        for source in overrides:
-            result.add(self.parse(source), override=True)
+        result.add_all((folder.name(source), self.parse(source)) for source in folder.terraform)
         self._configurations[folder.path] = result
         if result.old and result.problems:
             where = result.problems[0].span
@@ -233,13 +226,10 @@ class Loader:
         configuration = self._find(module, block)
         if isinstance(configuration, str) or configuration.skeleton:
             return configuration
-        caller: Module | None = module
-        while caller is not None:
-            if caller.configuration is configuration:
-                module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
-                return "it calls itself"
-            caller = caller.caller
-        return registry.copy_of(configuration) or configuration
+        if any(caller.configuration is configuration for caller in module.callers()):
+            module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
+            return "it calls itself"
+        return missing_modules.copy_of(configuration) or configuration
 
     def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
         """Find a called module: a folder of the tree, a skeleton, a copy or a stand-in, else why not."""
@@ -251,8 +241,8 @@ class Loader:
             return self._copies.read(path, top) or "there is no such folder"
         why = f"it is {REASON}" if path and self.tree.disk.is_outside(path) else "there is no such folder"
         if path is None:
-            locked = partial(self._locked, module.root.configuration.folder)
-            found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
+            locked = partial(self.locked, module.root.configuration.folder)
+            found = missing_modules.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
             if isinstance(found, Configuration):
                 return found
             why = f"{found or f'kcheck does not read modules from {source}'}; {missing_modules.REMEDY}"
@@ -262,21 +252,14 @@ class Loader:
             return self.configuration(folder)
         return self._copies.find(module, block, source) or missing_modules.stand_in(module, block, source) or why
 
-    def files(self, root: Module) -> Files:
-        """Return the files that functions of a root module may read."""
-        return self.files_of(root.configuration.folder)
-
-    def files_of(self, folder: str) -> Files:
+    def files(self, folder: str) -> Files:
         """Return the files that functions may read, by paths relative to a folder."""
         return _Files(self, folder)
 
-    def locked(self, root: Module) -> dict[str, str]:
-        """Return the provider versions that a root module has locked."""
-        return self._locked(root.configuration.folder)
-
-    def _locked(self, folder: str) -> dict[str, str]:
+    def locked(self, folder: str) -> dict[str, str]:
+        """Return the provider versions locked in the folder of a root module."""
         source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
-        return registry.locked_providers(self.parse(source)) if source else {}
+        return missing_modules.locked_providers(self.parse(source)) if source else {}
 
 
 def _parser(source: Source) -> Callable[[Source], nodes.File]:
@@ -331,6 +314,5 @@ def _local(configuration: Configuration, block: nodes.Block) -> str | None:
 
 def _text(block: nodes.Block, name: str) -> str | None:
     """Read an argument written as a literal string; None for any other."""
-    entry = block.body.attributes.get(name)
-    expression = entry.expression if entry else None
-    return str(expression.value) if isinstance(expression, nodes.Literal) else None
+    literal = block.body.literal(name)
+    return str(literal.value) if literal is not None else None

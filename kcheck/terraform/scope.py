@@ -76,9 +76,9 @@ def circular(name: str) -> str:
 class Names:
     """`var`, `local`, `module`, `data` or a resource type: attributes evaluated once, lazily."""
 
-    def __init__(self, find: Callable[[str], Datum | None], missing: Callable[[str], str]) -> None:
+    def __init__(self, find: Callable[[str], Datum | None], prefix: str) -> None:
         self._find = find
-        self._missing = missing
+        self._prefix = prefix
         self._cache: dict[str, Datum] = {}
         self._running: set[tuple[int, str]] = set()
 
@@ -92,14 +92,14 @@ class Names:
         if found is None:
             running = get_ident(), name  # what another thread evaluates does not refer to itself
             if running in self._running:
-                return Unknown(circular(self._missing(name)))
+                return Unknown(circular(f"{self._prefix}.{name}"))
             self._running.add(running)
             try:
                 found = self._find(name)
             finally:
                 self._running.discard(running)
             if found is None:
-                raise UncaughtError(f"there is no {self._missing(name)}")
+                raise UncaughtError(f"there is no {self._prefix}.{name}")
             self._cache[name] = found
         return found
 

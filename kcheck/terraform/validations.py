@@ -10,7 +10,7 @@ from kcheck.terraform.types import convert_to
 from kcheck.text import scalars
 from kcheck.text.partly_known import wrap
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Data, Known, Missing, Origin
+from kcheck.text.values import Data, Known, Missing, Origin, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,12 +31,9 @@ class Validations:
         for root in roots:
             for module in root.all():
                 for name, block in module.configuration.variables.items():
-                    if any(block.body.all("validation")):
-                        self._enter(module, name)
-
-    def _enter(self, module: Module, name: str) -> None:
-        for place in dict.fromkeys(_places(module.scope.namespace("var").attribute(name))):
-            self._users.setdefault(place, []).append((module, name))
+                    value = module.scope.namespace("var").attribute(name) if block.body.all("validation") else None
+                    for place in dict.fromkeys(_places(value) if value is not None else ()):
+                        self._users.setdefault(place, []).append((module, name))
 
     def refusing(self, values: Mapping[Place, Data]) -> tuple[str, Place] | None:
         """Find a variable that rejects one of the new values, and its place; None without one."""
@@ -52,9 +49,7 @@ def _places(datum: Datum) -> Iterator[Place]:
     if origin is not None and origin.spans:
         yield origin.missing or origin.written
     if isinstance(datum, Known):
-        inner = datum.value
-        parts = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else ()
-        for part in parts:
+        for part in parts(datum.value):
             yield from _places(part)
 
 

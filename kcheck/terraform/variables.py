@@ -1,19 +1,24 @@
-"""Values of root module variables: from files, flags and, on request, the environment."""
+"""Values of root module variables, from files, flags and, on request, the environment; and what these files tell.
+
+Variable files beside a root or below it are its environments; some are named like its workspaces.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from kcheck.config.config import ConfigError, nearest
+from kcheck.config.config import ConfigError, Environment, nearest
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.workspaces import OF_NONE
 from kcheck.text.files import system
+from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import display_path
+from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl.parse import parse_expression
-from kcheck.text.text import Problem, Source
+from kcheck.text.text import Problem, Source, leading
 from kcheck.text.values import Datum, Known, Origin
 
 if TYPE_CHECKING:
@@ -26,7 +31,8 @@ if TYPE_CHECKING:
 
 _PREFIX = "TF_VAR_"
 _AUTOMATIC = ("terraform.tfvars", "terraform.tfvars.json")
-_LITERAL = frozenset({"string", "number", "bool"})
+_LITERAL = frozenset({"", "string", "number", "bool"})
+"""Types of variables, or none, whose values in flags are texts and no expressions."""
 
 
 def is_automatic(path: str) -> bool:
@@ -46,7 +52,11 @@ class Variables:
             name: Source(f"--var {name}", text.encode("utf-8", "replace"), derived=True)
             for name, text in config.variables.items()
         }
-        self._environment = dict(_environment()) if config.env_vars else {}
+        given = system.variables(_PREFIX) if config.env_vars else ()
+        self._environment = {
+            name.removeprefix(_PREFIX): Source(name, text.encode("utf-8", "replace"), derived=True)
+            for name, text in given
+        }
 
     def file(self, path: str) -> Source:
         """Read a variable file that the user names.
@@ -69,6 +79,10 @@ class Variables:
         for source in [*files, *more, *self._files]:
             result |= self.assignments(source)
         return result | self._given(configuration, self._flags)
+
+    def unset(self, configuration: Configuration) -> set[str]:
+        """List the variables of a root that have no value."""
+        return configuration.needed - self.values_for(configuration).keys()
 
     def check(self, configurations: Iterable[Configuration]) -> None:
         """Check that some root declares each variable of the flags.
@@ -104,17 +118,11 @@ class Variables:
         """Parse values of flags or the environment by the type of their variable."""
         result: dict[str, Datum] = {}
         for name, source in texts.items():
-            block = configuration.variables.get(name)
-            if block is None:
-                continue
-            entry = block.body.attributes.get("type")
-            text = source.data.decode()
-            place = source.span(0, len(source.data))
-            if entry is None or entry.value_span.text.strip('"') in _LITERAL:
-                result[name] = Known(text, Origin((place,)))
-            else:
-                found = evaluate(parse_expression(text, place), Scope({}))
-                result[name] = found
+            if name in configuration.variables:
+                text, place = source.data.decode(), source.span(0, len(source.data))
+                is_text = configuration.variables[name].body.written("type") in _LITERAL
+                value = Known(text, Origin((place,))) if is_text else None
+                result[name] = value or evaluate(parse_expression(text, place), Scope({}))
         return result
 
     def candidates(self, names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -136,12 +144,7 @@ class Variables:
 
     def workspaces(self, configuration: Configuration) -> list[str]:
         """List the names of tfvars files that set otherwise missing variables of a root."""
-        given = self.values_for(configuration)
-        missing = {
-            name
-            for name, block in configuration.variables.items()
-            if "default" not in block.body.attributes and name not in given
-        }
+        missing = self.unset(configuration)
         sources = self._labelled(configuration.folder) if missing else ()
         found = {labels[0] for source, labels in sources if not missing.isdisjoint(self.assignments(source))}
         return sorted(found - OF_NONE)
@@ -173,6 +176,97 @@ def _labels(path: str) -> list[str]:
     return [*names, os.path.basename(os.path.dirname(path))]
 
 
-def _environment() -> Iterator[tuple[str, Source]]:
-    for name, text in system.variables(_PREFIX):
-        yield name.removeprefix(_PREFIX), Source(name, text.encode("utf-8", "replace"), derived=True)
+# --- environments, found from variable files beside roots or below them
+
+MANY = 12
+"""Maximum number of variable files per root that are checked without being asked for."""
+_LAYERS = frozenset({"common", "shared", "global", "globals", "base", "defaults", "all"})
+"""Names of variable files that every environment shares."""
+_NO_ENVIRONMENT = regex(
+    r"(?:^|[^a-z])(?:example|sample|template)s?(?:$|[^a-z])|(?:^|[^a-z])(?:tests|e2e|fixtures?|testdata)/"
+)
+"""Paths of variable files for examples and tests."""
+
+
+def environments(configurations: Iterable[Configuration], variables: Variables) -> dict[str, list[Environment]]:
+    """Find the environments of each root: one for each variable file that sets its variables.
+
+    Shared variable files are part of every environment. A root with automatic variable files may be one by itself.
+    """
+    roots = {one.folder: one for one in configurations}
+    owned = _own_variable_files(roots, variables) if variables.tree.variables else {}
+    return {
+        folder: list(_environments(folder, sets, variables.unset(roots[folder]), _has_own_file(folder, variables.tree)))
+        for folder, sets in owned.items()
+    }
+
+
+def _has_own_file(folder: str, tree: Tree) -> bool:
+    own = tree.folder(folder)
+    return own is not None and any(is_automatic(source.path) for source in own.variables)
+
+
+def _own_variable_files(roots: dict[str, Configuration], variables: Variables) -> dict[str, dict[str, set[str]]]:
+    """Map each root to its variable files and the names they set; files below the root win."""
+    tree = variables.tree
+    result: dict[str, dict[str, set[str]]] = {}
+    for path in tree.variables:
+        source, folder = tree.source(path), tree.folder(os.path.dirname(path) or ".")
+        if source is None or (is_automatic(path) and folder is not None and folder.terraform):
+            continue
+        names = set(variables.assignments(source))
+        for owner in _nearest(source.path, names, roots):
+            if not _NO_ENVIRONMENT.search(_path_beyond(source.path, owner).lower()):
+                result.setdefault(owner, {})[source.path] = names
+    inside = {owner: [path for path in sets if contains_path(owner, path)] for owner, sets in result.items()}
+    return {owner: {path: sets[path] for path in inside[owner] or sets} for owner, sets in result.items()}
+
+
+def _nearest(path: str, names: set[str], roots: dict[str, Configuration]) -> list[str]:
+    """List the roots nearest to a variable file, among those that declare most of its variables."""
+    declared = {folder: len(names & root.variables.keys()) for folder, root in roots.items()}
+    whole = [folder for folder, count in declared.items() if names and count == len(names)]
+    fitting = whole or [folder for folder, count in declared.items() if names and 2 * count >= len(names)]
+    folders = path.split("/")[:-1]
+    shared = {one: leading(folders, [] if one == "." else one.split("/")) for one in fitting}
+    return [folder for folder, depth in shared.items() if depth == max(shared.values())]
+
+
+def _path_beyond(path: str, root: str) -> str:
+    """Drop the folders that a path shares with a root."""
+    parts = path.split("/")
+    return "/".join(parts[leading(parts[:-1], root.split("/")) :])
+
+
+def _environments(folder: str, sets: dict[str, set[str]], missing: set[str], as_is: bool) -> Iterator[Environment]:
+    below = [path for path in sets if _stem(path).lower() in _LAYERS]
+    below += [path for path in sets if path not in below and _stands_alone(path, sets, missing)]
+    rest = set().union(*(names for path, names in sets.items() if path not in below))
+    left = (missing & rest).difference(*(sets[path] for path in below))  # what only those of environments give
+    others = [path for path in sets if path not in below and (not left or sets[path] & left)]
+    if not others or (as_is and not missing and not below and len(others) == 1):
+        yield Environment(folder, _stem(below[-1]) if below else "", tuple(below))
+    for path, name in zip(others, _distinct(others), strict=True):
+        yield Environment(folder, name, (*below, path))
+
+
+def _stands_alone(path: str, sets: dict[str, set[str]], missing: set[str]) -> bool:
+    """Whether a file sets a missing variable and overlaps with no other file."""
+    rest = [names for other, names in sets.items() if other != path]
+    return bool(rest and sets[path] & missing) and not any(sets[path] & names for names in rest)
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path).partition(".")[0]
+
+
+def _distinct(paths: list[str]) -> list[str]:
+    """Label variable files distinctly, by name or else by folder."""
+    whole = [os.path.basename(path).removesuffix(".json").removesuffix(".tfvars") for path in paths]
+    steps = [[_stem(path), name, *reversed(path.split("/")[:-1])] for path, name in zip(paths, whole, strict=True)]
+    if whole == ["terraform"] and len(steps[0]) > 2:
+        return steps[0][2:3]
+    for parts in zip(*steps, strict=False):
+        if len(set(parts)) == len(parts):
+            return list(parts)
+    return ["-".join(reversed(parts[1:])) for parts in steps]

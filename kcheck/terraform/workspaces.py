@@ -16,7 +16,7 @@ from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Known, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.module import Module
@@ -30,7 +30,8 @@ OF_NONE = frozenset({
     "common", "shared", "global", "globals", "base", "defaults", "example", "sample", "template", "all",
 })  # fmt: skip
 """Names that are not workspaces."""
-_MARK = b"terraform.workspace"
+MARK = b"terraform.workspace"
+"""Sign that some code uses its workspace."""
 _NAME = regex(r"[A-Za-z0-9][\w.-]*")
 _MAY_CHOOSE = regex(r"\[\s*[^\s\]*]|\b(?:lookup|contains|\w*file\w*)\(|[!=]=")
 """Signs that an expression chooses by the workspace."""
@@ -40,17 +41,12 @@ _OPEN_FILE = frozenset({"file", "fileexists", "templatefile"})
 _FALLBACK = frozenset({"try", "can", "fileexists"})
 
 
-def mentions(texts: Iterable[bytes]) -> bool:
-    """Whether some code uses its workspace."""
-    return any(_MARK in text for text in texts)
-
-
-def known_to(root: Module, files: Files) -> list[str]:
+def known_to(root: Module) -> list[str]:
     """List the workspace names in the code, sorted; `default` stands for all others.
 
     An indexed map must have a key for the workspace, so only keys common to all such maps count, if there are any.
     """
-    finder = _Finder(files)
+    finder = _Finder(root.files)
     seen = set()
     for module in root.all():
         configuration = module.configuration
@@ -117,8 +113,6 @@ class _Finder:
                 self.look(node.yes, scope, optional=True)
                 self.look(node.no, scope, optional=True)
                 return
-            case _:
-                pass
         for child in nodes.children(node):
             self.look(child, scope, optional=optional)
 

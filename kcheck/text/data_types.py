@@ -11,6 +11,7 @@ from kcheck.text.values import Known
 
 if TYPE_CHECKING:
     from fractions import Fraction  # noqa: F401
+    from typing import Self
 
     from kcheck.text.values import Datum
 
@@ -59,29 +60,29 @@ def map_of(element: Type) -> Type:
     return Type("map", (element,))
 
 
-class ListData(tuple["Datum", ...]):
-    """Elements of a list, all of the type `element`; None stands for the type of the first."""
+class _Typed:
+    """Elements that are all of the type `element`; None stands for the type of the first."""
 
     element: Type | None = None
 
     @classmethod
-    def of(cls, items: object, element: Type | None) -> ListData:
-        """Make a list with elements of a type."""
-        result = cls(items)  # type: ignore[arg-type]
+    def of(cls, items: object, element: Type | None) -> Self:
+        """Make a collection with elements of a type."""
+        result = cls(items)  # type: ignore[call-arg]
         result.element = element
         return result
 
 
-class SetData(tuple["Datum", ...]):
-    """Elements of a set, in Terraform's order, all of the type `element`."""
-
-    element: Type | None = None
+class ListData(_Typed, tuple["Datum", ...]):
+    """Elements of a list."""
 
 
-class MapData(dict[str, "Datum"]):
-    """Elements of a map, all of the type `element`."""
+class SetData(_Typed, tuple["Datum", ...]):
+    """Elements of a set, in Terraform's order."""
 
-    element: Type | None = None
+
+class MapData(_Typed, dict[str, "Datum"]):
+    """Elements of a map."""
 
 
 class Null(Known[None], kw_only=True):

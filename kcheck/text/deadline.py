@@ -53,11 +53,6 @@ def stop() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def is_set() -> bool:
-    """Whether the run has a time limit."""
-    return _State.end is not None
-
-
 def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> None:
     """Run an action in this thread until a function cancels it; one thread at a time has such a run.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.text.keys import Item
-from kcheck.text.reasons import cause_of
+from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.units import data_text
 from kcheck.text.values import reason_of

@@ -155,6 +155,10 @@ class Span(NamedTuple):
         outline = OUTLINES.get(self.source.syntax)
         return outline.keys(self) if outline is not None else ()
 
+    def holds(self, other: Span) -> bool:
+        """Whether another span lies in it."""
+        return self.source is other.source and self.start <= other.start and other.end <= self.end
+
     def member(self, name: str) -> Span | None:
         """Return the whole value of an attribute of the block or map that begins here, as written."""
         outline = OUTLINES.get(self.source.syntax)
@@ -166,6 +170,15 @@ class Problem(Struct, frozen=True):
 
     message: str
     span: Span
+
+
+def not_text(span: Span) -> Problem | None:
+    """Return a problem for the first bytes of a span that are not UTF-8; None if all are."""
+    try:
+        span.source.data[span.start : span.end].decode()
+    except UnicodeDecodeError as error:
+        return Problem("not UTF-8 text", span.source.span(span.start + error.start, span.start + error.end))
+    return None
 
 
 class Skipped(Struct, frozen=True):

@@ -329,6 +329,11 @@ class Record(Protocol):
         """Return the origin of something that is not set below this record."""
 
 
+def parts(value: object) -> Iterable[Datum]:
+    """Return the elements of a collection; none for anything else."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ()
+
+
 def known(value: Value[T]) -> T | None:
     """Return the value; None if it is not known."""
     return value.value if isinstance(value, Known) else None

@@ -13,7 +13,7 @@ from kcheck.commands.cli import cli
 from kcheck.report.text import other_objects
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Related, unknown_input
-from kcheck.text.reasons import following
+from kcheck.text.need import following
 from kcheck.text.text import Skipped
 from kcheck.text.values import Unknown
 

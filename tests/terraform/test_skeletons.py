@@ -13,7 +13,7 @@ from kcheck.config.config import Config
 from kcheck.config.numbers import profiles
 from kcheck.engine import linter
 from kcheck.report import model
-from kcheck.terraform import registry
+from kcheck.terraform import missing_modules
 from kcheck.terraform.configuration import Configuration
 from kcheck.text import versions
 from kcheck.text.bundled import PROFILES
@@ -52,7 +52,7 @@ def test_skeleton_is_what_terraform_would_write(path: str, terraform: str) -> No
 @pytest.mark.parametrize("path", FILES)
 def test_skeleton_declares_what_it_uses(path: str) -> None:
     """Every reference leads somewhere: whatever a call says, no evaluation error is left in the fields."""
-    configuration = registry.load(path)
+    configuration = missing_modules.load(path)
     assert not configuration.problems
     assert configuration.resources or configuration.outputs
     for block in configuration.variables.values():
@@ -70,7 +70,7 @@ def test_versions_and_defaults_make_sense(source: str, row: dict[str, object]) -
     found = versions.parse(str(row["versions"]))
     assert found is not None
     assert found.low < found.high < versions.ANY.high, "a version that nobody has seen is not known"
-    configuration = registry.load(str(row["file"]))
+    configuration = missing_modules.load(str(row["file"]))
     defaults = row.get("defaults", {})
     assert isinstance(defaults, dict)
     assert defaults.keys() <= configuration.variables.keys(), source
@@ -156,11 +156,11 @@ def test_version_is_found(source: str, version: str, inputs: str, lock: str, cho
     if chosen.isdigit():
         assert [pool["fields"]["max_nodes"]["value"] for pool in data["pools"]] == [3]
         given = {"subnet_ids", *inputs.split()[:1]}
-        picked = registry.find(source, version, given, lambda: {"aws": lock} if lock else {})
+        picked = missing_modules.find(source, version, given, lambda: {"aws": lock} if lock else {})
         assert isinstance(picked, Configuration)
         assert picked.folder == f"eks/modules/eks/{chosen}.tf"
     else:
-        found = registry.find(source, version, {"subnet_ids"}, dict)
+        found = missing_modules.find(source, version, {"subnet_ids"}, dict)
         assert chosen in str(found)
         assert not data["clusters"]
 
@@ -340,7 +340,7 @@ def test_no_fix_writes_image_streaming_where_the_gke_module_lacks_it() -> None:
     """Of the modules that are not beta, 35.0 was the first with enable_gcfs."""
 
     def lacks(version: str, folder: str = "") -> bool:
-        found = registry.find(f"terraform-google-modules/kubernetes-engine/google{folder}", version, set(), dict)
+        found = missing_modules.find(f"terraform-google-modules/kubernetes-engine/google{folder}", version, set(), dict)
         assert isinstance(found, Configuration)
         return "enable_gcfs" in found.lacks
 

@@ -11,7 +11,7 @@ from kcheck.config.numbers import profiles
 from kcheck.engine import linter
 from kcheck.inventory import reader
 from kcheck.report import model
-from kcheck.terraform import registry
+from kcheck.terraform import missing_modules
 from kcheck.text.files.tree import Tree
 from kcheck.text.text import Skipped
 
@@ -196,7 +196,7 @@ def test_the_cloud_is_that_of_the_only_provider(write: Write) -> None:
 
 def test_stand_ins_declare_their_inputs() -> None:
     for entry in profiles.unread_modules()["stand_ins"]:
-        declared = registry.load(entry["file"]).variables.keys()
+        declared = missing_modules.load(entry["file"]).variables.keys()
         assert entry["inputs"].keys() | {"given"} <= declared | {"given"}
         assert declared <= entry["inputs"].keys() | {"given", "not_read"}
         assert {name for one in entry["needs"] for name in one} <= entry["inputs"].keys()

@@ -214,11 +214,11 @@ READ_BY_THEMSELVES = {
     "text.files.system": "the one place that reads what strangers wrote",
     **dict.fromkeys(
         ("text.bundled", "config.numbers.dates", "config.schemas", "engine.rule", "fix.rule_examples", "generate.render",
-          "kubernetes.images", "terraform.registry"),
+          "kubernetes.images", "terraform.missing_modules"),
         "files of kcheck itself",
     ),
     **dict.fromkeys(
-        ("text.files.lock", "text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
+        ("text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
          "commands.comparison_options", "commands.setup.proposal"),
         "files that kcheck writes, or has written",
     ),

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
-from kcheck.text.files import lock, save
+from kcheck.text.files import save
 from tests.conftest import written
 from tests.fix.gate.test_gate import cluster
 
@@ -133,6 +133,6 @@ def test_parts_that_write_by_themselves(place: Path) -> None:
         with pytest.raises(PermissionError, match="it is outside of the repository"):
             move()
     (place / "work/.lock").symlink_to("../victim/lock")
-    with pytest.raises(OSError, match="symbolic link"), lock.locked("."):
+    with pytest.raises(OSError, match="symbolic link"), save.locked("."):
         pass
     assert listing(place / "victim") == {"x": b"x"}

@@ -193,7 +193,7 @@ def _file(text: nodes.Expression, modules: list[Module]) -> Iterator[Span]:
     path = text.value if isinstance(text, nodes.Literal) else None
     for module in modules[:1]:
         try:
-            source = module.root.host.files(module.root).source(str(path))
+            source = module.files.source(str(path))
         except OutsideError:
             return
         if source is not None:

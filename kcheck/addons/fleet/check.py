@@ -41,7 +41,7 @@ from kcheck.text import deadline
 from kcheck.text.errors import description
 from kcheck.text.files.tree import PathError
 from kcheck.text.findings import Severity, UnknownInput
-from kcheck.text.reasons import cause_of
+from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, equals, known, total
 

@@ -23,7 +23,7 @@ from kcheck.addons.fleet.outcomes import FAILED, encoded
 from kcheck.addons.fleet.shared import placed
 from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.text.files import save, system
-from kcheck.text.files.lock import LockedError, locked
+from kcheck.text.files.save import LockedError, locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

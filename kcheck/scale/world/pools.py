@@ -12,8 +12,7 @@ from kcheck.model import CONTROL_PLANE, Subnet
 from kcheck.scale import placement
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
-from kcheck.text.need import need, or_unknown
-from kcheck.text.reasons import following
+from kcheck.text.need import following, need, or_unknown
 from kcheck.text.values import Known, Origin, Unknown, equals, known, number, reason_of, sure
 
 if TYPE_CHECKING:

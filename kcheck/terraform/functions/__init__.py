@@ -6,7 +6,6 @@ from kcheck.terraform.functions import (
     collections,
     dates,
     encoding,
-    formats,
     maps,
     network,
     numeric,
@@ -18,9 +17,8 @@ from kcheck.terraform.functions import (
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}
-for _module in (collections, dates, encoding, formats, maps, network, numeric, patterns, serial, sets, strings):
+for _module in (collections, dates, encoding, maps, network, numeric, patterns, serial, sets, strings):
     FUNCTIONS |= _module.TABLE
-FUNCTIONS |= {f"core::{name}": function for name, function in FUNCTIONS.items() if "::" not in name}
 
 _LATER = "its value is only known when Terraform runs"
 _MACHINE = "its value depends on the machine that runs Terraform"

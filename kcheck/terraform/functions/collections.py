@@ -26,21 +26,9 @@ from kcheck.terraform.functions.strings import clusters
 from kcheck.terraform.partial_collections import MOST_ELEMENTS, Gathering, gathered, is_map, items_of
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
-from kcheck.text.data_types import (
-    BOOL,
-    DYNAMIC,
-    NUMBER,
-    STRING,
-    ListData,
-    Null,
-    SetData,
-    Type,
-    list_of,
-    map_of,
-    set_of,
-)
+from kcheck.text.data_types import BOOL, DYNAMIC, NUMBER, STRING, ListData, Null, SetData, Type, list_of, map_of, set_of
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -220,8 +208,7 @@ def comparable(datum: Datum) -> None:
         if datum.symbol is None:
             raise NotKnownError(datum.reason)
         return
-    value = datum.value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ():
+    for part in parts(datum.value):
         comparable(part)
 
 
@@ -249,10 +236,7 @@ def _reason(*values: Datum) -> str:
     for item in values:
         if isinstance(item, Unknown):
             return item.reason
-        parts = item.value
-        if isinstance(parts, dict):
-            parts = tuple(parts.values())
-        if isinstance(parts, tuple) and (inner := _reason(*parts)):
+        if inner := _reason(*parts(item.value)):
             return inner
     return ""
 
@@ -289,22 +273,12 @@ def _transpose(values: dict[str, Datum]) -> dict[str, list[str]]:
     return {name: result[name] for name in sorted(result)}
 
 
-def _identity(datum: Datum) -> Datum:
-    return datum
-
-
-_identity.__name__ = "ephemeralasnull"
-TABLE.function(anything)(_identity)
-
-
-@TABLE.function(anything)
-def _sensitive(datum: Datum) -> Datum:
-    return concealed(datum, "the value is sensitive")
-
-
-@TABLE.function(anything)
-def _nonsensitive(datum: Datum) -> Datum:
-    return datum.datum if isinstance(datum, Secret) else datum
+TABLE.add(
+    anything,
+    ephemeralasnull=lambda datum: datum,
+    sensitive=lambda datum: concealed(datum, "the value is sensitive"),
+    nonsensitive=lambda datum: datum.datum if isinstance(datum, Secret) else datum,
+)
 
 
 @TABLE.function(anything)
@@ -334,26 +308,15 @@ def _conversion(name: str, want: Type) -> None:
             return Known((Unknown("the order of a set is not known", datum.origin),) * len(value), datum.origin)
         return convert.convert(datum, want)
 
-    implementation.__name__ = name
-    TABLE.function(anything)(implementation)
+    TABLE.add(anything, **{name: implementation})
 
 
 def _has_order(item: Datum) -> bool:
     """Whether the position of an element in a set follows from its value."""
-    if not isinstance(item, Known):
-        return False
-    if isinstance(item.value, dict):
-        return all(map(_has_order, item.value.values()))
-    return all(map(_has_order, item.value)) if isinstance(item.value, tuple) else not _resource(item)
+    return isinstance(item, Known) and not _resource(item) and all(map(_has_order, parts(item.value)))
 
 
-def _old_list(*values: Datum) -> Datum:
-    """list(), removed in Terraform 0.15."""
-    return Known(tuple(values), Origin(()))
-
-
-_old_list.__name__ = "list"
-TABLE.function(rest=anything)(_old_list)
+TABLE.function(rest=anything, name="list")(lambda *values: Known(values, _NOWHERE))  # removed in Terraform 0.15
 
 
 @TABLE.function(rest=anything)
@@ -362,7 +325,7 @@ def _map(*values: Datum) -> Datum:
     names, members = values[::2], values[1::2]
     if len(names) != len(members):
         raise EvaluationError("map() needs pairs of keys and values")
-    result = Gathering(Origin(()))
+    result = Gathering(_NOWHERE)
     for name, member in zip(names, members, strict=True):
         result.add(name, member)
     return result.map()

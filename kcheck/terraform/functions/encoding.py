@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64  # PyYAML brings it
+from functools import partial
+
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, text
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Unrendered
@@ -12,15 +15,11 @@ TABLE = Table()
 @TABLE.function(anything)
 def _base64encode(value: Datum) -> str | Datum:
     """base64encode(); partly unknown text stays plain, so that its known parts can be read."""
-    import base64
-
     return value if isinstance(value, Unrendered) else base64.b64encode(text(value).encode()).decode()
 
 
 @TABLE.function(text)
 def _base64decode(value: str) -> str:
-    import base64
-
     try:
         bare = value.replace("\r", "").replace("\n", "")  # line ends may stand anywhere
         return base64.b64decode(bare, validate=True).decode()
@@ -28,44 +27,23 @@ def _base64decode(value: str) -> str:
         raise EvaluationError("base64decode() needs base64 of UTF-8 text") from error
 
 
-def _digest(name: str, value: str) -> bytes:
+DIGESTS = ("md5", "sha1", "sha256", "sha512", "base64sha256", "base64sha512")
+
+
+def digest(name: str, data: bytes) -> str:
+    """Compute one of DIGESTS: in hexadecimal or, if its name says so, in base64."""
     import hashlib
 
-    return hashlib.new(name, value.encode(), usedforsecurity=False).digest()
+    bare = name.removeprefix("base64")
+    found = hashlib.new(bare, data, usedforsecurity=False)
+    return found.hexdigest() if bare == name else base64.b64encode(found.digest()).decode()
 
 
-@TABLE.function(text)
-def _md5(value: str) -> str:
-    return _digest("md5", value).hex()
+def _digest_of_text(name: str, value: str) -> str:
+    return digest(name, value.encode())
 
 
-@TABLE.function(text)
-def _sha1(value: str) -> str:
-    return _digest("sha1", value).hex()
-
-
-@TABLE.function(text)
-def _sha256(value: str) -> str:
-    return _digest("sha256", value).hex()
-
-
-@TABLE.function(text)
-def _sha512(value: str) -> str:
-    return _digest("sha512", value).hex()
-
-
-@TABLE.function(text)
-def _base64sha256(value: str) -> str:
-    import base64
-
-    return base64.b64encode(_digest("sha256", value)).decode()
-
-
-@TABLE.function(text)
-def _base64sha512(value: str) -> str:
-    import base64
-
-    return base64.b64encode(_digest("sha512", value)).decode()
+TABLE.add(text, **{name: partial(_digest_of_text, name) for name in DIGESTS})
 
 
 @TABLE.function(text)
@@ -106,8 +84,6 @@ def _codec(name: str) -> str:
 
 @TABLE.function(text, text)
 def _textencodebase64(value: str, encoding: str) -> str:
-    import base64
-
     codec = _codec(encoding)
     try:
         data = ("\ufeff" + value).encode("utf-16-be") if codec == "utf-16" else value.encode(codec)
@@ -118,8 +94,6 @@ def _textencodebase64(value: str, encoding: str) -> str:
 
 @TABLE.function(text, text)
 def _textdecodebase64(value: str, encoding: str) -> str:
-    import base64
-
     try:
         data, codec = base64.b64decode(value, validate=True), _codec(encoding)
     except ValueError as error:

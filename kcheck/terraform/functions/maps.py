@@ -75,8 +75,7 @@ def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
         for given, one in zip(maps, map(type_of, maps), strict=True)
     }
     if len(types) == 1 and (only := types.pop()).kind == "map":
-        ordered = MapData(ordered)
-        ordered.element = only.element
+        ordered = MapData.of(ordered, only.element)
     return Known(ordered, origin) if origin and origin.spans else ordered
 
 
@@ -133,6 +132,5 @@ def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
         raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
     result = dict(sorted(dict(zip(keys, values, strict=True)).items()))
     if isinstance(listed, Known) and isinstance(values, ListData):
-        result = MapData(result)
-        result.element = type_of(listed).element
+        result = MapData.of(result, type_of(listed).element)
     return result

@@ -23,24 +23,8 @@ _MOST_DIGITS = 4_000
 _LONGEST = 1024  # elements of a range, Terraform's own limit
 
 
-@TABLE.function(number)
-def _abs(value: Fraction) -> Fraction:
-    return abs(value)
-
-
-@TABLE.function(number)
-def _ceil(value: Fraction) -> int:
-    return math.ceil(value)
-
-
-@TABLE.function(number)
-def _floor(value: Fraction) -> int:
-    return math.floor(value)
-
-
-@TABLE.function(integer, bits=64)
-def _signum(value: int) -> int:
-    return (value > 0) - (value < 0)
+TABLE.add(number, abs=abs, ceil=math.ceil, floor=math.floor)
+TABLE.function(integer, bits=64, name="signum")(lambda value: (value > 0) - (value < 0))
 
 
 @TABLE.function(rest=number)
@@ -188,11 +172,8 @@ def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
     return False
 
 
-@TABLE.function(truths)
-def _alltrue(values: tuple[Datum, ...]) -> bool:
-    return not _truths(values, decisive=False)
-
-
-@TABLE.function(truths)
-def _anytrue(values: tuple[Datum, ...]) -> bool:
-    return _truths(values, decisive=True)
+TABLE.add(
+    truths,
+    alltrue=lambda values: not _truths(values, decisive=False),
+    anytrue=lambda values: _truths(values, decisive=True),
+)

@@ -15,6 +15,7 @@ from kcheck.text.data_types import STRING, Type, list_of
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax.yaml import pyyaml
 from kcheck.text.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 
 if TYPE_CHECKING:
@@ -112,41 +113,32 @@ def _yamlencode(value: Datum) -> str | Datum:
 
 
 def _yaml(value: object) -> str:
-    import yaml
-
     node = _node(value)
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    written: str = yaml.serialize(node, Dumper=dumper, allow_unicode=True).removesuffix("...\n")
-    plain_scalar = isinstance(node, yaml.ScalarNode) and node.style is None
+    dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
+    written: str = pyyaml.serialize(node, Dumper=dumper, allow_unicode=True).removesuffix("...\n")
+    plain_scalar = isinstance(node, pyyaml.ScalarNode) and node.style is None
     return f"{written}...\n" if plain_scalar else written  # as the libyaml that Terraform has
 
 
 def _node(value: object) -> YamlNode:
     """Build a YAML node; strings are double-quoted, or block scalars if they have several lines."""
-    import yaml
-
     if isinstance(value, dict):
         pairs = [(_node(key), _node(value[key])) for key in sorted(value)]
-        return yaml.MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
+        return pyyaml.MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
     if isinstance(value, list):
-        return yaml.SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not value)
+        return pyyaml.SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not value)
     if isinstance(value, str):
-        return yaml.ScalarNode(f"{_TAG}str", str(value), style="|" if "\n" in value else '"')
+        return pyyaml.ScalarNode(f"{_TAG}str", str(value), style="|" if "\n" in value else '"')
     if value is None:
-        return yaml.ScalarNode(f"{_TAG}null", "null")
+        return pyyaml.ScalarNode(f"{_TAG}null", "null")
     text_of = scalars.to_string(value)
     tag = "bool" if isinstance(value, bool) else "float" if "." in text_of else "int"
-    return yaml.ScalarNode(_TAG + tag, text_of)
+    return pyyaml.ScalarNode(_TAG + tag, text_of)
 
 
 _TAG = "tag:yaml.org,2002:"
 _PLAIN = "plain"  # the tag of a scalar without quotes and without a tag of its own
 _MOST = 200_000  # nodes, aliases followed: a guard against documents that unfold
-_WORDS: dict[str, bool | None] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
-    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
-}
 _FLOAT = regex(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _BASE = regex(r"(?:0x(?P<hex>[0-9a-fA-F]+)|0o(?P<octal>[0-7]+))")
 _DATE = regex(
@@ -157,9 +149,7 @@ _DATE = regex(
 @cache
 def _loader() -> type[SafeLoader]:
     """Return PyYAML's safe loader with plain scalars left for `_scalar`, nearly YAML 1.2."""
-    import yaml
-
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    base = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
     return type("Loader", (base,), {"yaml_implicit_resolvers": {None: [(_PLAIN, re.compile(""))]}})
 
 
@@ -209,16 +199,14 @@ def _at(value: Any, node: Node) -> Datum:
 
 
 def _yaml_data(value: str) -> object:
-    import yaml
-
     try:
-        node = yaml.compose(value, _loader())
+        node = pyyaml.compose(value, _loader())
         if node is None:
             raise EvaluationError("yamldecode() of an empty document")
         return _Reader().read(node)
     except RecursionError as error:
         raise NotKnownError(_TOO_DEEP) from error
-    except yaml.YAMLError as error:
+    except pyyaml.YAMLError as error:
         if "nesting depth" in str(error):  # since PyYAML 6.0.4; Terraform's parser goes deeper
             raise NotKnownError(_TOO_DEEP) from error
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
@@ -226,17 +214,15 @@ def _yaml_data(value: str) -> object:
 
 @TABLE.function(anything, counted=True)
 def _manifest_decode_multi(datum: Datum, budget: Budget) -> object:
-    import yaml
-
     if isinstance(datum, Unknown):
         return _partly(datum)
     try:
         return [
             _Reader().read(node)
-            for node in yaml.compose_all(_short(text(datum), budget), _loader())
+            for node in pyyaml.compose_all(_short(text(datum), budget), _loader())
             if node is not None
         ]
-    except (yaml.YAMLError, RecursionError) as error:
+    except (pyyaml.YAMLError, RecursionError) as error:
         raise EvaluationError(f"manifest_decode_multi(): {' '.join(str(error).split())}") from error
 
 
@@ -252,19 +238,17 @@ class _Reader:
         self.open: set[int] = set()
 
     def read(self, node: YamlNode) -> object:
-        import yaml
-
         self.left -= 1
         if self.left < 0:
             raise EvaluationError("yamldecode(): the document is too large")
         if id(node) in self.open:
             raise EvaluationError("yamldecode(): an anchor is used inside its own definition")
-        if isinstance(node, yaml.ScalarNode):
+        if isinstance(node, pyyaml.ScalarNode):
             return _scalar(node)
         if node.tag not in (f"{_TAG}map", f"{_TAG}seq", _PLAIN):
             raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
         self.open.add(id(node))
-        listed = isinstance(node, yaml.SequenceNode)
+        listed = isinstance(node, pyyaml.SequenceNode)
         result = [self.read(item) for item in node.value] if listed else self._mapping(node)
         self.open.discard(id(node))
         return result
@@ -293,8 +277,8 @@ def _scalar(node: YamlNode) -> str | bool | int | Fraction | None:
         if node.tag.removeprefix(_TAG) not in ("str", "binary", "int", "float", "bool", "null"):
             raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
         return value
-    if value in _WORDS:
-        return _WORDS[value]
+    if value in yaml.WORDS:
+        return yaml.WORDS[value]
     if _FLOAT.fullmatch(value):
         return scalars.to_number(value)
     if based := _BASE.fullmatch(value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from kcheck.terraform import convert
@@ -80,9 +81,7 @@ def _setproduct(*given: Datum, budget: Budget) -> SetData | ListData | Datum:
     if any(isinstance(one, Partial) for one in given):
         return _combinations(given, budget)
     sets = [items(one) for one in given]
-    size = 1
-    for values in sets:
-        size *= len(values)
+    size = prod(map(len, sets))
     budget.count(size)
     budget.spend(size * len(sets))
     parts = tuple(_element_of(values) for values in sets)

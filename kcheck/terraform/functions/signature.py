@@ -14,7 +14,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.template import normal
-from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, plain
+from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, parts, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +54,9 @@ class Table(dict[str, Function]):
 
     def function(
         self, *kinds: Kind, rest: Kind | None = None, optional: int = 0, part: bool = False, gives: Type | None = None,
-        bits: int = scalars.BITS, deep: bool = False, counted: bool = False,
+        bits: int = scalars.BITS, deep: bool = False, counted: bool = False, name: str = "",
     ) -> Callable[[F], F]:  # fmt: skip
-        """Register an implementation under its name without leading underscores.
+        """Register an implementation, by default under its name without leading underscores.
 
         `kinds` convert the arguments (the last `optional` of them may be absent), `rest` converts all others.
         The result may be plain data, data with Datum parts, or a Datum; without an origin it gets that of the call.
@@ -67,11 +67,11 @@ class Table(dict[str, Function]):
         """
 
         def enter(implementation: F) -> F:
-            name = implementation.__name__.strip("_")
+            called = name or implementation.__name__.strip("_")
 
             def call(args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
                 if len(args) < len(kinds) - optional or (rest is None and len(args) > len(kinds)):
-                    raise EvaluationError(f"{name}() does not take {len(args)} arguments")
+                    raise EvaluationError(f"{called}() does not take {len(args)} arguments")
                 if budget is not None and not part:
                     budget.read(args, deep=deep)
                 try:
@@ -86,10 +86,15 @@ class Table(dict[str, Function]):
                     return Unknown(error.reason, origin, symbol)
                 return result if part or budget is None else budget.hold(result)
 
-            self[name] = call
+            self[called] = call
             return implementation
 
         return enter
+
+    def add(self, *kinds: Kind, **functions: Callable[..., object]) -> None:
+        """Register functions by name that take the same arguments."""
+        for name, implementation in functions.items():
+            self.function(*kinds, name=name)(implementation)
 
 
 def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
@@ -184,11 +189,6 @@ def integer(datum: Datum) -> int:
     if not isinstance(value, int) or not -(2**63) <= value < 2**63:
         raise EvaluationError("a whole number of at most 64 bits is needed")
     return value
-
-
-def flag(datum: Datum) -> bool:
-    """Convert an argument to a boolean."""
-    return scalars.to_bool(present(datum))
 
 
 def anything(datum: Datum) -> Datum:
@@ -289,9 +289,5 @@ def check(datum: Datum) -> None:
     Raises:
         NotKnownError: some part is not.
     """
-    value = settled(datum)
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        for item in value:
-            check(item)
+    for item in parts(settled(datum)):
+        check(item)

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import posixpath
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, settled, strings, text
-from kcheck.terraform.functions.signature import text as text_of
+from kcheck.terraform.functions.serial import json_text
+from kcheck.terraform.functions.signature import (
+    NotKnownError,
+    Table,
+    anything,
+    check,
+    integer,
+    present,
+    settled,
+    strings,
+    text,
+)
 from kcheck.terraform.partial_collections import gathered, items_of
+from kcheck.text import scalars
 from kcheck.text.data_types import STRING, list_of
 from kcheck.text.partly_known import distinct
-from kcheck.text.scalars import EvaluationError
+from kcheck.text.regex import regex
+from kcheck.text.scalars import EvaluationError, floating
 from kcheck.text.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import re
+    from collections.abc import Callable, Iterator
 
     from kcheck.terraform.budget import Budget
 
 TABLE = Table()
 _MOST_BLANKS = 10_000
+_WIDEST = 10_000  # a guard against a width that fills the memory
+_VERB = regex(
+    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d{1,9})?(?:\.(?P<precision>\d{1,9}))?"
+    r"(?:\[(?P<index>\d{1,9})\])?(?P<verb>[a-zA-Z])|)"
+)
+"""Matches a verb of format(), as in Go."""
 _BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
@@ -44,14 +64,24 @@ def _one(letter: str, change: Callable[[str], str]) -> str:
     return next((new for new in found if len(new) == 1), letter)
 
 
-@TABLE.function(text)
-def _upper(value: str) -> str:
-    return _cased(value, str.upper)
-
-
-@TABLE.function(text)
-def _lower(value: str) -> str:
-    return _cased(value, str.lower)
+TABLE.add(
+    text,
+    upper=lambda value: _cased(value, str.upper),
+    lower=lambda value: _cased(value, str.lower),
+    strrev=lambda value: "".join(reversed(clusters(value))),
+    trimspace=lambda value: value.strip(_BLANKS),
+    chomp=lambda value: value.rstrip("\r\n"),
+)
+TABLE.add(
+    text,
+    text,
+    trim=lambda value, cut: value.strip(cut) if cut else value,
+    trimprefix=str.removeprefix,
+    trimsuffix=str.removesuffix,
+    startswith=str.startswith,
+    endswith=str.endswith,
+    strcontains=str.__contains__,
+)
 
 
 @TABLE.function(text)
@@ -63,57 +93,12 @@ def _title(value: str) -> str:
     return "".join(result)
 
 
-@TABLE.function(text)
-def _strrev(value: str) -> str:
-    return "".join(reversed(clusters(value)))
-
-
 @TABLE.function(text, integer, integer)
 def _substr(value: str, offset: int, length: int) -> str:
     letters = clusters(value)
     if offset < 0:
         offset = max(0, offset + len(letters))
     return "".join(letters[offset:] if length < 0 else letters[offset : offset + length])
-
-
-@TABLE.function(text, text)
-def _trim(value: str, cut: str) -> str:
-    return value.strip(cut) if cut else value
-
-
-@TABLE.function(text)
-def _trimspace(value: str) -> str:
-    return value.strip(_BLANKS)
-
-
-@TABLE.function(text, text)
-def _trimprefix(value: str, prefix: str) -> str:
-    return value.removeprefix(prefix)
-
-
-@TABLE.function(text, text)
-def _trimsuffix(value: str, suffix: str) -> str:
-    return value.removesuffix(suffix)
-
-
-@TABLE.function(text, text)
-def _startswith(value: str, prefix: str) -> bool:
-    return value.startswith(prefix)
-
-
-@TABLE.function(text, text)
-def _endswith(value: str, suffix: str) -> bool:
-    return value.endswith(suffix)
-
-
-@TABLE.function(text, text)
-def _strcontains(value: str, part: str) -> bool:
-    return part in value
-
-
-@TABLE.function(text)
-def _chomp(value: str) -> str:
-    return value.rstrip("\r\n")
 
 
 @TABLE.function(integer, text, counted=True)
@@ -160,7 +145,7 @@ def _sort(given: Datum) -> list[Datum | str] | Datum:
         where = f"sort({unknown.symbol.address}.{unknown.symbol.attribute})"  # as many, in an order that is unknown
         places = (Symbol(where, f"[{at}]") for at in range(len(values)))
         return [Either(unknown.reason, unknown.origin, place, branches=values) for place in places]
-    named = [(text_of(item), item) for item in values]
+    named = [(text(item), item) for item in values]
     named.sort(key=lambda pair: pair[0])
     return [item if isinstance(settled(item), str) else name for name, item in named]
 
@@ -172,8 +157,8 @@ def _compact(given: Datum) -> Datum:
     for item, why in items_of(given) if isinstance(given, Partial) else ((item, None) for item in strings(given)):
         if isinstance(item, Unknown):
             found.append((item, why or (None if item.symbol is not None else item)))
-        elif settled(item) is not None and text_of(item) != "":
-            found.append((item if isinstance(item.value, str) else Known(text_of(item), item.origin), why))
+        elif settled(item) is not None and text(item) != "":
+            found.append((item if isinstance(item.value, str) else Known(text(item), item.origin), why))
     return gathered(found, Origin(()))
 
 
@@ -188,3 +173,104 @@ def _basename(path: str) -> str:
 def _dirname(path: str) -> str:
     folder = posixpath.normpath(path[: path.rfind("/") + 1])
     return "/" + folder.lstrip("/") if folder.startswith("/") else folder
+
+
+# --- format() and formatlist(), with Go's verbs
+
+
+@TABLE.function(text, rest=anything, counted=True)
+def _format(template: str, *arguments: Datum, budget: Budget) -> str:
+    last = position = 0
+
+    def fill(match: re.Match[str]) -> str:
+        nonlocal last, position
+        if match["verb"] is None:
+            if match[0] == "%%":
+                return "%"
+            raise EvaluationError(f"format() does not know the verb at {match.start()} of `{template}`")
+        position = int(match["index"]) if match["index"] else position + 1
+        if not 1 <= position <= len(arguments):
+            raise EvaluationError(f"format() has no argument for `{match[0]}`")
+        last = max(last, position)
+        filled = _filled(match, arguments[position - 1])
+        budget.write(len(filled))
+        return filled
+
+    result = _VERB.sub(fill, template)
+    if last < len(arguments):
+        raise EvaluationError(f"format() has {len(arguments)} arguments and uses {last}")
+    return result
+
+
+def _filled(match: re.Match[str], argument: Datum) -> str:
+    verb, flags = match["verb"], match["flags"]
+    width = int(match["width"] or 0)
+    precision = int(match["precision"]) if match["precision"] else None
+    if max(width, precision or 0) > _WIDEST:
+        raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
+    check(argument)
+    shown = _shown(verb, flags, precision, argument)
+    missing = width - len(clusters(shown)) if width else 0
+    if missing <= 0 or verb == "t":
+        return shown
+    if "-" in flags:
+        return shown + " " * missing
+    if "0" not in flags:
+        return " " * missing + shown
+    at = 1 if verb not in "sqv" and shown[:1] in ("-", "+", " ") else 0
+    return shown[:at] + "0" * missing + shown[at:]
+
+
+def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str:
+    value = settled(argument)
+    if verb == "v":
+        if "#" not in flags and isinstance(value, str):
+            return value
+        if "#" not in flags and isinstance(value, int | Fraction) and not isinstance(value, bool):
+            return floating("g", value, None)
+        return json_text(argument)
+    present(argument)
+    if verb == "t":
+        return "true" if scalars.to_bool(value) else "false"
+    if verb in "sq":
+        shown = scalars.to_string(value)
+        shown = shown if precision is None else "".join(clusters(shown)[:precision])
+        return json_text(Known(shown, Origin(()))) if verb == "q" else shown
+    number = scalars.exact(argument) if isinstance(argument, Known) else scalars.to_number(value)
+    sign = ("+" if "+" in flags else " " if " " in flags else "") if not scalars.is_negative(number) else ""
+    return sign + _number(verb, number, precision, flags)
+
+
+def _number(verb: str, number: int | Fraction, precision: int | None, flags: str) -> str:
+    if verb in "dxXob":
+        if not isinstance(number, int):
+            raise EvaluationError(f"format() needs a whole number for `%{verb}`")
+        if verb == "d":
+            return scalars.to_string(number + 0)
+        prefix = {"x": "0x", "X": "0X", "o": "0", "b": "0b"}[verb] if "#" in flags else ""
+        return ("-" if number < 0 else "") + prefix + format(abs(number), verb)
+    if verb in "feEgG":
+        return floating(verb, number, precision)
+    raise EvaluationError(f"format() does not know `%{verb}`")
+
+
+@TABLE.function(text, rest=anything, gives=list_of(STRING), counted=True)
+def _formatlist(template: str, *arguments: Datum, budget: Budget) -> list[Datum | str]:
+    """formatlist(): one text per list element; scalars repeat."""
+    lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}
+    if len(lengths) > 1:
+        raise EvaluationError("formatlist() needs lists of one length")
+    return [_line(template, row, budget) for row in _rows(arguments, lengths.pop() if lengths else 1)]
+
+
+def _line(template: str, row: list[Datum], budget: Budget) -> Datum | str:
+    try:
+        line: str = _format(template, *row, budget=budget)
+    except NotKnownError as error:
+        return Unknown(error.reason)
+    return line
+
+
+def _rows(arguments: tuple[Datum, ...], count: int) -> Iterator[list[Datum]]:
+    for i in range(count):
+        yield [items[i] if isinstance(items := settled(argument), tuple) else argument for argument in arguments]

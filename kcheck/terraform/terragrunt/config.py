@@ -16,7 +16,7 @@ from kcheck.text.values import Datum, Known, Origin, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kcheck.terraform.filesystem import Files
+    from kcheck.terraform.roots import Loader
     from kcheck.text.text import Source
 
 _HERE = Origin(())
@@ -26,6 +26,7 @@ _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
 class Host(Protocol):
     """Reads the files of a repository for configs, and knows its other units."""
 
+    loader: Loader
     top: str
     """Folder of the repository."""
 
@@ -34,12 +35,6 @@ class Host(Protocol):
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is a folder of the repository."""
-
-    def parse(self, source: Source) -> nodes.File:
-        """Parse a file."""
-
-    def files(self, folder: str) -> Files:
-        """Return the files that functions may read, by paths relative to a folder."""
 
     def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
         """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
@@ -54,9 +49,6 @@ class Host(Protocol):
         Raises:
             EvaluationError: there is no such file.
         """
-
-    def variables(self, source: Source) -> Datum:
-        """Read the values that a tfvars file sets."""
 
     def output(self, folder: str, name: str, label: str) -> Datum:
         """Evaluate an output of the unit in a folder; `label` is its name in the code."""
@@ -85,7 +77,7 @@ class Config:
         self.unit = unit
         self.original = original
         self.including = including
-        file = host.parse(source)
+        file = host.loader.parse(source)
         self.body = file.body
         self.problems = file.problems
         self.scope: Scope = _Scope(self)
@@ -143,8 +135,7 @@ class Config:
                 )
             except EvaluationError:
                 continue
-            strategy = block.body.attributes.get("merge_strategy")
-            result["".join(block.labels[:1])] = found, strategy.value_span.text.strip('"') if strategy else "shallow"
+            result["".join(block.labels[:1])] = found, block.body.written("merge_strategy") or "shallow"
         return result
 
     def merged(self) -> Iterator[tuple[Config, str]]:
@@ -290,18 +281,10 @@ class _Scope(Scope):
 
     def lookup(self, name: str) -> Datum | None:
         config = self.config
-        match name:
-            case "local":
-                return Known(Members(config.local), _HERE)
-            case "include":
-                return self._included()
-            case "dependency":
-                return Known(Members(config.dependency), _HERE)
-            case "feature":
-                return Known(Members(config.feature), _HERE)
-            case "values":
-                return config.values
-        return None
+        find = {"local": config.local, "dependency": config.dependency, "feature": config.feature}.get(name)
+        if find is not None:
+            return Known(Members(find), _HERE)
+        return self._included() if name == "include" else config.values if name == "values" else None
 
     def _included(self) -> Datum:
         """Return the included configs by label; without a label, the config itself."""

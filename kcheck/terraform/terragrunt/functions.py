@@ -38,7 +38,7 @@ def special(name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] |
         return lambda node, _scope: Unknown(f"{node.name}() is not run", Origin((node.span,)))
     action = _TABLE.get(name)
     if action is None:
-        return filesystem.special(config.host.files(config.folder))(name)
+        return filesystem.special(name, config.host.loader.files(config.folder))
     return lambda node, scope: _call(action, config, node, scope)
 
 
@@ -129,7 +129,8 @@ def _read_variables(config: Config, given: list[str], _last: Datum | None, origi
     source = config.host.source(os.path.join(config.unit, given[0])) if given else None
     if source is None:
         raise EvaluationError(f"there is no file {given[0] if given else ''}")
-    return FUNCTIONS["jsonencode"]([config.host.variables(source)], origin)
+    values = Known(config.host.loader.variables.assignments(source), Origin(()))
+    return FUNCTIONS["jsonencode"]([values], origin)
 
 
 _TABLE: dict[str, _Action] = {

@@ -6,13 +6,12 @@ import os
 import re
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kcheck.config.config import Environment
 from kcheck.terraform.access import attribute
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.module import Host as ModuleHost
 from kcheck.terraform.module import Module
 from kcheck.terraform.terragrunt import functions
 from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, stack_configs
@@ -23,36 +22,18 @@ from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes, parse
 from kcheck.text.text import Skipped, Source
-from kcheck.text.values import Datum, Known, Origin, Unknown
+from kcheck.text.values import Datum, Known, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from kcheck.terraform.filesystem import Files
+    from kcheck.terraform.roots import Loader
     from kcheck.terraform.scope import Scope
-    from kcheck.terraform.variables import Variables
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Problem
 
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
 """Beginnings of sources that are not folders."""
 _NAMED = 3
-
-
-class Loader(ModuleHost, Protocol):
-    """Loads the files and folders of a tree."""
-
-    tree: Tree
-    variables: Variables
-    problems: list[Problem]
-    asked: set[Source]
-
-    def parse(self, source: Source) -> nodes.File:
-        """Parse a file."""
-
-    def files_of(self, folder: str) -> Files:
-        """Return the files that functions may read, by paths relative to a folder."""
 
 
 class Unit:
@@ -66,7 +47,6 @@ class Unit:
         self.written = written
         self.place = written.span if written else config.body.span.source.span(0, 0)
         self.stack: Stack | None = None
-        self._is_read: bool | None = None
         self.name = os.path.basename(config.unit)
 
     @property
@@ -82,12 +62,11 @@ class Unit:
             return found
         return found.value if isinstance(found.value, dict) else {}
 
-    def is_read(self, host: ModuleHost) -> bool:
+    @cached_property
+    def is_read(self) -> bool:
         """Whether its module can be read."""
-        if self._is_read is None:
-            alone = Module(Configuration(display_path(self.folder)), {}, host)
-            self._is_read = isinstance(host.child(alone, self.call(self.folder)), Configuration)
-        return self._is_read
+        alone = Module(Configuration(display_path(self.folder)), {}, self.config.host.loader)
+        return isinstance(alone.host.child(alone, self.call(self.folder)), Configuration)
 
     def call(self, folder: str) -> nodes.Block:
         """Convert the unit to a module call in a root module at a folder."""
@@ -250,7 +229,7 @@ class Terragrunt:
         for folder, unit in self.units.items():
             for other in unit.config.dependencies.values():
                 needed = self.units.get(other)
-                if needed is not None and groups[other] is not groups[folder] and needed.is_read(self.loader):
+                if needed is not None and groups[other] is not groups[folder] and needed.is_read:
                     groups[folder] += groups[other]
                     for one in groups[other]:
                         groups[one.folder] = groups[folder]
@@ -272,21 +251,9 @@ class Terragrunt:
         """Whether a path is a folder of the repository."""
         return "\0" not in path and self.loader.tree.disk.is_folder(path)
 
-    def parse(self, source: Source) -> nodes.File:
-        """Parse a file."""
-        return self.loader.parse(source)
-
-    def files(self, folder: str) -> Files:
-        """Return the files that functions may read, by paths relative to a folder."""
-        return self.loader.files_of(folder)
-
     def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
         """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
         return functions.special(name, config)
-
-    def variables(self, source: Source) -> Datum:
-        """Read the values that a tfvars file sets."""
-        return Known(self.loader.variables.assignments(source), Origin(()))
 
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
@@ -319,7 +286,7 @@ class Terragrunt:
         unit = self.units.get(folder)
         if unit is None:
             return Unknown(f"{label} is not known: there is no unit in {display_path(folder)}")
-        if unit.stack is None or not unit.is_read(self.loader):
+        if unit.stack is None or not unit.is_read:
             return Unknown(f"{label} is only known after apply of {display_path(folder)}")
         unit.stack.bind(unit)
         return attribute(unit.stack.call(unit.name), name)
@@ -333,9 +300,8 @@ def _provide(config: Config, name: str, call: nodes.Block, providers: list[nodes
     """Add a unit's providers to its root module, under aliases of the unit, and pass them to its call."""
     entries: list[tuple[nodes.Expression, nodes.Expression]] = []
     for block in _blocks(config):
-        written, kind, place = block.body.attributes.get("alias"), "".join(block.labels[:1]), block.header
-        expression = written.expression if written is not None else None
-        own = f".{expression.value}" if isinstance(expression, nodes.Literal) else ""
+        written, kind, place = block.body.literal("alias"), "".join(block.labels[:1]), block.header
+        own = f".{written.value}" if written is not None else ""
         alias = _argument("alias", nodes.Literal(place, f"{name}{own}"))
         body = nodes.Body(block.body.span, block.body.attributes | {"alias": alias}, block.body.blocks)
         providers.append(nodes.Block("provider", block.labels, body, block.span, place))

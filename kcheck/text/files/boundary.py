@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.text.files import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 REASON = "outside of the repository"
@@ -53,13 +53,7 @@ def remedy(path: str) -> str:
 
 def repository(path: str) -> str:
     """Return the folder of the repository that holds `path`, links resolved; empty without one."""
-    folder = system.real_path(path)
-    while not os.path.exists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
-    return folder
+    return next((folder for folder in _upwards(system.real_path(path)) if _is_repository(folder)), "")
 
 
 def contains_path(folder: str, path: str) -> bool:
@@ -79,16 +73,24 @@ def _top(path: str) -> str:
 
 def _owner(path: str) -> str:
     """Return the repository that holds a path by its name; empty if none does."""
-    here, found = os.path.abspath(path), ""
-    while True:
-        if not found and os.path.exists(os.path.join(here, ".git")):
+    found = ""
+    for here in _upwards(os.path.abspath(path)):
+        if not found and _is_repository(here):
             found = here
         if os.path.islink(here):  # it belongs to whoever holds the link, not to what it leads to
             found = ""
-        above = os.path.dirname(here)
-        if above == here:
-            return system.real_path(found) if found else ""
-        here = above
+    return system.real_path(found) if found else ""
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """Yield a path and the folders above it."""
+    yield path
+    while (above := os.path.dirname(path)) != path:
+        yield (path := above)
+
+
+def _is_repository(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, ".git"))
 
 
 def _with_separator(path: str) -> str:

@@ -76,7 +76,8 @@ class Watcher:
     def _add(self, top: str, found: Stamps, visited: set[str]) -> None:
         """Add a file, or the files of a folder; links are followed, each folder once."""
         if not os.path.isdir(top):
-            _add_file(top, found)
+            if (stamp := system.stamp(top)) is not None:
+                found[os.path.normpath(top)] = stamp
             return
         stack = [top]
         while stack:
@@ -91,9 +92,3 @@ class Watcher:
                     found[os.path.normpath(path)] = stamp
                 elif folders.is_ours(name):
                     stack.append(path)
-
-
-def _add_file(path: str, found: Stamps) -> None:
-    stamp = system.stamp(path)
-    if stamp is not None:
-        found[os.path.normpath(path)] = stamp

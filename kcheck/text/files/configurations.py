@@ -31,46 +31,23 @@ class _Mark(NamedTuple):
     content: re.Pattern[bytes]
 
 
+def _mark(kind: str, path: str, word: bytes, content: bytes) -> _Mark:
+    return _Mark(kind, regex(path), word, regex(content, re.MULTILINE))
+
+
 _MARKS = (
-    _Mark(
-        VARIABLES,
-        regex(r"(?:^|/)group_vars/(?:.+/)?[^./]+(?:\.ya?ml)?$"),
-        b":",
-        regex(rb"^\w+[ \t]*:", re.MULTILINE),
-    ),
-    _Mark(
-        HOSTS,
-        regex(r"(?:^|/)(?:hosts|inventory)(?:\.(?:ya?ml|ini|cfg))?$"),
-        b"kube",
-        regex(rb"\bkube[_-]node\b"),
-    ),
-    _Mark(
-        BLUEPRINT,
-        regex(r"\.ya?ml$"),
-        b"deployment_groups",
-        regex(rb"^blueprint_name[ \t]*:", re.MULTILINE),
-    ),
-    _Mark(
-        DEPLOYMENT,
-        regex(r"deployment[^/]*\.ya?ml$"),
-        b"deployment_name",
-        regex(rb"^vars[ \t]*:", re.MULTILINE),
-    ),
-    _Mark(
+    _mark(VARIABLES, r"(?:^|/)group_vars/(?:.+/)?[^./]+(?:\.ya?ml)?$", b":", rb"^\w+[ \t]*:"),
+    _mark(HOSTS, r"(?:^|/)(?:hosts|inventory)(?:\.(?:ya?ml|ini|cfg))?$", b"kube", rb"\bkube[_-]node\b"),
+    _mark(BLUEPRINT, r"\.ya?ml$", b"deployment_groups", rb"^blueprint_name[ \t]*:"),
+    _mark(DEPLOYMENT, r"deployment[^/]*\.ya?ml$", b"deployment_name", rb"^vars[ \t]*:"),
+    _mark(
         SCRIPT,
-        regex(
-            r"(?:kube|k8s|master|control|cluster|init|boot|user|cloud|node)[^/]*\.(?:sh|bash|ya?ml)$"
-            r"|(?:^|/)(?:tasks|playbooks?)/[^/]+\.ya?ml$"
-        ),
+        r"(?:kube|k8s|master|control|cluster|init|boot|user|cloud|node)[^/]*\.(?:sh|bash|ya?ml)$"
+        r"|(?:^|/)(?:tasks|playbooks?)/[^/]+\.ya?ml$",
         b"kubeadm",
-        regex(rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/|--pod-network-cidr", re.MULTILINE),
+        rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/|--pod-network-cidr",
     ),
-    _Mark(
-        TEMPLATE,
-        regex(r"\.j2$"),
-        b"kubeadm.k8s.io/",
-        regex(rb"^kind:[ \t]*ClusterConfiguration", re.MULTILINE),
-    ),
+    _mark(TEMPLATE, r"\.j2$", b"kubeadm.k8s.io/", rb"^kind:[ \t]*ClusterConfiguration"),
     _Mark(CLOUDFORMATION, regex(r"\.(?:ya?ml|json|template)$"), b"AWS::EKS::", EKS),
     _Mark(COMMANDS, regex(r"\.(?:sh|bash)$|(?:^|/)Makefile$"), b"create", COMMAND),
 )

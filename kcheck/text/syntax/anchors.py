@@ -20,7 +20,7 @@ def uses(span: Span, key: str = "") -> tuple[str, int]:
     With a `key` that the map at the place lacks, count the maps that would get it through merges.
     """
     roots, shared = _anchors(span.source)
-    found = [node for node in shared if node.start <= span.start and span.end <= node.end]
+    found = [node for node in shared if node.span.holds(span)]
     if not found:
         return "", 1
     counter = _Counter(span, key)
@@ -45,7 +45,7 @@ class _Counter:
 
     def _own(self, target: yaml.Target) -> int:
         if isinstance(target, yaml.Scalar):  # which may be a text that holds the place
-            return int(target.start <= self.span.start and self.span.end <= target.end)
+            return int(target.span.holds(self.span))
         if target.span == self.span:
             return 1
         if not self.key or not isinstance(target, yaml.Mapping) or self.key in yaml.entries(target):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cel_expr_python import cel as _cel
@@ -12,7 +11,7 @@ from cel_expr_python.ext import ext_optional, ext_strings
 from kcheck.text.syntax.cel import Expression, SyntaxProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 _TYPE = _cel.Type
 _FUNCTIONS = {
@@ -26,7 +25,6 @@ _FUNCTIONS = {
 """Methods that only the API server has: types of their arguments and result."""
 
 VARIABLES = ("object", "oldObject", "request", "params", "variables")
-NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
 
 
 def compile(text: str, names: tuple[str, ...] = VARIABLES) -> Expression:  # noqa: A001 - as cel.compile
@@ -41,13 +39,9 @@ def compile(text: str, names: tuple[str, ...] = VARIABLES) -> Expression:  # noq
         raise SyntaxProblem(f"{str(error).partition(chr(10))[0]} of `{' '.join(text.split())}`") from None
 
 
-def environment(names: tuple[str, ...], functions: Mapping[str, Callable[..., object]] = NONE) -> _cel.Env:
-    """Make an environment like the API server's; `functions` implement what only the API server has."""
-    return _environment(names, tuple(functions.items()))
-
-
 @cache
-def _environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...]) -> _cel.Env:
+def environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...] = ()) -> _cel.Env:
+    """Make an environment like the API server's; `functions` implement by name what only the API server has."""
     declared = [
         _cel.FunctionDecl(name, [_cel.Overload(name, result, list(takes), is_member=True)])
         for name, (takes, result) in _FUNCTIONS.items()

@@ -17,7 +17,7 @@ _IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Usage(Struct, frozen=True):
-    """Paths, functions and numbers that an expression uses.
+    """Paths and numbers that an expression uses.
 
     Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. In the narrower sets, a path ends in `[]`
     if the element itself is meant. A constant key counts as a field if it is an identifier.
@@ -25,14 +25,10 @@ class Usage(Struct, frozen=True):
 
     paths: frozenset[str]  # all, those of the other sets too
     presence: frozenset[str]  # under has()
-    membership: frozenset[str]  # right of `in`
     keys: frozenset[str]  # members that `"key" in a.b` asks for
     counted: frozenset[str]  # of which only what members there are counts: what macros walk over, size()
     whole: frozenset[str]  # in which everything counts
-    size: frozenset[str]  # given to size()
-    compared_whole: frozenset[str]  # compared with a map literal
     result: frozenset[str]  # what the expression gives, or the elements of the list it makes
-    functions: frozenset[str]  # by CEL's names (`_>_`, `@in`), without those that macros expand to
     numbers: tuple[int | float, ...]  # literals, from left to right
 
 
@@ -104,10 +100,11 @@ class _Walker:
         self.sets[kind].update(path for path, lists in refs if not lists or kind == "whole")
 
     def use(self, node: Node, scope: Mapping[str, _Refs], kind: str = "whole") -> _Refs:
-        """Visit a part whose value is used, so its paths end here."""
+        """Visit a part whose value is used, so its paths end here; without a `kind`, the caller says how."""
         refs = self.visit(node, scope)
         self.sets["paths"].update(path.rstrip("[]") for path, _ in refs)
-        self.note(kind, refs)
+        if kind:
+            self.note(kind, refs)
         return refs
 
     def visit(self, node: Node, scope: Mapping[str, _Refs]) -> _Refs:
@@ -140,10 +137,8 @@ class _Walker:
 
     def call(self, node: Node, scope: Mapping[str, _Refs]) -> _Refs:
         function, args = node.name, node.parts
-        kinds = [arg.kind for arg in args]
-        if not any(arg.kind == "ident" and arg.name.startswith("@") for arg in args):
-            self.sets["functions"].add(function)
-        elif function in ("_+_", "_==_") and "const" in kinds:
+        made = any(arg.kind == "ident" and arg.name.startswith("@") for arg in args)
+        if made and function in ("_+_", "_==_") and any(arg.kind == "const" for arg in args):
             return _NONE  # `@result + 1` and `@result == 1` of exists_one: nothing here is the author's
         if function == "_?_:_":
             self.use(args[0], scope)
@@ -158,14 +153,10 @@ class _Walker:
             return _elements(refs)
         key = _text(args[0]) if function == "@in" else None
         if key is not None:  # of a map only this member counts; lists are unknown if an item is not
-            operands = [_NONE, self.use(args[1], scope, "membership")]
-            self.note("keys", _member(operands[1], key))
-        else:
-            operands = [self.use(arg, scope, "counted" if function == "size" else "whole") for arg in args]
-        if function in ("@in", "size"):
-            self.note("membership" if function == "@in" else "size", operands[-1])
-        elif function in ("_==_", "_!=_") and "map" in kinds:
-            self.note("compared_whole", operands[0] | operands[1])
+            self.note("keys", _member(self.use(args[1], scope, kind=""), key))
+            return _NONE
+        for arg in args:
+            self.use(arg, scope, "counted" if function == "size" else "whole")
         return _NONE
 
 

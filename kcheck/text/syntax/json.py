@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError, to_number
-from kcheck.text.text import BOM, Problem
+from kcheck.text.text import BOM, Problem, not_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,17 +47,14 @@ class _NotJsonError(Exception):
 def parse(source: Source) -> Node | Problem:
     """Parse a file of one JSON value; the last of several equal keys counts."""
     source.syntax = source.syntax or "json"
+    if (problem := not_text(source.span(0, len(source.data)))) is not None:
+        return problem
+    reader = _Reader(source, source.data.decode())
     try:
-        text = source.data.decode()
-    except UnicodeDecodeError as error:
-        return Problem("not UTF-8 text", source.span(error.start, error.end))
-    reader = _Reader(source, text, 0)
-    try:
-        node = reader.whole()
+        return reader.whole()
     except _NotJsonError as error:
         message, at = error.args
-        return Problem(f"not JSON: {message}", reader.span(at, min(at + 1, len(text))))
-    return node
+        return Problem(f"not JSON: {message}", reader.span(at, min(at + 1, len(reader.text))))
 
 
 def key_of(span: Span) -> tuple[str, ...]:
@@ -77,18 +74,15 @@ def _blank(text: str, at: int) -> int:
 
 
 class _Reader:
-    """Parses text that begins at a byte of the source."""
-
-    def __init__(self, source: Source, text: str, base: int) -> None:
+    def __init__(self, source: Source, text: str) -> None:
         self.source = source
         self.text = text
-        self.base = base
         self.ascii = text.isascii()
 
     def span(self, start: int, end: int) -> Span:
         if self.ascii:
-            return self.source.span(self.base + start, self.base + end)
-        first = self.base + len(self.text[:start].encode())
+            return self.source.span(start, end)
+        first = len(self.text[:start].encode())
         return self.source.span(first, first + len(self.text[start:end].encode()))
 
     def whole(self) -> Node:
@@ -211,15 +205,6 @@ def node(source: Source, text: str, start: int) -> Node:
         ValueError: it is not JSON.
     """
     try:
-        return _Reader(source, text, 0).value(start, 0)[0]
+        return _Reader(source, text).value(start, 0)[0]
     except _NotJsonError as error:
         raise ValueError(error.args[0]) from error
-
-
-def plain(node: Node) -> object:
-    """Convert a value to plain data, without places."""
-    if isinstance(node.value, dict):
-        return {key: plain(member.value) for key, member in node.value.items()}
-    if isinstance(node.value, list):
-        return [plain(item) for item in node.value]
-    return node.value

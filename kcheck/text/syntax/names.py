@@ -8,12 +8,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kcheck.text.syntax import json, texts, yaml
-from kcheck.text.text import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kcheck.text.text import Source, Span
+    from kcheck.text.text import Problem, Source, Span
     from kcheck.text.values import Piece
 
 _ARGUMENTS = frozenset({"args", "command", "arguments", "additionalArgs"})
@@ -31,8 +30,8 @@ def in_yaml(span: Span) -> tuple[str, ...]:
 
 def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
     """Return the keys of a place in YAML embedded in a text."""
-    found = (root for root in texts.read(pieces) if not isinstance(root, Problem))
-    return next((_keys(root, span, depth) for root in found if _holds(root.span, span)), ())
+    found = texts.documents(pieces)
+    return next((_keys(root, span, depth) for root in found if root.span.holds(span)), ())
 
 
 def in_json(span: Span) -> tuple[str, ...]:
@@ -47,7 +46,7 @@ def json_member(span: Span, name: str) -> Span | None:
     while isinstance(node, json.Node) and node.span != span:
         found = node.value if isinstance(node.value, list) else []
         inner = [member.value for member in node.value.values()] if isinstance(node.value, dict) else found
-        node = next((one for one in inner if _holds(one.span, span)), None)
+        node = next((one for one in inner if one.span.holds(span)), None)
     own = node.value.get(name) if isinstance(node, json.Node) and isinstance(node.value, dict) else None
     return own.value.span if own is not None else None
 
@@ -62,17 +61,13 @@ def _json(source: Source) -> json.Node | Problem:
     return json.parse(source)
 
 
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end
-
-
 def _holder(nodes: Sequence[yaml.Node], span: Span) -> int | None:
     """Return the index of the node that holds a place."""
     near = bisect_right(nodes, span.start, key=_start) - 1
-    if near >= 0 and _holds(nodes[near].span, span):
+    if near >= 0 and nodes[near].span.holds(span):
         return near
     # in a template, the bytes of a node may be in another file than those around it
-    return next((at for at, node in enumerate(nodes) if _holds(node.span, span)), None)
+    return next((at for at, node in enumerate(nodes) if node.span.holds(span)), None)
 
 
 def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
@@ -95,7 +90,7 @@ def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None
     """Return the key below a node that leads to a place, and its value."""
     if isinstance(node, yaml.Mapping):
         for entry in node.entries:
-            if _holds(entry.key.span, span) or _holds(entry.value.span, span):
+            if entry.key.span.holds(span) or entry.value.span.holds(span):
                 own = node.own("name") if entry.key.text == "value" else None
                 name = own.value.text if own is not None and isinstance(own.value, yaml.Scalar) else entry.key.text
                 return name, entry.value
@@ -125,7 +120,7 @@ def _members(node: json.Node, span: Span) -> Iterator[str]:
     elif isinstance(value, list):
         steps = ((f"[{at}]", item.span, item) for at, item in enumerate(value))
     for name, place, inner in steps:
-        if _holds(place, span) or _holds(inner.span, span):
+        if place.holds(span) or inner.span.holds(span):
             yield name
             yield from _members(inner, span)
             return

@@ -2,57 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from kcheck.text.text import OUTLINES, Outline
 
-if TYPE_CHECKING:
-    from kcheck.text.text import Span
 
-
-def _hcl_keys(span: Span) -> tuple[str, ...]:
-    from kcheck.text.syntax.hcl import names
-
-    return names.keys(span)
-
-
-def _hcl_member(span: Span, name: str) -> Span | None:
-    from kcheck.text.syntax.hcl import names
-
-    return names.member(span, name)
-
-
-def _yaml_keys(span: Span) -> tuple[str, ...]:
-    from kcheck.text.syntax import names
-
-    return names.in_yaml(span)
-
-
-def _json_keys(span: Span) -> tuple[str, ...]:
-    from kcheck.text.syntax import names
-
-    return names.in_json(span)
-
-
-def _json_member(span: Span, name: str) -> Span | None:
-    from kcheck.text.syntax import names
-
-    return names.json_member(span, name)
-
-
-def _plan_keys(span: Span) -> tuple[str, ...]:
-    from kcheck.text.syntax import json
-
-    return json.key_of(span)
-
-
-def _no_member(_span: Span, _name: str) -> None:
-    return None
+def _late(module: str, keys: str, member: str = "") -> Outline:
+    """Make an outline of functions in `syntax/`, whose module is imported when one is called."""
+    path = f"kcheck.text.syntax.{module}"
+    return Outline(
+        lambda span: getattr(import_module(path), keys)(span),  # noqa: PLW0108 - not before
+        lambda span, name: getattr(import_module(path), member)(span, name) if member else None,
+    )
 
 
 OUTLINES |= {
-    "hcl": Outline(_hcl_keys, _hcl_member),
-    "yaml": Outline(_yaml_keys, _no_member),
-    "json": Outline(_json_keys, _json_member),
-    "plan": Outline(_plan_keys, _no_member),  # too large to be read again
+    "hcl": _late("hcl.names", "keys", "member"),
+    "yaml": _late("names", "in_yaml"),
+    "json": _late("names", "in_json", "json_member"),
+    "plan": _late("json", "key_of"),  # too large to be read again
 }

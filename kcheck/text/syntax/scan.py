@@ -83,10 +83,3 @@ def computed_paths(data: bytes) -> list[str] | None:
             return None
         found.append((match[1] or b"${}") + b"/" + match[2])
     return [text.decode(errors="replace") for text in found]
-
-
-def without_trailing_blanks(data: bytes, base: int, end: int) -> int:
-    """Move the end of some bytes, counted from `base`, back over blanks."""
-    while data[base + end - 1 : base + end] in (b" ", b"\t", b"\n", b"\r"):
-        end -= 1
-    return end

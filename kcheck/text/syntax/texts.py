@@ -155,12 +155,8 @@ class _Text:
         span = self.span(node.start, node.end)
         if isinstance(node, yaml.Sequence):
             return yaml.Sequence(*span, node.anchor, tuple(map(self.placed, node.items)), node.flow)
-        entries = (yaml.Pair(self._key(e.key), self.placed(e.value)) for e in yaml.entries(node).values())
+        entries = (yaml.Pair(self._scalar(e.key), self.placed(e.value)) for e in yaml.entries(node).values())
         return yaml.Mapping(*span, node.anchor, tuple(entries), node.flow)
-
-    def _key(self, key: yaml.Scalar) -> yaml.Scalar:
-        found = self._scalar(key)
-        return found if isinstance(found, yaml.Scalar) else key
 
     def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
         touched = self._at(node.start, node.end)

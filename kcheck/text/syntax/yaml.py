@@ -26,28 +26,10 @@ if TYPE_CHECKING:
 with late():
     import yaml
 
-__all__ = [
-    "Alias",
-    "Computed",
-    "Document",
-    "Loader",
-    "Mapping",
-    "Node",
-    "Pair",
-    "Plain",
-    "Scalar",
-    "Sequence",
-    "Style",
-    "Target",
-    "documents",
-    "entries",
-    "get",
-    "layers",
-    "literal",
-    "resolve",
-    "value",
-    "walk",
-]
+    pyyaml = yaml  # for others, so that none imports it earlier
+
+__all__ = ["Alias", "Computed", "Mapping", "Node", "Pair", "Plain", "Scalar", "Sequence", "Style", "Target"]
+"""Names of `yaml_nodes` that others find here too."""
 
 Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
 MAX_NODES, MAX_MERGES, MAX_ALIASED = 1_000_000, 1_000, 20_000
@@ -344,10 +326,14 @@ def layers(mapping: Mapping) -> Iterator[Mapping]:
         seen.add(layer)
 
 
-_CONSTANTS: dict[str, Plain] = {
+WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+"""Plain scalars that are no text, in go-yaml and in Terraform."""
+_CONSTANTS: dict[str, Plain] = {
+    **WORDS,
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
     **{sign + form: float(f"{sign}inf") for sign in ("", "+", "-") for form in (".inf", ".Inf", ".INF")},
 }

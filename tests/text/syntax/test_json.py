@@ -36,9 +36,15 @@ def test_reads_what_the_library_writes(value: Any, indent: Any, escaped: bool) -
     if isinstance(node, Problem):
         assert "UTF-8" in node.message  # a lone surrogate
     else:
-        assert json.plain(node) == value
+        assert plain(node) == value
         for part in parts(node):
-            assert library.loads(part.span.text) == json.plain(part)
+            assert library.loads(part.span.text) == plain(part)
+
+
+def plain(node: json.Node) -> object:
+    if isinstance(node.value, dict):
+        return {key: plain(member.value) for key, member in node.value.items()}
+    return [plain(item) for item in node.value] if isinstance(node.value, list) else node.value
 
 
 def parts(node: json.Node) -> list[json.Node]:

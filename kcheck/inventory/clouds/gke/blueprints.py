@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.terraform import registry
+from kcheck.terraform import missing_modules
 from kcheck.terraform.configuration import Configuration
 from kcheck.text.files import configurations
 from kcheck.text.regex import regex
@@ -83,7 +83,7 @@ class _Blueprint:
 
     def _skeleton(self, label: str) -> Configuration | None:
         """Return the declarations of a called module; None if kcheck does not know it."""
-        found = registry.find(self._source(label), "", frozenset(), dict)
+        found = missing_modules.find(self._source(label), "", frozenset(), dict)
         return found if isinstance(found, Configuration) else None
 
     def configuration(self) -> Configuration:

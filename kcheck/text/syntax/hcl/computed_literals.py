@@ -22,13 +22,14 @@ def literal_to_change(span: Span, old: str, new: str) -> Part | None:
 
     It is in the new bits of `cidrsubnet`, or the text at the beginning or the end of a template. None for other forms.
     """
-    bits = newbits(span)
-    if bits is not None:
+    found = _newbits(span)
+    if found is not None:
+        place, bits = found
         network, wanted = parse_cidr(old), parse_cidr(new)
         if network is None or wanted is None:
             return None
-        more = bits.value - network.prefixlen + wanted.prefixlen
-        return Part(bits.span, more) if with_newbits(network, bits.value, more) == wanted else None
+        more = bits - network.prefixlen + wanted.prefixlen
+        return Part(place, more) if with_newbits(network, bits, more) == wanted else None
     expression = _parsed(span)
     if not isinstance(expression, nodes.Template) or not expression.quoted:
         return None
@@ -40,22 +41,15 @@ def literal_to_change(span: Span, old: str, new: str) -> Part | None:
     return None
 
 
-class Bits(NamedTuple):
-    """New bits of a call of `cidrsubnet`, as written."""
-
-    span: Span
-    value: int
-
-
-def newbits(span: Span) -> Bits | None:
-    """Return the literal new bits of the `cidrsubnet` call at a span; None for anything else."""
+def _newbits(span: Span) -> tuple[Span, int] | None:
+    """Return the literal new bits of the `cidrsubnet` call at a span, with their place; None for anything else."""
     call = _parsed(span)
     if not isinstance(call, nodes.Call) or call.name != "cidrsubnet" or len(call.arguments) != 3:
         return None
     bits = call.arguments[1]
     if not isinstance(bits, nodes.Literal) or type(bits.value) is not int:
         return None
-    return Bits(_moved(span, bits.span), bits.value)
+    return _moved(span, bits.span), bits.value
 
 
 _BEFORE = "x = "

@@ -62,8 +62,7 @@ def is_old(files: Iterable[nodes.File]) -> bool:
 def _is_old(block: nodes.Block) -> bool:
     match block.type:
         case "terraform":
-            entry = block.body.attributes.get("required_version")
-            return entry is not None and _VERSION.fullmatch(entry.value_span.text.strip('"')) is not None
+            return _VERSION.fullmatch(block.body.written("required_version")) is not None
         case "variable":
             return bool(block.body.all("default"))
         case "resource" | "data":

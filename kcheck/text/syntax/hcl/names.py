@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kcheck.text.syntax.hcl import nodes
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source, Span
 
 
-def _start(part: nodes.Block | nodes.Attribute | nodes.Expression) -> int:
-    return part.span.start
+_start = attrgetter("span.start")
 
 
 def keys(span: Span) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class Outline:
         for block in self.blocks(span):
             body = block.body
         found = self.part(body, span.start)
-        return found if isinstance(found, nodes.Attribute) and _holds(found.value_span, span) else None
+        return found if isinstance(found, nodes.Attribute) and found.value_span.holds(span) else None
 
 
 @lru_cache(maxsize=4)  # several findings of a file, and several changes, come together
@@ -81,19 +81,19 @@ def inner(expression: nodes.Expression, span: Span) -> nodes.Expression | None:
         parts = expression.items[max(at, 0) : at + 1]
     else:
         parts = nodes.children(expression)
-    return next((part for part in parts if _holds(part.span, span)), None)
+    return next((part for part in parts if part.span.holds(span)), None)
 
 
 def _entry(own: nodes.Object, span: Span) -> tuple[nodes.Expression, nodes.Expression] | None:
     """Return the key and value of an object, one of which holds a place."""
     at = bisect_right(own.entries, span.start, key=lambda entry: entry[0].span.start) - 1
     found = own.entries[at] if at >= 0 else ()
-    return own.entries[at] if any(_holds(part.span, span) for part in found) else None
+    return own.entries[at] if any(part.span.holds(span) for part in found) else None
 
 
 def _of_body(own: nodes.Body, span: Span, outline: Outline) -> Iterator[str]:
     found = outline.part(own, span.start)
-    if found is None or not _holds(found.span, span):
+    if found is None or not found.span.holds(span):
         return
     if isinstance(found, nodes.Block):
         yield " ".join((found.type, *(f'"{label}"' for label in found.labels)))
@@ -106,9 +106,8 @@ def _of_body(own: nodes.Body, span: Span, outline: Outline) -> Iterator[str]:
 def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
     """Yield the keys below a block; in one with a name and a value, the value has that name."""
     for at, key in enumerate(found):
-        entry = own.attributes.get("name") if key == "value" and not at else None
-        literal = entry.expression if entry is not None else None
-        yield str(literal.value) if isinstance(literal, nodes.Literal) else key
+        literal = own.literal("name") if key == "value" and not at else None
+        yield str(literal.value) if literal is not None else key
 
 
 def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = True) -> Iterator[str]:
@@ -123,7 +122,7 @@ def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = Tr
         yield from _of_text(expression, span)
     elif isinstance(expression, nodes.Tuple):
         at = bisect_right(expression.items, span.start, key=_start) - 1
-        if at >= 0 and _holds(expression.items[at].span, span):
+        if at >= 0 and expression.items[at].span.holds(span):
             if whole:
                 yield f"[{at}]"
             yield from _of_expression(expression.items[at], span, whole=whole)
@@ -146,7 +145,3 @@ def _of_text(text: nodes.Template | nodes.Literal, span: Span) -> Iterator[str]:
     else:
         return
     yield from names.in_text(pieces, span)
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end

@@ -239,6 +239,17 @@ class Body(Struct):
     attributes: dict[str, Attribute] = {}
     blocks: list[Block] = []
 
+    def literal(self, name: str) -> Literal | None:
+        """Return the literal that an attribute is set to; None for anything else."""
+        entry = self.attributes.get(name)
+        expression = entry.expression if entry is not None else None
+        return expression if isinstance(expression, Literal) else None
+
+    def written(self, name: str) -> str:
+        """Return the value of an attribute as written, without quotes; empty if it is not set."""
+        entry = self.attributes.get(name)
+        return entry.value_span.text.strip('"') if entry is not None else ""
+
     def all(self, block_type: str) -> list[Block]:
         """List the nested blocks of one type, in order."""
         return [block for block in self.blocks if block.type == block_type]

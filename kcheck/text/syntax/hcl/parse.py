@@ -11,8 +11,7 @@ from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import modern
 from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in, markers, unescape
 from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
-from kcheck.text.syntax.scan import without_trailing_blanks
-from kcheck.text.text import BOM, Problem, Source, Span
+from kcheck.text.text import BOM, Problem, Source, Span, not_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,14 +26,10 @@ _PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\
 def parse(source: Source) -> nodes.File:
     """Parse a `.tf` or `.tfvars` file. Never raises: syntax errors become problems."""
     source.syntax = "hcl"
-    try:
-        source.data.decode()
-    except UnicodeDecodeError as error:
-        span = source.span(error.start, error.end)
-        return nodes.File(nodes.Body(source.span(0, len(source.data))), (Problem("not UTF-8 text", span),))
-    body, long = nodes.Body(source.span(0, len(source.data))), too_long(source)
-    if long:
-        return nodes.File(body, long)
+    whole = source.span(0, len(source.data))
+    body, problem = nodes.Body(whole), not_text(whole) or too_long(source)
+    if problem is not None:
+        return nodes.File(body, (problem,))
     root = parsed(source.data)
     reader = _Reader(source, 0)
     if not root.has_error:
@@ -49,10 +44,8 @@ _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
 def parse_template(span: Span) -> nodes.Template | Problem:
     """Parse a file, or a part of one, as a template such as `templatefile` takes."""
     source, data = span.source, span.source.data[span.start : span.end]
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        return Problem("not UTF-8 text", source.span(span.start + error.start, span.start + error.end))
+    if (problem := not_text(span)) is not None:
+        return problem
     root = parsed(_OPENING + data + _CLOSING)
     if root.has_error:
         return Problem("the template cannot be read", span)
@@ -175,9 +168,8 @@ class _Reader:
         span = self.span(node)
         body = nodes.Body(Span(self.source, self.base + opening.start_byte, self.base + closing.end_byte))
         self.fill(body, inner, depth + 1)
-        end = self.base + without_trailing_blanks(self.source.data, self.base, opening.start_byte)
-        header = Span(self.source, span.start, end)
-        return nodes.Block(kind, tuple(labels), body, span, header)
+        header = self.source.data[span.start : self.base + opening.start_byte].rstrip(b" \t\r\n")
+        return nodes.Block(kind, tuple(labels), body, span, span._replace(end=span.start + len(header)))
 
     # --- expressions
 

@@ -60,11 +60,11 @@ def is_legacy(step: Node) -> bool:
 _LONG_LINE = regex(rb"[^\n]{500001}")
 
 
-def too_long(source: Source) -> tuple[Problem, ...]:
+def too_long(source: Source) -> Problem | None:
     """Return a problem for the first line that is too long: the parser takes 200 bytes of memory per character."""
     found = _LONG_LINE.search(source.data)
     why = "a line of more than 500,000 characters is not read"
-    return (Problem(why, source.span(*found.span())),) if found else ()
+    return Problem(why, source.span(*found.span())) if found else None
 
 
 def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
@@ -72,9 +72,8 @@ def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
     header = piece.split(b"\n", 1)[0].strip().rstrip(b"{").strip().decode()
     text = re.sub(rb'"(?:\\.|[^"\\\n])*"|#[^\n]*|//[^\n]*', b"", piece)
     start = begin + (len(piece) - len(piece.lstrip()))
-    if re.search(rb"^(<{7}|={7}|>{7})", piece, re.MULTILINE):
-        match = re.search(rb"^(<{7}|={7}|>{7})", piece, re.MULTILINE)
-        at = begin + (match.start() if match else 0)
+    if match := re.search(rb"^(<{7}|={7}|>{7})", piece, re.MULTILINE):
+        at = begin + match.start()
         return Problem("a merge conflict was left in the file", source.span(at, at + 7))
     if text.count(b"{") > text.count(b"}"):
         return Problem(f"`{header}` is opened here and never closed", source.span(start, start + len(header)))
@@ -85,10 +84,8 @@ def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
     at = begin + node.start_byte
     end = max(at + 1, min(begin + node.end_byte, _line_end(source.data, at)))
     found = source.data[at:end].decode("utf-8", "replace").strip()
-    return Problem(
-        f"unexpected `{found}`" if found else "something is missing here",
-        source.span(at, min(end, len(source.data))),
-    )
+    what = f"unexpected `{found}`" if found else "something is missing here"
+    return Problem(what, source.span(at, min(end, len(source.data))))
 
 
 def _line_end(data: bytes, at: int) -> int:
