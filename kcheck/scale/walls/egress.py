@@ -8,6 +8,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import egress
 from kcheck.scale.growth import Growth, Trial, reach
+from kcheck.scale.walls.model import unknown
 from kcheck.text.interval import Interval
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Unknown, equals, known, number, total
@@ -38,23 +39,21 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
     if most is None:
         return
     text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
-    cause = cluster.outbound_ports
+    wall = finder.limit("outbound-ports", "the cluster", cluster.outbound_ports, entry)
     sharing = _sharing(finder)
     others = total(map(finder.world.sizes.target, sharing))
     others_today = sum(number(pool.size.standing, 0) for one in sharing for pool in finder.world.pools.of_cluster(one))
     if finder.gap or isinstance(others, Unknown):
-        why = finder.gap or "other clusters of unknown size use the same gateway"
-        yield finder.unknown("outbound-ports", "the cluster", why, cause, entry)
+        yield unknown(wall, finder.gap or "other clusters of unknown size use the same gateway")
         return
     if not finder.pools:
-        yield finder.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
+        yield finder.at(wall, Interval(most, most), text)
         return
-
     trial = finder.upgraded(most, others, others_today)
     found = reach(trial, finder.growth)
     if found is not None:
         text += f", {others:,} of them for other clusters" if others else ""
-        yield finder.wall("outbound-ports", "the cluster", found, text, cause, entry, trial=trial)
+        yield finder.at(wall, found, text, trial)
 
 
 def _sharing(finder: WallFinder) -> list[Cluster]:
@@ -99,8 +98,8 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
         many = public if sure else "one public address, unless there are more"
         each = max(weights)
         text = f"{entry.number} anonymous pulls x {many}; up to {counted(each, 'image')} on a fresh node"
-        image = found[0].images[0].text
-        yield finder.wall("docker-hub", "the cluster", nodes, text, image, entry, pools=[])
+        wall = finder.limit("docker-hub", "the cluster", found[0].images[0].text, entry, pools=[])
+        yield finder.at(wall, nodes, text)
 
 
 _ANY_NODES = Growth((None,), (True,))
@@ -122,13 +121,10 @@ def _balancers(finder: WallFinder) -> Iterator[Wall]:
             nodes = egress.backend_nodes(entry.number, service.ports)
             text = f"{entry.number:,} places of a frontend / {service.ports} ports of the Service"
             scope = f"Service {known(service.name) or '?'}"
-            cause = service.name
-            yield finder.wall(
-                "load-balancer", scope, nodes=Interval(nodes, nodes), arithmetic=text, cause=cause, entry=entry,
-                key=service.id, pools=[],
-            )  # fmt: skip
+            wall = finder.limit("load-balancer", scope, service.name, entry, key=service.id, pools=[])
+            yield finder.at(wall, Interval(nodes, nodes), text)
     pool = finder.limits["load_balancer.pool"]
     if equals(finder.cluster.outbound_type, "loadBalancer"):
+        wall = finder.limit("load-balancer", "the cluster", finder.cluster.outbound_type, pool)
         text = "machines in a backend pool of the outbound load balancer"
-        size = Interval(pool.number, pool.number)
-        yield finder.wall("load-balancer", "the cluster", size, text, finder.cluster.outbound_type, pool)
+        yield finder.at(wall, Interval(pool.number, pool.number), text)

@@ -24,8 +24,8 @@ from kcheck.scale import (
     spot,
     support,
     taints,
+    walls,
 )
-from kcheck.scale.walls import words
 
 
 def _retired(name: str, *, of: str = "") -> Field:
@@ -39,7 +39,7 @@ def _retired(name: str, *, of: str = "") -> Field:
 
 _TARGET = made(
     "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
-    words.cluster_target, "nodes", bounded=True,
+    walls.cluster_target, "nodes", bounded=True,
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, made, named, part, record, records, simple
-from kcheck.scale import addresses, basics, larger_ranges, ranges
-from kcheck.scale.walls import words
+from kcheck.scale import addresses, basics, larger_ranges, ranges, walls
 
 ADDRESSES = (
     named("its name, or that of the cluster that makes it"),
@@ -47,10 +46,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit, quota ...", lambda w, _w: basics.computed(w, w.mechanism)),
         made("scope", "string", "the cluster, pool, subnet, range or quota that is full", lambda w, _w: basics.computed(w, w.scope)),
         made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
-        made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", words.number, nullable=True),
-        made("nodes", "int", "nodes of the cluster when it is met", words.nodes, "nodes", bounded=True),
-        made("target", "int", "nodes that the cluster should reach", words.target, "nodes", bounded=True),
-        made("cause", "string", "the value that makes the wall", words.cause, nullable=True),
+        made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", walls.number, nullable=True),
+        made("nodes", "int", "nodes of the cluster when it is met", walls.nodes, "nodes", bounded=True),
+        made("target", "int", "nodes that the cluster should reach", walls.target, "nodes", bounded=True),
+        made("cause", "string", "the value that makes the wall", walls.cause, nullable=True),
         records("pools", "pool", "the pools that meet it", lambda w, _w: list(w.pools)),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
     ),
