@@ -12,8 +12,8 @@ from kcheck.scale import deletion
 from kcheck.scale.basics import anyone, cluster_of, computed, is_default, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.simulate import scenario
-from kcheck.scale.world.caps import vcpus
 from kcheck.scale.world.memory import once
+from kcheck.scale.world.sizes import vcpus
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import NotKnown, need, or_unknown
 from kcheck.text.text import grouped
@@ -237,7 +237,7 @@ def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: W
     if needed <= most.value:
         return nodes
     if cluster is not None and world.sizes.growth(cluster).known and world.pools.of_cluster(cluster):
-        own = next((one for one in world.caps.of_cluster(cluster) if one.cause is most), None)
+        own = next((one for one in world.sizes.caps(cluster) if one.cause is most), None)
         if own is not None:
             return world.sizes.within(own, cluster, nodes)
     return nodes * most.value // needed

@@ -62,7 +62,7 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
 
 def _capped(finder: WallFinder) -> Iterator[Wall]:
     """Yield the autoscaler's caps on nodes and cores."""
-    for cap in finder.world.caps.of_cluster(finder.cluster):
+    for cap in finder.world.sizes.caps(finder.cluster):
         if cap.cause is None:
             continue
         wall = finder.limit("autoscaling", "the cluster", cap.cause, _FAQ, key=cap.unit)

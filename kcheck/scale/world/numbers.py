@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.config.numbers import profiles
+from kcheck.config.numbers import machines, profiles
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.values import Unknown, known, number
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.config.numbers import machines
     from kcheck.model import NodePool
 
 
@@ -39,8 +38,6 @@ class Numbers(Memory):
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
         """Return the price of a node: the user's, else the list price of the cheapest machine type."""
-        from kcheck.config.numbers import machines
-
         cluster = known(pool.cluster) if pool else None
         environment = self._config.environment(cluster.root, cluster.environment) if cluster else None
         cents = environment.price if environment and environment.price else self._config.price

@@ -7,19 +7,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import CONTROL_PLANE, Subnet
-from kcheck.scale import placement
+from kcheck.scale import allocatable, placement
+from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
 from kcheck.text.need import need, or_unknown
 from kcheck.text.reasons import following
+from kcheck.text.text import grouped
 from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing
-    from kcheck.scale.allocatable import Taken
-    from kcheck.scale.daemons import Daemons
+    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing, Workload
     from kcheck.scale.world.relations import Autoscaling, Deployments
 
 
@@ -59,6 +59,40 @@ def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: 
     return Outside(subnet, pools, of_pods)
 
 
+class _Daemon(NamedTuple):
+    """A DaemonSet on a pool, whether it certainly runs there, and the known requests of its pod."""
+
+    name: tuple[str, str]
+    sure: bool
+    cpu: int
+    memory: int
+
+
+class _Daemons(NamedTuple):
+    """Requests of a pool's DaemonSets: the sum, and each by name."""
+
+    all: Taken
+    each: dict[tuple[str, str], Taken]
+
+
+def _name(workload: Workload) -> tuple[str, str]:
+    return known(workload.namespace) or "", known(workload.name) or workload.id
+
+
+def _bounds(group: list[_Daemon]) -> Taken:
+    """Bound the requests of a DaemonSet that the code has once or several times."""
+    cpu, memory = [one.cpu for one in group], [one.memory for one in group]
+    sure = all(one.sure for one in group)
+    return Taken(Interval(min(cpu) if sure else 0, max(cpu)), Interval(min(memory) if sure else 0, max(memory)))
+
+
+def _less(every: Taken, own: Taken) -> Taken:
+    return Taken(
+        Interval(every.cpu.low - own.cpu.low, (every.cpu.high or 0) - (own.cpu.high or 0)),
+        Interval(every.memory.low - own.memory.low, (every.memory.high or 0) - (own.memory.high or 0)),
+    )
+
+
 class Pools(Memory):
     """Node pools of clusters, subnets and ranges, and pools that pods fit."""
 
@@ -68,12 +102,6 @@ class Pools(Memory):
         self._deployed = deployed
         self._autoscaling = autoscaling
         self._offered: dict[str, Interval | None] = {}
-
-    @cached_property
-    def _daemons(self) -> Daemons:
-        from kcheck.scale.daemons import Daemons
-
-        return Daemons(self._inventory)
 
     def of_cluster(self, cluster: Cluster) -> list[NodePool]:
         """List the known pools of a cluster."""
@@ -214,10 +242,7 @@ class Pools(Memory):
 
     def cpu_left(self, pool: NodePool) -> int | None:
         """Return the millicores that the smallest machine leaves to pods beside DaemonSets; None if unknown."""
-        from kcheck.scale import allocatable
-
-        own = self._daemons.taken(pool).cpu
-        left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
+        left = [allocatable.less(room.cpu_left, self._daemons(pool).all.cpu) for room in allocatable.rooms(pool)]
         return min(left).exact if left else None
 
     def _slots(self, pool: NodePool) -> Interval | None:
@@ -249,7 +274,32 @@ class Pools(Memory):
         return name == chosen if chosen is not None else name not in names
 
     def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
-        return self._daemons.taken(pool, self._deployed.workload(template))
+        """Sum the requests of a pool's DaemonSets, without those of the pods' own."""
+        workload, daemons = self._deployed.workload(template), self._daemons(pool)
+        own = daemons.each.get(_name(workload)) if workload.per_node else None
+        return daemons.all if own is None else _less(daemons.all, own)
+
+    @once
+    def _daemons(self, pool: NodePool) -> _Daemons:
+        """Sum the requests of DaemonSets; one that the code has several times, as for two environments, counts once."""
+        each = {name: _bounds(group) for name, group in grouped(self._requests(pool), lambda one: one.name).items()}
+        cpu, memory = ([getattr(one, field) for one in each.values()] for field in Taken._fields)
+        return _Daemons(Taken(allocatable.total(*cpu), allocatable.total(*memory)), each)
+
+    def _requests(self, pool: NodePool) -> Iterator[_Daemon]:
+        cluster = known(pool.cluster)
+        for workload in self._daemon_sets.get(cluster.id, ()) if cluster is not None else ():
+            for template in workload.templates:
+                cpu, memory = number(template.cpu, 0), number(template.memory, 0)
+                fits = placement.chooses(template, pool).fits if cpu or memory else False
+                if fits is not False:
+                    yield _Daemon(_name(workload), bool(fits), cpu, memory)
+
+    @cached_property
+    def _daemon_sets(self) -> dict[str, list[Workload]]:
+        cluster_of = self._inventory.cluster_of
+        own = (one for one in self._inventory.workloads if one.per_node and not one.partial and one in cluster_of)
+        return grouped(own, lambda one: cluster_of[one].id)
 
     @cached_property
     def _by_cluster(self) -> dict[str, list[NodePool]]:
