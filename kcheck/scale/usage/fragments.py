@@ -10,7 +10,6 @@ from kcheck.model import NodePool, Thing
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import measured
 from kcheck.scale.usage import nodes as recorded
-from kcheck.scale.usage.accounting import requested
 from kcheck.scale.usage.nodes import Nodes
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Fragments(Struct, frozen=True):
 
 def shape(pod: Pod) -> Shape:
     """Return what a pod asks for."""
-    asked = requested(pod)
+    asked = pod.requested
     return Shape(recorded.gpus(asked), asked.get("cpu", 0.0), asked.get("memory", 0.0))
 
 

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.scale.usage import histogram, joining, recording
-from kcheck.scale.usage.accounting import requested
 from kcheck.scale.usage.nodes import devices
 from kcheck.scale.usage.recording import Container, Pod, RecordingError
 from kcheck.scale.world.memory import once
@@ -131,4 +130,4 @@ def _together(pods: list[Pod]) -> GpuUse:
 
 def _held(pod: Pod) -> float:
     """Count the GPUs that a pod held: those requested, as restarts change them; else those seen."""
-    return devices(requested(pod)) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})
+    return devices(pod.requested) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})
