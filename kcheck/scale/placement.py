@@ -413,18 +413,3 @@ def tolerates(one: Toleration, taint: str) -> bool:
     if not one.key:
         return one.operator == "Exists"
     return one.key == key and (one.operator == "Exists" or one.value == value)
-
-
-def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """Return a taint that keeps pods off, where all of some pools refuse them; else empty."""
-    found = [fit(template, pool) for pool in pools]
-    if any(one.fits is not False for one in found):
-        return ""
-    return next((one.why for one in found if one.kind == "taint"), "")
-
-
-def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """Return the only taint that keeps pods off, as `key=value:Effect`; empty if there are several."""
-    found = {keeping(template, pool) for pool in pools if fit(template, pool).kind == "taint"}
-    only = found.pop() if len(found) == 1 else ()
-    return only[0] if len(only) == 1 else ""

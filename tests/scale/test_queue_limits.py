@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.scale.queue_limits import Excess, excess
+from kcheck.scale.unschedulable import Excess, excess
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known, Unknown
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.scale import queue_limits, walls
+from kcheck.scale import unschedulable, walls
 from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import Case, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime
@@ -204,7 +204,7 @@ def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodT
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
     if job is None or template is None:
         return [pool for pool in scaled if known(pool.machine.gpu)] or scaled
-    beyond = known(queue_limits.excess(job, world))
+    beyond = known(unschedulable.excess(job, world))
     if beyond is not None:
         most = f"{beyond.kind} {beyond.name} gives {beyond.most:,}"
         return f"{job.kind} {known(job.name)}: it needs {beyond.asked:,} {beyond.resource}, {most}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, made, named, part, record, records, simple
-from kcheck.scale import addresses, basics, larger_ranges, ranges, walls
+from kcheck.scale import addresses, basics, ranges, walls
 
 ADDRESSES = (
     named("its name, or that of the cluster that makes it"),
@@ -19,10 +19,10 @@ ADDRESSES = (
     made("addresses_per_node", "int", "addresses of the node in it that takes most; of a pod range those of the largest block", ranges.widest, "addresses"),
     made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
     made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none",
-         larger_ranges.sufficient_cidr, nullable=True),
+         ranges.sufficient_cidr, nullable=True),
     made("in_the_way", "string", "what the pod range would overlap if it were widened, or may overlap; null if nothing is in the way, and for a subnet",
-         larger_ranges.in_the_way, nullable=True),
-    made("in_the_way_cidr", "string", "the range of that; null where it is not known", larger_ranges.in_the_way_cidr, nullable=True),
+         ranges.in_the_way, nullable=True),
+    made("in_the_way_cidr", "string", "the range of that; null where it is not known", ranges.in_the_way_cidr, nullable=True),
     made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", ranges.for_pods),
     made("pools_count", "int", "number of pools in it", lambda p, w: basics.count(p, addresses.pools_of(p, w)), "pools"),
     records("pools", "pool", "pools whose nodes or pods are in it", addresses.pools_of),

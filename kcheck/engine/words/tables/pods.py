@@ -5,7 +5,6 @@ from __future__ import annotations
 from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
 from kcheck.scale import (
-    agents,
     basics,
     fabrics,
     gangs,
@@ -14,7 +13,6 @@ from kcheck.scale import (
     jobs,
     pods,
     priorities,
-    queue_limits,
     queues,
     references,
     taints,
@@ -75,7 +73,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("endless", "template", "its pods that never end by themselves: workers of an MPIJob, parameter servers of a TFJob; null without any", jobs.endless, nullable=True),
         record("servers", "template", "its parameter servers: pods without GPUs of the role PS; null without any", jobs.servers, nullable=True),
         record("excess", "excess", "what it asks of its queue beyond the most that this ever gives; of a job whose pods wait for each other also of the quota of its namespace; null where that is enough",
-               queue_limits.excess, nullable=True),
+               unschedulable.excess, nullable=True),
         record("split_claim", "split", "a claim that only one node or pod may mount, and that its pods mount on several at once; null without one", volumes.split_claim, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", jobs.settings, kind="list"),
         made("serves", "bool", "whether a command starts a server (--port, serve)", jobs.serves),
@@ -158,7 +156,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", unschedulable.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
                unschedulable.shortage, nullable=True),
-        record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", agents.barred, nullable=True),
+        record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", taints.barred, nullable=True),
         record("misnomer", "misnomer", "a claim, ConfigMap, Secret or service account that they name and the code lacks, while their folder has one of nearly that name; null without one",
                references.misnomer, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),
