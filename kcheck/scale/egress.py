@@ -84,8 +84,7 @@ def mirrored(workload: Workload, world: World) -> Value[bool]:
     cluster = world.inventory.cluster_of.get(workload)
     pools = world.pools.of_cluster(cluster) if cluster else []
     if pools and not workload.per_node:
-        found = [world.pools.candidates(template) for template in workload.templates]
-        pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
+        pools = [pool for template in workload.templates for pool in world.pools.fitting(template)] or pools
     values = [pool.system.hub_mirror for pool in pools]
     return first_unknown(values) or computed(workload, bool(values) and all(map(known, values)))
 

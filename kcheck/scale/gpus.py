@@ -45,10 +45,7 @@ def copies(one: Sharing, _world: World) -> Value[int]:
 
 def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
     """List the configurations that a label of their nodes gives all pools that pods land on; else none."""
-    pools = world.pools.candidates(template)
-    names = [
-        (known(pool.scheduling.labels) or {}).get(CONFIG) for pool, _ in (() if isinstance(pools, Unknown) else pools)
-    ]
+    names = [(known(pool.scheduling.labels) or {}).get(CONFIG) for pool in world.pools.fitting(template)]
     found = [one for one in near if one.id.rpartition("/")[2] in names]
     return found if None not in names and len(found) == len(set(names)) else []
 
@@ -87,10 +84,7 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
 
 def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool:
     """Whether all pools that a pod may run on have machines with a part of a GPU."""
-    pools = world.pools.candidates(template)
-    if isinstance(pools, Unknown):
-        return False
-    types = [known(pool.machine.instance_types) or () for pool, _ in pools]
+    types = [known(pool.machine.instance_types) or () for pool in world.pools.fitting(template)]
     return bool(types) and all(
         names and all(machines.has_fraction(cluster.cloud, name) for name in names) for names in types
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ _OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot
 """Paths of a node that are its own; below others, a shared file system may be mounted."""
 
 _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})
-_PART = regex(r"\d*\.\d+|\d+m")
 
 
 def scale(thing: Thing, world: World) -> Value[int]:
@@ -279,8 +277,7 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     """Name what recreates a deleted job; null if nothing is seen."""
     if workload.place.source.path.endswith((".tf", ".tf.json")):
         return computed(workload, "Terraform")
-    own = world.inventory.scope_of.get(workload) or os.path.dirname(workload.place.source.path)
-    folder = f"{system.real_path(own)}/"
+    folder = f"{system.real_path(world.deployed.folder(workload))}/"
     found = (name for name, folders in world.inventory.synced if folders.match(folder))
     return computed(workload, next(found, None))
 

@@ -134,7 +134,6 @@ _CHANGES: dict[str, Callable[[Any, World], _Change]] = {
 
 
 def _parts(pool: Pool, number: int) -> list[Pool]:
-    """Split a pool into parts of about the same size."""
     return [
         replace(
             pool,
@@ -189,12 +188,7 @@ def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
     own = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if cluster is None or own is None or own.id != autoscaler.id:
         return "no cluster of this autoscaler is known"
-    found = _scenario(cluster, world)
+    found = scenario.build_scenario(world, cluster)
     if isinstance(found, str):
         return found
     return "Karpenter scales the nodes of the job" if found.case.settings.karpenter else found.without_wall
-
-
-@once
-def _scenario(cluster: Cluster, world: World) -> Scenario | str:
-    return scenario.build_scenario(world, cluster)

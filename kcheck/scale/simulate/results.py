@@ -351,5 +351,4 @@ def _coarse(case: Case) -> tuple[Case, int]:
 
 
 def _part(number: int, each: int) -> int:
-    """Divide a number of nodes, rounding up."""
     return -(-number // each)

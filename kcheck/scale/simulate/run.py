@@ -226,7 +226,6 @@ class _Simulation:
             self.clock.at(end, self._accept, own)
 
     def _shrink(self, _now: float, nodes: list[Node]) -> None:
-        """Lower the target of the pools."""
         for node in nodes:
             node.pool.target -= 1
             node.pool.ready -= 1

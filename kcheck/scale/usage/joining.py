@@ -10,6 +10,7 @@ from msgspec import Struct
 from kcheck.config.numbers import profiles
 from kcheck.scale.usage.recording import NOBODY, Owner
 from kcheck.text.regex import regex
+from kcheck.text.units import some
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
@@ -106,11 +107,9 @@ _NAMED = 3
 
 def _several(namespace: str, job: tuple[str, str], meant: list[Workload]) -> Doubt:
     places = sorted({f"{one.place.source.path}:{one.place.begin.line}" for one in meant})
-    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
-    listed = ", ".join(places[:_NAMED]) + more
     return Doubt(
         f"{job[0]} {namespace}/{job[1]}",
-        f"the code has it {len(meant)} times ({listed}); name the folder of the measured cluster alone",
+        f"the code has it {len(meant)} times ({some(places, _NAMED)}); name the folder of the measured cluster alone",
     )
 
 

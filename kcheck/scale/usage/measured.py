@@ -14,8 +14,6 @@ from kcheck.scale.world.memory import once
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcheck.model import Container as CodeContainer
     from kcheck.model import PodTemplate
     from kcheck.scale.usage.histogram import Histogram
@@ -87,8 +85,7 @@ def containers(found: Joined) -> dict[CodeContainer, ContainerUse]:
     return {one: _merged(own) for one, own in groups.items()}
 
 
-def _merged(found: Iterable[tuple[Pod, Container]]) -> ContainerUse:
-    pairs = list(found)
+def _merged(pairs: list[tuple[Pod, Container]]) -> ContainerUse:
     own = [container for _, container in pairs]
     return ContainerUse(
         pods=len(pairs),

@@ -107,24 +107,20 @@ class Nodes:
         machine = label(plain, _TYPES)
         found = gpus(node.allocatable)
         copies = max(1, whole_number(label(plain, (_COPIES,))) or 1)
-        named = self._pool_name(plain)
+        named = label(plain, [*(key for one in self._clouds for key in one.pool_labels), _KARPENTER])
         spot = _is_spot(plain, self._clouds)
         cloud = self._cloud(node, machine)
         accelerator = label(plain, cloud.gpu_labels) if cloud else ""
         key = (named, machine, str(spot), cloud.name if cloud else "", accelerator, str(found))
         if key not in self._prices:
             pool = self._pool(named, machine)
-            listed = self._listed(cloud, machine, (round(found / copies), accelerator), spot=spot)
+            attached = round(found / copies), accelerator
+            listed = machines.price(cloud.name, machine, spot=spot, attached=attached) if cloud and machine else None
             own = self._world.numbers.price(pool)
             price = own if own and not own.machine else listed or own
             self._prices[key] = named or (pool.display_name if pool else ""), pool, price
         name, pool, price = self._prices[key]
         return Priced(node, name, pool, machine, price, gpus=found, copies=copies)
-
-    def _pool_name(self, plain: Mapping[str, str]) -> str:
-        """Return the name of a node's pool, as its cloud or Karpenter labels it."""
-        keys = [key for cloud in self._clouds for key in cloud.pool_labels]
-        return label(plain, [*keys, _KARPENTER])
 
     def _pool(self, name: str, machine: str) -> NodePool | None:
         """Find a pool by its name, or by a longer one of EKS or a module, else by its type."""
@@ -146,10 +142,6 @@ class Nodes:
             if any(begin and text.startswith(begin) for text, begin in pairs):
                 return cloud
         return None
-
-    @staticmethod
-    def _listed(cloud: Cloud | None, machine: str, attached: tuple[int, str], *, spot: bool) -> Price | None:
-        return machines.price(cloud.name, machine, spot=spot, attached=attached) if cloud and machine else None
 
 
 def _is_spot(plain: Mapping[str, str], clouds: Sequence[Cloud]) -> bool:

@@ -61,7 +61,6 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _capped(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the autoscaler's caps on nodes and cores."""
     for cap in finder.world.sizes.caps(finder.cluster):
         if cap.cause is None:
             continue
@@ -76,7 +75,6 @@ def _capped(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _documented(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the documented limits of a cluster."""
     own = cloud(finder.cluster.cloud)
     for one in own.limits(finder.cluster, finder.limits):
         entry = finder.limits[one.key]

@@ -14,6 +14,7 @@ from kcheck.text.interval import Interval
 from kcheck.text.need import need, or_unknown
 from kcheck.text.reasons import following
 from kcheck.text.text import grouped
+from kcheck.text.units import some
 from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class Outside(NamedTuple):
 
 def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: bool) -> Outside:
     first, reason = pools[0], Unknown(why.reason, why.origin)
-    rest = f" and {len(pools) - 1} more" if pools[1:] else ""
-    name = f"the subnets of {'the pods of ' if of_pods else ''}pool {first.display_name}{rest}"
+    names = some([pool.display_name for pool in pools], 1)
+    name = f"the subnets of {'the pods of ' if of_pods else ''}pool {names}"
     identity = f"{first.id}/{'pod-' if of_pods else ''}subnets"
     subnet = Subnet(
         identity, first.place, cluster.cloud, name, first.root, "", name=reason, cidr=reason, network=reason
@@ -133,7 +134,7 @@ class Pools(Memory):
             return self.outside[subnet.id].pools
         if subnet.gap:
             return _missing("pools in", subnet, subnet.gap)
-        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere.get(subnet.root, []))
         if why:
             return _missing("pools in", subnet, why)
         for pool in self._perhaps_in_subnet[subnet.id]:
@@ -143,7 +144,7 @@ class Pools(Memory):
 
     def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """List pools that are, or may be, in a subnet."""
-        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere.get(subnet.root, []))
         if why:
             return _missing("pools in", subnet, why)
         inside = self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
@@ -183,6 +184,11 @@ class Pools(Memory):
         found = [(pool, self.fit(template, pool).fits) for pool in need(self.all_of_cluster(cluster))]
         return [(pool, bool(fits)) for pool, fits in found if fits is not False]
 
+    def fitting(self, template: PodTemplate) -> list[NodePool]:
+        """List the pools that pods fit; none where pools may be missing."""
+        found = self.candidates(template)
+        return [] if isinstance(found, Unknown) else [pool for pool, _ in found]
+
     def may_land(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may land on nodes of a pool."""
         found = self.candidates(template)
@@ -220,7 +226,6 @@ class Pools(Memory):
         return [pool for pool in found if not equals(pool.mode, "System")] or found
 
     def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
-        """List the pools that any of some pods may land on."""
         return [pool for pool in pools if any(self.fit(one, pool).fits is not False for one in templates)]
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
@@ -314,11 +319,9 @@ class Pools(Memory):
     @cached_property
     def _anywhere(self) -> dict[str, list[NodePool]]:
         """Pools that may be in any subnet, by root module."""
-        result: dict[str, list[NodePool]] = defaultdict(list)
-        for pool in self._inventory.pools:
-            if isinstance(pool.addresses.subnets, Unknown) and not pool.addresses.candidates:
-                result[pool.root].append(pool)
-        return result
+        own = [(pool, pool.addresses) for pool in self._inventory.pools]
+        anywhere = (pool for pool, at in own if isinstance(at.subnets, Unknown) and not at.candidates)
+        return grouped(anywhere, lambda pool: pool.root)
 
     @cached_property
     def outside(self) -> dict[str, Outside]:
@@ -353,5 +356,4 @@ class Pools(Memory):
 
     @cached_property
     def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
-        """Pools that may be in a subnet, by subnet."""
         return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in pool.addresses.candidates)

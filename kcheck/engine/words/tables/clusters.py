@@ -33,7 +33,7 @@ def _retired(name: str, *, of: str = "") -> Field:
     get = attrgetter(f"{of}.{name}" if of else name)
     return record(
         f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays",
-        lambda one, w: (support.of_pool if of else support.of_cluster)(one, name, get(one), w), nullable=True,
+        lambda one, w: support.retirement(one, name, get(one), w), nullable=True,
     )  # fmt: skip
 
 
