@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import flags, machines
-from kcheck.scale import karpenter
-from kcheck.scale.autoscaler import minor
+from kcheck.scale import autoscaler
 from kcheck.scale.basics import anyone, computed, first_unknown, runs
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.need import need, or_unknown
@@ -143,7 +142,7 @@ def ignored_by(template: PodTemplate, world: World) -> Value[str]:
 
 def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[str]:
     written = next((one.value for one in own.flags if known(one.name) == _FLAG), None)
-    version = minor(own, world)
+    version = autoscaler.minor(own, world)
     if written is not None and not isinstance(written, Known):
         return Unknown(f"the value of --{_FLAG} is not known")
     if written is None and isinstance(version, Unknown):
@@ -155,11 +154,11 @@ def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[s
 
 
 def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[str]:
-    own = next(iter(karpenter.releases(cluster, world)), None)
+    own = next(iter(autoscaler.releases(cluster, world)), None)
     if own is None:
         return Unknown("the release of Karpenter, which says whether it serves resource claims, is not in the code")
     version, first = known(own.version), world.numbers.limits("any")["karpenter.claims"].text
-    if karpenter.is_older(version, first):
+    if autoscaler.is_older(version, first):
         return computed(template, f"Karpenter {version}")
     ignores = own.ignores_claims
     if isinstance(ignores, Unknown):

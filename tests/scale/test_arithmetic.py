@@ -15,9 +15,10 @@ from kcheck.inventory.clouds.eks import nodes as eks
 from kcheck.inventory.clouds.gke import nodes as gke
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Surge
-from kcheck.scale import deletion, egress
+from kcheck.scale import deletion
 from kcheck.scale import growth as growing
 from kcheck.scale.growth import Demand
+from kcheck.scale.walls import egress
 from kcheck.text import ip_ranges as ranges
 from kcheck.text.ip_ranges import parse_cidr
 

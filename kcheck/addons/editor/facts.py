@@ -11,7 +11,7 @@ from kcheck.addons.editor.values_at import code_of
 from kcheck.engine.words.subjects import PARTS, SUBJECTS, things
 from kcheck.scale.walls import find_walls
 from kcheck.scale.walls.model import WallFinder
-from kcheck.scale.world.quotas import needs
+from kcheck.scale.world.numbers import needs
 from kcheck.terraform.evaluator import evaluate
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Unset, known

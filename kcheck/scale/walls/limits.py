@@ -10,7 +10,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import placement
 from kcheck.scale.growth import reach, surge_nodes
 from kcheck.scale.walls.model import unknown
-from kcheck.scale.world.quotas import needs
+from kcheck.scale.world.numbers import needs
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool, Workload
     from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
-    from kcheck.scale.world.quotas import Need
+    from kcheck.scale.world.numbers import Need
     from kcheck.text.values import Value
 
 

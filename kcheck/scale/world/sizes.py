@@ -12,8 +12,8 @@ from msgspec import Struct
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
 from kcheck.scale.growth import Growth, largest
-from kcheck.scale.world import quotas
 from kcheck.scale.world.memory import Memory, once
+from kcheck.scale.world.numbers import needs, vcpus_of
 from kcheck.text.interval import Interval
 from kcheck.text.need import need, or_unknown
 from kcheck.text.units import listed
@@ -83,7 +83,7 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:
     """Count the vCPUs of a pool's smallest machine; 0 where one is unknown."""
     names = known(pool.machine.instance_types) or ()
-    return min((quotas.vcpus(cluster.cloud, name) for name in names), default=0)
+    return min((vcpus_of(cluster.cloud, name) for name in names), default=0)
 
 
 class Sizes(Memory):
@@ -104,7 +104,7 @@ class Sizes(Memory):
         """List the bounds on all pools of a cluster together: of its autoscaler, and quotas in the settings."""
         scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
-        for one in quotas.needs(cluster, pools) if self._numbers.tells_quotas(cluster.cloud) else ():
+        for one in needs(cluster, pools) if self._numbers.tells_quotas(cluster.cloud) else ():
             room = self._numbers.limits(cluster.cloud)[f"quota.{one.quota.key}"].value
             if isinstance(room, int):
                 found.append(Cap(room, one.unit, one.per_node, 0, None))

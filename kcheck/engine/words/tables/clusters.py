@@ -11,7 +11,6 @@ from kcheck.scale import (
     autoscaler,
     basics,
     control_plane,
-    egress,
     fabrics,
     gpus,
     money,
@@ -26,6 +25,7 @@ from kcheck.scale import (
     taints,
     walls,
 )
+from kcheck.scale.walls import egress
 
 
 def _retired(name: str, *, of: str = "") -> Field:
