@@ -208,12 +208,12 @@ def keeps_away(taint: str) -> bool:
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """Return the taint of the spot nodes that pods select by the cloud's label; empty if none."""
+    """Return the taint of the spot nodes that pods select by the cloud's label and do not tolerate; empty if none."""
     terms = sure(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
         if key and terms and all(any(own.key == key and _is_spot(own) for own in term) for term in terms):
-            return one.spot_taint
+            return next(untolerated(template, [one.spot_taint]), "")
     return ""
 
 

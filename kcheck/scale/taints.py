@@ -60,11 +60,7 @@ def taint(template: PodTemplate, world: World) -> Value[str]:
 
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:
     """Return the taint that bars pods from the spot nodes they select; empty without one."""
-    taint = placement.spot_taint(template)
-    if taint and any(placement.untolerated(template, [taint])):
-        return taint
-    own = _selected_spot_pools(template, world)
-    return _tainted_only(template, own) if own else ""
+    return placement.spot_taint(template) or _tainted_only(template, _selected_spot_pools(template, world))
 
 
 def _selected_spot_pools(template: PodTemplate, world: World) -> list[NodePool]:
@@ -98,10 +94,7 @@ def toleration(taint: str) -> dict[str, str] | None:
 def _barrier(template: PodTemplate, world: World) -> str:
     """Return the only taint that bars pods, as `key=value:Effect`; empty if there are several."""
     if _of_spot_nodes(template, world):
-        taint = placement.spot_taint(template)
-        if taint and any(placement.untolerated(template, [taint])):
-            return taint
-        return _only_taint(template, _selected_spot_pools(template, world))
+        return placement.spot_taint(template) or _only_taint(template, _selected_spot_pools(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     return _only_taint(template, need(world.pools.all_of_cluster(cluster)) if cluster is not None else [])
 

@@ -142,6 +142,14 @@ class Group(Struct):
         self.failed_at = now
 
 
+def _passed(times: list[float], now: float) -> int:
+    """Remove the times that have passed from a heap, and count them."""
+    before = len(times)
+    while times and times[0] <= now:
+        heappop(times)
+    return before - len(times)
+
+
 class Fleet(Struct):
     """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
 
@@ -172,31 +180,18 @@ class Fleet(Struct):
 
     def count(self, now: float) -> None:
         """Count the changes of nodes since the last time; as events they took a quarter of a run."""
-        launches, leaves, losses = self.launches, self.leaves, self.losses
-        while launches and launches[0] <= now:
-            heappop(launches)
-            self.launched += 1
-        while leaves and leaves[0] <= now:
-            heappop(leaves)
-            self.gone += 1
-            self.ready -= 1
-            self.deleting -= 1
-            self.registered -= 1
-        while losses and losses[0] <= now:
-            heappop(losses)
-            self.gone += 1
+        self.launched += _passed(self.launches, now)
+        left = _passed(self.leaves, now)
+        self.gone += left + _passed(self.losses, now)
+        self.ready -= left
+        self.deleting -= left
+        self.registered -= left
 
     def count_health(self, now: float) -> None:
         """Count nodes that joined or stopped since the last time; only the beginning of a loop needs it."""
-        stops, clears, joins = self.stops, self.clears, self.joins
-        while stops and stops[0] <= now:
-            heappop(stops)
-            self.unready += 1
-        while clears and clears[0] <= now:
-            heappop(clears)
-            self.unready -= 1
-        while joins and joins[0][0] <= now:
-            _, _, group = heappop(joins)
+        self.unready += _passed(self.stops, now) - _passed(self.clears, now)
+        while self.joins and self.joins[0][0] <= now:
+            _, _, group = heappop(self.joins)
             group.waiting -= 1
             group.young += 1
             self.registered += 1

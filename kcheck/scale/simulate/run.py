@@ -130,10 +130,7 @@ class _Simulation:
             launched, boot = self.provider.launch(group, now), self.provider.boot()
             node = self._new(group, launched)
             heappush(self.fleet.launches, launched)
-            if boot is None:
-                self.clock.at(launched + settings.provision_time, self._lose, node)
-                continue
-            registered, ready = launched + REGISTERED_AT * boot, launched + boot
+            registered, ready = (NEVER, NEVER) if boot is None else (launched + REGISTERED_AT * boot, launched + boot)
             if registered - launched > settings.provision_time:
                 self.clock.at(launched + settings.provision_time, self._lose, node)
                 continue
