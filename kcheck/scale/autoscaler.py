@@ -1,4 +1,4 @@
-"""Autoscalers and their flags: what they add and delete, how fast, and what ends or slows growth."""
+"""Autoscalers, their flags, and node pools of Karpenter: what they add and delete, how fast, what ends growth."""
 
 from __future__ import annotations
 

@@ -6,9 +6,8 @@ from heapq import heappush
 from typing import TYPE_CHECKING
 
 from kcheck.scale.simulate.clock import Client, Clock
-from kcheck.scale.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.scale.simulate.model import NEVER, PHASES, Event, JobTimes, Point, Run, Span, Summary, Use
-from kcheck.scale.simulate.nodes import Fleet, Group, Node, TracedNode
+from kcheck.scale.simulate.nodes import REGISTERED_AT, Fleet, Group, Node, Provider, TracedNode, draws
 from kcheck.scale.simulate.pods import Pods
 from kcheck.scale.simulate.scaler import Karpenter, Scaler
 
