@@ -150,11 +150,7 @@ def _all_classes(world: World) -> dict[str | None, PriorityClass]:
 
 def _by_name(classes: list[PriorityClass]) -> dict[str | None, PriorityClass]:
     """Index the first pod priority class of each name; None for unknown names."""
-    result: dict[str | None, PriorityClass] = {}
-    for one in classes:
-        if not one.kueue and not isinstance(one.name, Unset):
-            result.setdefault(known(one.name), one)
-    return result
+    return {known(one.name): one for one in reversed(classes) if not one.kueue and not isinstance(one.name, Unset)}
 
 
 def preemptible(workload: Workload, world: World) -> Value[bool]:

@@ -244,10 +244,7 @@ def first_of_file(queue: Queue, world: World) -> Value[bool]:
 @once
 def _by_file(world: World) -> dict[tuple[str, str], Queue]:
     """Return the first queue of each file and version."""
-    result: dict[tuple[str, str], Queue] = {}
-    for queue in world.inventory.queues:
-        result.setdefault((queue.place.source.path, queue.api), queue)
-    return result
+    return {(queue.place.source.path, queue.api): queue for queue in reversed(world.inventory.queues)}
 
 
 _KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}

@@ -23,7 +23,7 @@ from kcheck.text.units import counted, size
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kcheck.model import NodePool, Workload
     from kcheck.scale.usage.measured import ContainerUse
@@ -168,31 +168,25 @@ def coverage(world: World) -> Coverage | None:
     return Coverage(world.config.usage.recording, whole, len(enough) - whole, every - len(enough), lacks)
 
 
-def _requests(container: Container, use: ContainerUse, world: World) -> list[Request]:
+def _requests(container: Container, use: ContainerUse, world: World) -> Iterator[Request]:
     owner = world.deployed.workload(container)
     own = _buffers(owner, world)
-    found = []
     equal = _is_equal(container.cpu_request, container.cpu_limit, own)
     percentile = 100.0 if equal else own.cpu_percentile
     used = used_cpu(use, percentile, batch=owner.batch)
     if used is not None:
-        found.append(
-            Request(
-                f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
-                limit=container.cpu_limit, needed=cpu(used, own), used=round(used),
-                peak=round(peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
-            )
+        yield Request(
+            f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
+            limit=container.cpu_limit, needed=cpu(used, own), used=round(used),
+            peak=round(peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
         )  # fmt: skip
     if use.memory_peak:
-        found.append(
-            Request(
-                f"{container.id}/memory", container.place, container, MEMORY, container.memory,
-                container.memory_request, limit=container.memory_limit, needed=memory(use, own),
-                used=use.memory_peak, peak=use.memory_peak, percentile=100.0, buffers=own, use=use,
-                equal=_is_equal(container.memory_request, container.memory_limit, own),
-            )
+        yield Request(
+            f"{container.id}/memory", container.place, container, MEMORY, container.memory,
+            container.memory_request, limit=container.memory_limit, needed=memory(use, own),
+            used=use.memory_peak, peak=use.memory_peak, percentile=100.0, buffers=own, use=use,
+            equal=_is_equal(container.memory_request, container.memory_limit, own),
         )  # fmt: skip
-    return found
 
 
 def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
