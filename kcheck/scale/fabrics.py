@@ -99,7 +99,7 @@ def _most_spread(pool: NodePool, world: World) -> tuple[Workload, int] | None:
 @once
 @or_unknown
 def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[tuple[Workload, int]]]:
-    """List, by pool id, the GPU jobs that may fill several of its nodes and talk to each other, with these nodes."""
+    """List by pool the GPU jobs whose pods talk to each other on several of its nodes, with their number."""
     result: dict[str, list[tuple[Workload, int]]] = {}
     for workload in world.deployed.on(cluster).workloads:
         templates = [one for one in workload.templates if _distributed(workload, one)]

@@ -208,7 +208,7 @@ def keeps_away(taint: str) -> bool:
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """Return the taint of the spot nodes that pods select by the cloud's label and do not tolerate; empty if none."""
+    """Return the taint of the spot nodes that pods select by label and do not tolerate; empty if none."""
     terms = sure(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
