@@ -13,7 +13,7 @@ from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.fix import fix
 from kcheck.scale.basics import cluster_of
 from kcheck.scale.savings import Saving as ChangeSaving
-from kcheck.scale.simulate import comparison, results, scenario
+from kcheck.scale.simulate import results, scenario
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES
 from kcheck.text.values import Known, known
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Rule
     from kcheck.fix.fix import Fixes
-    from kcheck.scale.simulate.comparison import Saving
-    from kcheck.scale.simulate.results import SimulationResult
+    from kcheck.scale.simulate.results import Saving, SimulationResult
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
 """Subjects of rules whose fixes change a run."""
@@ -84,7 +83,7 @@ def _by_fixes(base: SimulationResult, names: list[str], fixed: Callable[[tuple[s
         found = "it is gone" if cluster is None else scenario.build_scenario(world, cluster)
         if isinstance(found, str) or found.without_wall.case == base.scenario.case:
             return None
-        saved = comparison.compare(base.scenario, found.without_wall)
+        saved = results.compare(base.scenario, found.without_wall)
         if not names[1:] and saved is not None and max(map(abs, (*saved.time, *saved.node_time))) <= _NOTHING:
             return None
         after = results.middle_summary(found.without_wall)

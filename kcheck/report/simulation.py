@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.fix.what_if import FixSaving
-    from kcheck.scale.simulate.comparison import Estimate, Saving
     from kcheck.scale.simulate.model import Point
-    from kcheck.scale.simulate.results import Range, SimulationResult
+    from kcheck.scale.simulate.results import Estimate, Range, Saving, SimulationResult
     from kcheck.scale.simulate.scenario import Scenario
 
 NAMES = {

@@ -1,4 +1,4 @@
-"""Autoscalers and their flags: what they add and delete, how fast, and what ends or slows growth."""
+"""Autoscalers, their flags, and node pools of Karpenter: what they add and delete, how fast, what ends growth."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale import deletion
+from kcheck.model import Machine, Market, NodePool, Scheduling, Size
+from kcheck.scale import deletion, placement
 from kcheck.scale.basics import anyone, cluster_of, computed, is_default, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.simulate import scenario
-from kcheck.scale.world.caps import vcpus
 from kcheck.scale.world.memory import once
+from kcheck.scale.world.sizes import vcpus
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import NotKnown, need, or_unknown
+from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import minor_version
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of
@@ -23,7 +25,7 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from kcheck.model import Autoscaler, Flag, NodePool
+    from kcheck.model import Addon, Autoscaler, Cluster, Flag, KarpenterPool, Workload
     from kcheck.scale import money
     from kcheck.scale.world import World
 
@@ -237,7 +239,7 @@ def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: W
     if needed <= most.value:
         return nodes
     if cluster is not None and world.sizes.growth(cluster).known and world.pools.of_cluster(cluster):
-        own = next((one for one in world.caps.of_cluster(cluster) if one.cause is most), None)
+        own = next((one for one in world.sizes.caps(cluster) if one.cause is most), None)
         if own is not None:
             return world.sizes.within(own, cluster, nodes)
     return nodes * most.value // needed
@@ -311,3 +313,89 @@ def autoscaler(pool: NodePool, world: World) -> Value[Autoscaler]:
     """Find the autoscaler of a pool's cluster; null where none is in the code."""
     cluster = known(pool.cluster)
     return computed(pool, world.autoscaling.autoscaler(cluster) if cluster is not None else None)
+
+
+# --- node pools of Karpenter
+
+
+_VERSION = regex(r"v?(\d{1,9})\.(\d{1,9})\.")
+_RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_removed"}
+"""Version of the API -> name of the limit with the first version of Karpenter without it."""
+
+
+def installed(pool: KarpenterPool, world: World) -> Value[str]:
+    """Return the version of Karpenter's chart on the same cluster; null if the code has none."""
+    cluster = known(pool.cluster)
+    found = [one.version for one in releases(cluster, world)] if cluster else []
+    return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
+
+
+def served(pool: KarpenterPool, world: World) -> Value[bool]:
+    """Whether the installed Karpenter serves the pool's API version; unset where its version is unknown."""
+    key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), known(installed(pool, world))
+    older = is_older(own, world.numbers.limits("any")[key].text) if key else True
+    return computed(pool, None if _numbers(own) is None else older)
+
+
+def releases(cluster: Cluster, world: World) -> list[Addon]:
+    """List the releases of Karpenter's chart on a cluster."""
+    return [one for one in world.deployed.on(cluster).addons if one.tree is None and known(one.name) == "karpenter"]
+
+
+def is_older(version: str | None, other: str) -> bool:
+    """Whether a version is known and older than another, by its first two numbers."""
+    own, least = _numbers(version), _numbers(other)
+    return own is not None and least is not None and own < least
+
+
+def _numbers(version: str | None) -> tuple[int, int] | None:
+    match = _VERSION.match(f"{version}.") if version else None
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
+    """List its limits, empty without a block of them; also the nodes of a pool of fixed size."""
+    own = _listed(pool.limits)
+    if isinstance(pool.replicas, Unset):
+        return own
+    nodes = f"nodes={pool.replicas.value}" if isinstance(pool.replicas, Known) else "nodes"
+    return mapped(own, lambda found: (*found, nodes))
+
+
+def budgets(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
+    """List the nodes that each of its budgets lets be disrupted; empty without budgets."""
+    return _listed(pool.budgets)
+
+
+def _listed(value: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+    return Known((), value.origin) if isinstance(value, Unset) else value
+
+
+def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
+    """List the GPU workloads that are applied with it and may land on its nodes."""
+    cluster, nodes = known(pool.cluster), _nodes(pool)
+    near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
+    return [
+        one
+        for one in near
+        if number(one.gpus, 0)
+        and not one.per_node
+        and any(placement.fit(template, nodes).fits is not False for template in one.templates)
+    ]
+
+
+def _nodes(pool: KarpenterPool) -> NodePool:
+    """Return a node pool like the nodes that it makes, for the fields by which pods choose."""
+    name = {"karpenter.sh/nodepool": pool.name.value} if isinstance(pool.name, Known) else {}
+    labels = pool.labels if isinstance(pool.labels, Unknown) else computed(pool, (known(pool.labels) or {}) | name)
+    return NodePool(
+        pool.id,
+        pool.place,
+        pool.id,
+        pool.cluster,
+        pool.name,
+        size=Size(autoscaled=computed(pool, value=True)),
+        machine=Machine(Unknown("the machine types are Karpenter's choice"), pool.gpu),
+        scheduling=Scheduling(labels, pool.taints),
+        market=Market(spot=pool.spot),
+    )

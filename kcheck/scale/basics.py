@@ -26,14 +26,9 @@ def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
-def derived(thing: Thing, found: A | Unknown, change: Callable[[A], T | Unknown | None]) -> Value[T]:
-    """Compute a value from a finding, or return why that is unknown."""
-    return found if isinstance(found, Unknown) else computed(thing, change(found))
-
-
 def count(thing: Thing, found: Sized | Unknown) -> Value[int]:
     """Count what was found, or return why that is unknown."""
-    return derived(thing, found, len)
+    return found if isinstance(found, Unknown) else computed(thing, len(found))
 
 
 def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:

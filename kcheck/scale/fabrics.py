@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -39,13 +40,6 @@ class PoolFabric(Struct, frozen=True):
     joins: str
     enabled: Value[int]
     reached: Value[int]
-
-
-class Spread(Struct, frozen=True):
-    """A GPU job whose pods fill several nodes of a pool and talk to each other."""
-
-    workload: Workload
-    nodes: int
 
 
 # --- of pools
@@ -87,32 +81,32 @@ def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
 def spread_job(pool: NodePool, world: World) -> Value[Workload]:
     """Find the job with traffic between several nodes that fills most of a pool; null without one."""
     found = _most_spread(pool, world)
-    return computed(pool, found.workload if found else None)
+    return computed(pool, found[0] if found else None)
 
 
 def spread_nodes(pool: NodePool, world: World) -> Value[int]:
     """Count the nodes of the pool that this job fills; 0 without one."""
     found = _most_spread(pool, world)
-    return computed(pool, found.nodes if found else 0)
+    return computed(pool, found[1] if found else 0)
 
 
-def _most_spread(pool: NodePool, world: World) -> Spread | None:
+def _most_spread(pool: NodePool, world: World) -> tuple[Workload, int] | None:
     cluster = known(pool.cluster)
     jobs = need(_spread_jobs(cluster, world)).get(pool.id, []) if cluster else []
-    return max(jobs, key=lambda one: one.nodes, default=None)
+    return max(jobs, key=itemgetter(1), default=None)
 
 
 @once
 @or_unknown
-def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]]:
-    """List, by pool id, the jobs that may fill several of its nodes."""
-    result: dict[str, list[Spread]] = {}
+def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[tuple[Workload, int]]]:
+    """List by pool the GPU jobs whose pods talk to each other on several of its nodes, with their number."""
+    result: dict[str, list[tuple[Workload, int]]] = {}
     for workload in world.deployed.on(cluster).workloads:
         templates = [one for one in workload.templates if _distributed(workload, one)]
         for pool in (pool for one in templates for pool, _ in need(world.pools.candidates(one))):
             nodes = _fewest(workload, pool, world)
             if nodes > 1:
-                result.setdefault(pool.id, []).append(Spread(workload, nodes))
+                result.setdefault(pool.id, []).append((workload, nodes))
     return result
 
 

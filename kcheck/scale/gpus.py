@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import flags, machines
-from kcheck.scale import karpenter
-from kcheck.scale.autoscaler import minor
+from kcheck.scale import autoscaler
 from kcheck.scale.basics import anyone, computed, first_unknown, runs
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.need import need, or_unknown
@@ -45,10 +44,7 @@ def copies(one: Sharing, _world: World) -> Value[int]:
 
 def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
     """List the configurations that a label of their nodes gives all pools that pods land on; else none."""
-    pools = world.pools.candidates(template)
-    names = [
-        (known(pool.scheduling.labels) or {}).get(CONFIG) for pool, _ in (() if isinstance(pools, Unknown) else pools)
-    ]
+    names = [(known(pool.scheduling.labels) or {}).get(CONFIG) for pool in world.pools.fitting(template)]
     found = [one for one in near if one.id.rpartition("/")[2] in names]
     return found if None not in names and len(found) == len(set(names)) else []
 
@@ -87,10 +83,7 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
 
 def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool:
     """Whether all pools that a pod may run on have machines with a part of a GPU."""
-    pools = world.pools.candidates(template)
-    if isinstance(pools, Unknown):
-        return False
-    types = [known(pool.machine.instance_types) or () for pool, _ in pools]
+    types = [known(pool.machine.instance_types) or () for pool in world.pools.fitting(template)]
     return bool(types) and all(
         names and all(machines.has_fraction(cluster.cloud, name) for name in names) for names in types
     )
@@ -149,7 +142,7 @@ def ignored_by(template: PodTemplate, world: World) -> Value[str]:
 
 def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[str]:
     written = next((one.value for one in own.flags if known(one.name) == _FLAG), None)
-    version = minor(own, world)
+    version = autoscaler.minor(own, world)
     if written is not None and not isinstance(written, Known):
         return Unknown(f"the value of --{_FLAG} is not known")
     if written is None and isinstance(version, Unknown):
@@ -161,11 +154,11 @@ def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[s
 
 
 def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[str]:
-    own = next(iter(karpenter.releases(cluster, world)), None)
+    own = next(iter(autoscaler.releases(cluster, world)), None)
     if own is None:
         return Unknown("the release of Karpenter, which says whether it serves resource claims, is not in the code")
     version, first = known(own.version), world.numbers.limits("any")["karpenter.claims"].text
-    if karpenter.is_older(version, first):
+    if autoscaler.is_older(version, first):
         return computed(template, f"Karpenter {version}")
     ignores = own.ignores_claims
     if isinstance(ignores, Unknown):

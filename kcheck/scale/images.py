@@ -8,8 +8,9 @@ from kcheck.config.numbers import tags
 from kcheck.inventory.clouds import registry
 from kcheck.model import image_names
 from kcheck.model.image_names import Ending
-from kcheck.scale import egress, placement
+from kcheck.scale import placement
 from kcheck.scale.basics import computed, parsed
+from kcheck.scale.walls import egress
 from kcheck.text import placeholders
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import need

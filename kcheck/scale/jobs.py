@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ _OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot
 """Paths of a node that are its own; below others, a shared file system may be mounted."""
 
 _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})
-_PART = regex(r"\d*\.\d+|\d+m")
 
 
 def scale(thing: Thing, world: World) -> Value[int]:
@@ -152,11 +150,7 @@ def _all_classes(world: World) -> dict[str | None, PriorityClass]:
 
 def _by_name(classes: list[PriorityClass]) -> dict[str | None, PriorityClass]:
     """Index the first pod priority class of each name; None for unknown names."""
-    result: dict[str | None, PriorityClass] = {}
-    for one in classes:
-        if not one.kueue and not isinstance(one.name, Unset):
-            result.setdefault(known(one.name), one)
-    return result
+    return {known(one.name): one for one in reversed(classes) if not one.kueue and not isinstance(one.name, Unset)}
 
 
 def preemptible(workload: Workload, world: World) -> Value[bool]:
@@ -279,8 +273,7 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     """Name what recreates a deleted job; null if nothing is seen."""
     if workload.place.source.path.endswith((".tf", ".tf.json")):
         return computed(workload, "Terraform")
-    own = world.inventory.scope_of.get(workload) or os.path.dirname(workload.place.source.path)
-    folder = f"{system.real_path(own)}/"
+    folder = f"{system.real_path(world.deployed.folder(workload))}/"
     found = (name for name, folders in world.inventory.synced if folders.match(folder))
     return computed(workload, next(found, None))
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers import machines
 from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
+from kcheck.scale.allocatable import NOTHING_TAKEN, Taken, less, rooms
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
-    from kcheck.scale.allocatable import Room, Taken
+    from kcheck.scale.allocatable import Room
 
 _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud removes when a node is ready."""
@@ -72,21 +74,19 @@ class Share(Struct, frozen=True):
         return True if self.asked <= self.left.low else None
 
 
-def fit(template: PodTemplate, pool: NodePool, taken: Taken | None = None, slots: Interval | None = None) -> Fit:
+def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Interval | None = None) -> Fit:
     """Check whether pods can land on a pool beside DaemonSets (`taken`); `slots` as for `requirements`."""
     return _verdict(requirements(template, pool, taken, slots))
 
 
 def requirements(
-    template: PodTemplate, pool: NodePool, taken: Taken | None = None, slots: Interval | None = None
+    template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Interval | None = None
 ) -> list[Fit]:
     """Check each requirement of pods against a pool: labels, GPUs, CPU and memory, taints.
 
     `slots` are the GPUs that a node offers where cards are shared: by time slicing or MPS, each is several.
     """
-    from kcheck.scale.allocatable import NOTHING_TAKEN
-
-    size = _size(template, pool, NOTHING_TAKEN if taken is None else taken)
+    size = _size(template, pool, taken)
     return [_labels(template, pool), _cards(template, pool, slots), size, _taints(template, pool)]
 
 
@@ -103,7 +103,7 @@ def _verdict(parts: list[Fit]) -> Fit:
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
     """Return the request that exceeds the largest machine of a pool; None where a pod fits, or may."""
     found = []
-    for room in _rooms(pool):
+    for room in rooms(pool):
         share = next((one for one in _shares(template, room, taken) if one.fits is False), None)
         if share is None:
             return None
@@ -121,7 +121,7 @@ def per_node(
         if offered is None:
             return None
         counts.append(Interval(offered.low // cards, None if offered.high is None else offered.high // cards))
-    for share in (one for room in _rooms(pool) for one in _shares(template, room, taken)):
+    for share in (one for room in rooms(pool) for one in _shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
         counts.append(Interval(share.left.low // share.asked, most))
     if known(template.spread) or template.all_cards or (ports and template.ports):
@@ -134,7 +134,7 @@ def per_node(
 
 def smallest(pool: NodePool) -> int | None:
     """Count the vCPUs of the smallest machine of a pool; None if one is unknown."""
-    return min((room.vcpus for room in _rooms(pool)), default=None)
+    return min((room.vcpus for room in rooms(pool)), default=None)
 
 
 def asks_for_spot(template: PodTemplate) -> bool:
@@ -154,8 +154,6 @@ def gpu_label(template: PodTemplate) -> str:
 
 def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
     if one.key in INSTANCE:
-        from kcheck.config.numbers import machines
-
         own = [next((n for c in clouds if (n := machines.gpus(c.name, name))), None) for name in one.values]
         return one.operator == "In" and bool(own) and None not in own
     prefixes = tuple(prefix for cloud in clouds for prefix in cloud.gpu_labels)
@@ -209,12 +207,12 @@ def keeps_away(taint: str) -> bool:
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """Return the taint of the spot nodes that pods select by the cloud's label; empty if none."""
+    """Return the taint of the spot nodes that pods select by label and do not tolerate; empty if none."""
     terms = sure(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
         if key and terms and all(any(own.key == key and _is_spot(own) for own in term) for term in terms):
-            return one.spot_taint
+            return next(untolerated(template, [one.spot_taint]), "")
     return ""
 
 
@@ -339,7 +337,7 @@ def _vendors(template: PodTemplate) -> set[str]:
 
 
 def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
-    found = _rooms(pool)
+    found = rooms(pool)
     if not found:
         return Fit(None, "cpu", "the size of its machines is not known") if known(template.cpu) else _FITS
     missing = shortage(template, pool, taken)
@@ -356,22 +354,14 @@ def _amount(missing: Share) -> str:
     return f"{asked / 1000:,.3g} CPUs on one node" if cpu else f"{asked / 2**30:,.3g} GiB of memory on one node"
 
 
-def _rooms(pool: NodePool) -> tuple[Room, ...]:
-    from kcheck.scale import allocatable  # with tables of machines, which only a pool needs
-
-    return allocatable.rooms(pool)
-
-
 def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
     """Return the CPU and memory that pods ask of a machine, as far as known."""
-    from kcheck.scale import allocatable
-
     parts = [
         ("cpu", known(template.cpu), room.vcpus, room.cpu_left, taken.cpu),
         ("memory", known(template.memory), room.memory, room.memory_left, taken.memory),
     ]
     return [
-        Share(resource, asked, allocatable.less(left, own), own.low, room)
+        Share(resource, asked, less(left, own), own.low, room)
         for resource, asked, whole, left, own in parts
         if asked and whole
     ]
@@ -419,18 +409,3 @@ def tolerates(one: Toleration, taint: str) -> bool:
     if not one.key:
         return one.operator == "Exists"
     return one.key == key and (one.operator == "Exists" or one.value == value)
-
-
-def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """Return a taint that keeps pods off, where all of some pools refuse them; else empty."""
-    found = [fit(template, pool) for pool in pools]
-    if any(one.fits is not False for one in found):
-        return ""
-    return next((one.why for one in found if one.kind == "taint"), "")
-
-
-def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """Return the only taint that keeps pods off, as `key=value:Effect`; empty if there are several."""
-    found = {keeping(template, pool) for pool in pools if fit(template, pool).kind == "taint"}
-    only = found.pop() if len(found) == 1 else ()
-    return only[0] if len(only) == 1 else ""

@@ -32,8 +32,7 @@ def workload(thing: Thing, world: World) -> Value[Workload]:
 
 def template(one: Container, world: World) -> Value[PodTemplate]:
     """Return the pods of a container."""
-    owner = world.deployed.workload(one)
-    return Known(next(pods for pods in owner.templates if one in pods.containers), Origin((one.place,)))
+    return Known(world.deployed.template(one), Origin((one.place,)))
 
 
 def image(one: Container, world: World) -> Value[Image]:
@@ -247,16 +246,12 @@ def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
 def _granted(template: PodTemplate, world: World) -> int:
     """Return the least seconds to stop; without clusters in the code, spot notices count only for spot pods."""
     times = [one.grace for one in world.inventory.autoscalers if not isinstance(one.grace, Unset)]
-    least = min([_by_default(), *(number(time, 0) for time in times)])
+    usual = int(flags.flags()["max-graceful-termination-sec"]["default"])
+    least = min([usual, *(number(time, 0) for time in times)])
     if world.inventory.clusters or placement.asks_for_spot(template) or isinstance(template.selection, Unknown):
         notices = [world.numbers.limits(cloud).get(NOTICE) for cloud in owners()]
         least = min([least, *(notice.number for notice in notices if notice is not None)])
     return least
-
-
-def _by_default() -> int:
-    default = flags.flags()["max-graceful-termination-sec"]["default"]
-    return int(default)
 
 
 _LOOKED_AT, _NAMED = 50, 3

@@ -275,11 +275,7 @@ def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | lis
 
 def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
     """Whether a cluster is for jobs: it has a GPU or spot pool, or a Job among its manifests."""
-    owner = cluster_of(thing, world) if isinstance(thing, Autoscaler) else computed(thing, thing)
-    return _batch(owner.value, world) if isinstance(owner, Known) else owner
-
-
-def _batch(cluster: Cluster, world: World) -> Value[bool]:
+    cluster = need(cluster_of(thing, world)) if isinstance(thing, Autoscaler) else thing
     flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
     jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
     asked = [computed(cluster, value=True)] if world.config.run.jobs else []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.world.memory import once
 from kcheck.text.need import need
@@ -112,9 +112,8 @@ def _names_near(kind: str, path: str, cluster: Cluster | None, world: World) -> 
     if environment is not None and environment.manifests:
         found = [other for other in _of_kind(kind, world) if world.inventory.cluster_of.get(other) is cluster]
     near = [other.name for other in found if not _is_example(other, path, world)]
-    unknown = next((name for name in near if isinstance(name, Unknown)), None)
     names = dict.fromkeys(name.value for name in near if isinstance(name, Known))
-    return unknown or tuple(islice(names, _MOST_NAMES))
+    return first_unknown(near) or tuple(islice(names, _MOST_NAMES))
 
 
 _MOST_NAMES = 5
@@ -169,7 +168,7 @@ def _place(workload: Workload) -> tuple[str, str, str]:
     return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
 
 
-def _queued(queue: Queue, world: World) -> list[Workload]:
+def jobs(queue: Queue, world: World) -> list[Workload]:
     """List the workloads that wait in a queue, or in the LocalQueues that lead to it."""
     if queue.kind != "ClusterQueue":
         return _waiting(queue, world)
@@ -184,7 +183,7 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
     if own is None or all(number(one.number, 0) <= own for one in classes):
         return False
     found = (one for one in world.deployed.beside(workload).queues if one.kind == "ClusterQueue")
-    return any(known(one.preemption) not in (None, "Never") and workload in _queued(one, world) for one in found)
+    return any(known(one.preemption) not in (None, "Never") and workload in jobs(one, world) for one in found)
 
 
 def admitting_queue(job: Workload, world: World) -> Queue | None:
@@ -203,17 +202,12 @@ def by_kind_and_name(scope: str, world: World) -> dict[tuple[str, str | None], l
     return grouped(world.deployed.in_scope(scope).queues, lambda one: (one.kind, known(one.name)))
 
 
-def jobs(queue: Queue, world: World) -> list[Workload]:
-    """List the jobs that wait in a queue."""
-    return _queued(queue, world)
-
-
 def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
     """List the resources with quota in a ClusterQueue, in any of the files that define it."""
-    found = [known(one.resources) for one in _alternatives(queue, world) if isinstance(one.resources, Known)]
-    unknown = next((one.resources for one in _alternatives(queue, world) if isinstance(one.resources, Unknown)), None)
+    others = [one.resources for one in _alternatives(queue, world)]
     own = queue.resources if queue.kind == "ClusterQueue" else computed(queue, ())
-    return unknown or mapped(own, lambda names: tuple(dict.fromkeys(chain(names, *filter(None, found)))))
+    every = mapped(own, lambda names: tuple(dict.fromkeys(chain(names, *(known(one) or () for one in others)))))
+    return first_unknown(others) or every
 
 
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
@@ -228,7 +222,7 @@ def _alternatives(queue: Queue, world: World) -> list[Queue]:
 def priorities(queue: Queue, world: World) -> Value[int]:
     """Count the different priorities of the jobs in a queue: Kueue's own classes, or those of their pods."""
     near = world.deployed.beside(queue).classes
-    used = {known(w.priority) for w in _queued(queue, world)} - {None}
+    used = {known(w.priority) for w in jobs(queue, world)} - {None}
     numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
     return computed(queue, len(numbers))
 
@@ -251,10 +245,7 @@ def first_of_file(queue: Queue, world: World) -> Value[bool]:
 @once
 def _by_file(world: World) -> dict[tuple[str, str], Queue]:
     """Return the first queue of each file and version."""
-    result: dict[tuple[str, str], Queue] = {}
-    for queue in world.inventory.queues:
-        result.setdefault((queue.place.source.path, queue.api), queue)
-    return result
+    return {(queue.place.source.path, queue.api): queue for queue in reversed(world.inventory.queues)}
 
 
 _KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
@@ -294,8 +285,8 @@ def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
     """List Kueue's LocalQueues in the namespace of a job that are applied with it, by name."""
     index = _local_queues(world.deployed.scope(workload), world)
     found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
-    unknown = next((one.name for one in found if isinstance(one.name, Unknown)), None)
-    return unknown or computed(workload, tuple(dict.fromkeys(name for one in found if (name := known(one.name)))))
+    names = dict.fromkeys(name for one in found if (name := known(one.name)))
+    return first_unknown(one.name for one in found) or computed(workload, tuple(names))
 
 
 @once
@@ -312,37 +303,32 @@ def queued_by_default(workload: Workload, world: World) -> bool:
 # --- namespaces and quotas
 
 
-def _space(one: Namespace | Quota | Workload) -> Value[str]:
+def space(one: Namespace | Quota | Workload, _world: World) -> Value[str]:
     """Return the name of a namespace, or of a thing's namespace; empty where none is written."""
     name = one.name if isinstance(one, Namespace) else one.namespace
     return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
 
 
-def space(one: Namespace | Quota, _world: World) -> Value[str]:
-    """Return the name of a namespace, or of a quota's namespace."""
-    return _space(one)
-
-
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
     """List the workloads in a namespace, or in a quota's; empty where its name is unknown."""
-    name = known(_space(one))
+    name = known(space(one, world))
     return _by_space(world.deployed.scope(one), world).get(name, []) if name is not None else []
 
 
 @once
 def _by_space(scope: str, world: World) -> dict[str | None, list[Workload]]:
-    return grouped(world.deployed.in_scope(scope).workloads, lambda workload: known(_space(workload)))
+    return grouped(world.deployed.in_scope(scope).workloads, lambda workload: known(space(workload, world)))
 
 
 def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
     """List the quotas and LimitRanges of a namespace, with those that name none."""
-    own = known(_space(one)) or None
+    own = known(space(one, world)) or None
     return [quota for quota in world.deployed.beside(one).limits if known(quota.namespace) in (own, None)]
 
 
 def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:
     """Whether another namespace has a quota on CPU, memory or GPUs, as teams have."""
-    own = known(_space(one)) or None
+    own = known(space(one, world)) or None
     others = (
         quota
         for quota in world.deployed.beside(one).limits

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.scale.world.quotas import needs
+from kcheck.scale.world.numbers import needs
 from kcheck.text.need import need
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster
     from kcheck.scale.world import World
-    from kcheck.scale.world.quotas import Need
+    from kcheck.scale.world.numbers import Need
 
 
 class Asked(NamedTuple):

@@ -1,9 +1,10 @@
-"""Subnets and pod ranges: addresses, needs, room."""
+"""Subnets and pod ranges: addresses, needs, room, and larger ranges for those that run out of addresses."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
@@ -11,12 +12,16 @@ from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
-from kcheck.text.ip_ranges import parse_cidr
-from kcheck.text.need import need
-from kcheck.text.values import Known, Unknown, Value, mapped, total
+from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
+from kcheck.text.need import need, or_unknown
+from kcheck.text.text import grouped
+from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known, mapped, total
 
 if TYPE_CHECKING:
-    from kcheck.model import NodePool
+    from collections.abc import Iterator
+    from ipaddress import IPv4Network
+
+    from kcheck.model import Network, NodePool, PodRange
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
 
@@ -117,3 +122,190 @@ def _taken(place: Place, pool: NodePool, world: World) -> Value[int]:
     if isinstance(place, Subnet):
         return demands.addresses_per_node(pool, world)
     return mapped(demands.pod_block(pool), lambda prefix: 1 << (32 - prefix))
+
+
+# --- larger ranges
+
+
+_MOST_DOUBLINGS = 1
+"""Most bits by which ranges for the least and the most need may differ for one to be proposed."""
+
+
+@or_unknown
+def sufficient_cidr(place: Place, world: World) -> Value[str]:
+    """Propose a free block of the subnet's network, or the pod range widened; null if there is none."""
+    need(demands.bounds(place, world))
+    if not isinstance(place, Subnet):
+        return computed(place, _widening(place, world).cidr)
+    network = known(place.network)
+    return computed(place, _allot(network, world).get(place.id) if network is not None else None)
+
+
+@once
+def _allot(network: Network, world: World) -> dict[str, str]:
+    """Find disjoint larger ranges, by id, for all too small subnets of a network; empty without room for all."""
+    # a subnet of this root whose network or range is not known may lie anywhere
+    module = world.root_module(network.root)
+    near = [s for s in module.subnets if known(s.network) in (None, network)]
+    if any(not isinstance(s.network, Known) or not isinstance(s.cidr, Known) for s in near):
+        return {}
+    taken = {subnet.id: str(known(subnet.cidr)) for subnet in near}
+    wanted = {subnet.id: prefix for subnet in near if (prefix := _wanted(subnet, world)) is not None}
+    result = _renumbered(near, wanted, known(network.cidrs), taken)
+    for subnet in near:
+        prefix = wanted.get(subnet.id, 0)
+        if not prefix or subnet.id in result:
+            continue
+        others = [cidr for name, cidr in taken.items() if name != subnet.id] + list(result.values())
+        others += _tried(subnet, taken[subnet.id], prefix)
+        if isinstance(network.cidrs, Known):
+            outer, moving = list(network.cidrs.value), {taken[name] for name in _moving_with(subnet, near, wanted)}
+            rest = [cidr for cidr in others if cidr not in moving]
+            block = free_block(outer, others, prefix) or free_block(outer, rest, prefix)
+        else:
+            beside = (*(one.cidr for one in module.ranges), *(one.cidr for one in module.reserved))
+            cidrs = [known(cidr) or "" for cidr in beside]  # what is not known may lie anywhere
+            ranges = [cidr for cidr in cidrs if not cidr.startswith("/")]  # of those the cloud finds the address
+            own = parse_cidr(taken[subnet.id])
+            block = widened(own, 1 << (32 - prefix), others + ranges) if own else None
+        if block is None:
+            return {}  # there is no room for all
+        result[subnet.id] = block
+    return result
+
+
+def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> set[str]:
+    """Return the subnets whose ranges change with this one in the same list, so that their old ones become free."""
+    written = subnet.cidr.origin.written if subnet.cidr.origin else None
+    if written is None or not written.keys or not written.keys[-1].startswith("["):
+        return set()
+    own = written.source.path, written.keys[:-1]
+    places = ((one.id, one.cidr.origin.written) for one in near if one.id in wanted and one.cidr.origin)
+    return {name for name, place in places if (place.source.path, place.keys[:-1]) == own}
+
+
+def _wanted(subnet: Subnet, world: World) -> int | None:
+    """Return the prefix with room for the pools' need; None where they have it, or it is unknown."""
+    found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
+    if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
+        return None
+    reserved = world.numbers.limits(subnet.cloud)["subnet.reserved"].number
+    least, most = (
+        sufficient_prefix(addresses_needed(own), reserved) for own in (found.least, found.most or found.least)
+    )
+    return most if least - most <= _MOST_DOUBLINGS else None
+
+
+def _renumbered(
+    near: list[Subnet], wanted: dict[str, int], outer: tuple[str, ...] | None, taken: dict[str, str]
+) -> dict[str, str]:
+    """Find ranges for subnets of one `cidrsubnet` call with fewer new bits; without those that do not fit.
+
+    Its subnets change together, so none of them may overlap a subnet of another call.
+    """
+    result: dict[str, str] = {}
+    for own in grouped(near, lambda subnet: subnet.cidr.origin.written).values():  # type: ignore[union-attr]
+        prefix = min((wanted[subnet.id] for subnet in own if subnet.id in wanted), default=None)
+        bits = _newbits(own[0])
+        networks = [parse_cidr(taken[subnet.id]) for subnet in own]
+        if bits is None or prefix is None or None in networks:
+            continue
+        others = [cidr for name, cidr in taken.items() if name not in {s.id for s in own} | result.keys()]
+        fixed = [parse_cidr(cidr) for cidr in [*others, *result.values()]]
+        more = [network and with_newbits(network, bits, bits - network.prefixlen + prefix) for network in networks]
+        inside = [parse_cidr(cidr) for cidr in outer] if outer is not None else []
+        if all(_fits(network, fixed, inside) for network in more):
+            result |= {subnet.id: str(network) for subnet, network in zip(own, more, strict=True)}
+    return result
+
+
+def _newbits(subnet: Subnet) -> int | None:
+    """Return the new bits of the `cidrsubnet` call that makes a subnet, where they are a literal of it."""
+    cidr = subnet.cidr
+    if not isinstance(cidr, Known) or not isinstance(cidr.value, Subnetwork):
+        return None
+    bits, call = cidr.value.newbits, cidr.origin.written
+    if not bits.origin.literal or bits.origin.written.source is not call.source:
+        return None
+    return bits.value if call.start <= bits.origin.written.start < call.end else None
+
+
+def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
+    """Return a subnet's range with fewer new bits, where these do not fit all subnets of the call."""
+    bits, network = _newbits(subnet), parse_cidr(written)
+    if bits is None or network is None:
+        return []
+    found = with_newbits(network, bits, bits - network.prefixlen + prefix)
+    return [str(found)] if found else []
+
+
+def _fits(network: IPv4Network | None, others: list[IPv4Network | None], outer: list[IPv4Network | None]) -> bool:
+    """Whether a range overlaps no other and lies in an outer one, if there are any."""
+    if network is None or any(other is None or other.overlaps(network) for other in others):
+        return False
+    return not outer or any(own is not None and network.subnet_of(own) for own in outer)
+
+
+def in_the_way(place: Place, world: World) -> Value[str]:
+    """Name what keeps a pod range from being widened; null if nothing does."""
+    return computed(place, _widening(place, world).obstacle)
+
+
+def in_the_way_cidr(place: Place, world: World) -> Value[str]:
+    """Return the range of what keeps it from being widened; null where that is unknown."""
+    return computed(place, _widening(place, world).other)
+
+
+class _Widening(NamedTuple):
+    """A wider range, or the obstacle and its range; neither where the needed width is unknown."""
+
+    cidr: str | None = None
+    obstacle: str | None = None
+    other: str | None = None
+
+
+@once
+def _widening(pod_range: Place, world: World) -> _Widening:
+    if isinstance(pod_range, Subnet):  # it moves instead
+        return _Widening()
+    found = demands.bounds(pod_range, world)
+    addresses = known(demands.room(pod_range, world))
+    written = known(pod_range.cidr) or ""
+    network = demands.range_of(written)
+    if isinstance(found, Unknown) or network is None or addresses is None:
+        return _Widening()
+    needed = network.num_addresses - addresses + addresses_needed(found.most or found.least)
+    if written.startswith("/"):
+        return _Widening(f"/{min(network.prefixlen, sufficient_prefix(needed, 0))}")
+    wide = around(network, needed)
+    if wide is None:
+        return _Widening(obstacle="the end of the private addresses", other="RFC 1918")
+    for what, value in _beside(pod_range, world):
+        other = parse_cidr(value.value) if isinstance(value, Known) else None
+        if other is None or other.overlaps(wide):
+            return _Widening(obstacle=what, other=None if other is None else str(other))
+    return _Widening(str(wide))
+
+
+def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
+    """Yield all that a range may not overlap: networks, subnets, other ranges, services, control planes."""
+    pools = world.pools.in_range(pod_range)
+    users = () if isinstance(pools, Unknown) else pools
+    clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
+    own = [one for one in world.inventory.reserved if one.id == pod_range.id]
+    for pool in users:
+        if isinstance(pool.addresses.subnets, Unknown):
+            yield f"the network of {pool.display_name}", pool.addresses.subnets
+    for root in dict.fromkeys((pod_range.root, *(one.root for one in own), *(one.root for one in clusters))):
+        module = world.root_module(root)
+        for network in module.networks:
+            cidrs = network.cidrs
+            names = [Known(cidr, cidrs.origin) for cidr in cidrs.value] if isinstance(cidrs, Known) else [cidrs]
+            yield from ((f"the network {network.address}", cidr) for cidr in names if not isinstance(cidr, Unset))
+        yield from ((f"the subnet {subnet.address}", subnet.cidr) for subnet in module.subnets)
+        others = (other for other in module.ranges if other is not pod_range)
+        yield from ((f"the pods' range of {other.address}", other.cidr) for other in others)
+        yield from ((one.what, one.cidr) for one in module.reserved if one.id != pod_range.id)
+        for cluster in module.clusters:
+            if not isinstance(cluster.service_cidr, Unset) or cloud(cluster.cloud).picks_service_range:
+                yield f"the services' range of {cluster.address}", cluster.service_cidr

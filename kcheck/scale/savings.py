@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kcheck.scale import money
 from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
 from kcheck.scale.basics import computed
-from kcheck.scale.simulate import comparison, parameters, scenario
+from kcheck.scale.simulate import parameters, results, scenario
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, known
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.machines import Price
     from kcheck.model import Autoscaler, Cluster, NodePool, Thing
     from kcheck.scale.money import Rate
-    from kcheck.scale.simulate.comparison import Estimate
     from kcheck.scale.simulate.model import Case, Pool
+    from kcheck.scale.simulate.results import Estimate
     from kcheck.scale.simulate.scenario import Scenario
     from kcheck.scale.world import World
 
@@ -35,7 +35,7 @@ _NOTHING = 5
 class Saving(NamedTuple):
     """Saving by a change, as the simulation `found` it; the rates are those of the run's nodes, by cost."""
 
-    found: comparison.Saving
+    found: results.Saving
     nodes: int
     node_time: Value[int]
     money: Value[int]
@@ -134,7 +134,6 @@ _CHANGES: dict[str, Callable[[Any, World], _Change]] = {
 
 
 def _parts(pool: Pool, number: int) -> list[Pool]:
-    """Split a pool into parts of about the same size."""
     return [
         replace(
             pool,
@@ -152,7 +151,7 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
     base = _run(autoscaler, world) if world.config.run.savings else "savings are not asked for"
     if isinstance(base, str):
         return Unknown(base, Origin((autoscaler.place,)))
-    found = comparison.compare(base, replace(base, case=change(base.case)))
+    found = results.compare(base, replace(base, case=change(base.case)))
     if found is None:
         return Unknown("the simulated run does not end", Origin((autoscaler.place,)))
     if found.least_per_node < _NOTHING:
@@ -189,12 +188,7 @@ def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
     own = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if cluster is None or own is None or own.id != autoscaler.id:
         return "no cluster of this autoscaler is known"
-    found = _scenario(cluster, world)
+    found = scenario.build_scenario(world, cluster)
     if isinstance(found, str):
         return found
     return "Karpenter scales the nodes of the job" if found.case.settings.karpenter else found.without_wall
-
-
-@once
-def _scenario(cluster: Cluster, world: World) -> Scenario | str:
-    return scenario.build_scenario(world, cluster)

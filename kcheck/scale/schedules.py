@@ -189,7 +189,6 @@ def _lands(job: Workload, world: World) -> bool:
 
 
 def _asked(templates: Iterable[PodTemplate]) -> _Amounts:
-    """Sum the known requests of a job's pods."""
     sum_ = _Amounts()
     for one in templates:
         each = _Amounts(number(one.cpu, 0), number(one.memory, 0), number(one.gpus, 0))

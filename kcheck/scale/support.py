@@ -78,32 +78,25 @@ class Ending(NamedTuple):
     effect: str | None
 
 
-def of_cluster(cluster: Cluster, kind: str, setting: Value[str], world: World) -> Value[Ending]:
-    """Return the retirement of what a cluster's setting names; null without one."""
-    return _ending(cluster, cluster, kind, setting, world)
-
-
-def of_pool(pool: NodePool, kind: str, setting: Value[str], world: World) -> Value[Ending]:
-    """Return the retirement of what a pool's setting names; null without one."""
-    cluster = known(pool.cluster)
-    return computed(pool, None) if cluster is None else _ending(pool, cluster, kind, setting, world)
-
-
 def machine(pool: NodePool, world: World) -> Value[Ending]:
     """Return the retirement of the pool's machine type that ends last; null where one of them does not end."""
-    cluster, types = known(pool.cluster), pool.machine.instance_types
-    if cluster is None or isinstance(types, Unset):
+    types = pool.machine.instance_types
+    if known(pool.cluster) is None or isinstance(types, Unset):
         return computed(pool, None)
     if isinstance(types, Unknown):
         return Unknown(types.reason, types.origin)
-    endings = [_ending(pool, cluster, "machine", Known(name, types.origin), world) for name in types.value]
+    endings = [retirement(pool, "machine", Known(name, types.origin), world) for name in types.value]
     found = [ending.value for ending in endings if isinstance(ending, Known)]
     whole = bool(found) and len(found) == len(endings)
     return computed(pool, min(found, key=lambda ending: ending.days_ended) if whole else None)
 
 
 @or_unknown
-def _ending(thing: NodePool | Cluster, cluster: Cluster, kind: str, name: Value[str], world: World) -> Value[Ending]:
+def retirement(thing: NodePool | Cluster, kind: str, name: Value[str], world: World) -> Value[Ending]:
+    """Return the retirement of what a setting of a cluster or a pool names; null without one."""
+    cluster = known(thing.cluster) if isinstance(thing, NodePool) else thing
+    if cluster is None:
+        return computed(thing, None)
     if isinstance(name, Unset):
         return Unset(name.origin)
     every = retirements.find(cluster.cloud, kind, need(name))

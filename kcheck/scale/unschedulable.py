@@ -1,25 +1,26 @@
-"""Pods that no node can take, and the pool or machine that comes closest."""
+"""Pods that no node can take, and the pool that comes closest."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.config.numbers.reserved import GI, MI
 from kcheck.inventory.clouds import registry
 from kcheck.scale import placement
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.text.need import need
 from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sure
 
 if TYPE_CHECKING:
-    from kcheck.model import Cluster, NodePool, PodTemplate
-    from kcheck.scale.placement import Fit, Share
-    from kcheck.scale.world import World
-    from kcheck.text.values import Value
+    from collections.abc import Callable
 
-_GI, _MI = 2**30, 2**20
+    from kcheck.model import Cluster, NodePool, PodTemplate
+    from kcheck.scale.placement import Share
+    from kcheck.scale.world import World
 
 
 class Shortage(Struct, frozen=True):
@@ -56,11 +57,11 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
     few = _few_zones(template, pools, world)
-    if not pools or not (few or all(_refuses(world.pools.fit(template, pool)) for pool in pools)):
+    fits = (world.pools.fit(template, pool) for pool in pools)
+    if not pools or not (few or all(fit.fits is False and fit.kind in ("label", "gpus") for fit in fits)):
         return computed(template, None)
-    more = need(_more_nodes(cluster, world))
-    serverless = known(cluster.serverless)
-    if more or serverless or isinstance(cluster.serverless, Unknown):
+    serverless = known(cluster.serverless) or isinstance(cluster.serverless, Unknown)
+    if need(_more_nodes(cluster, world)) or serverless:
         return computed(template, None)
     if few:
         return computed(template, few)
@@ -89,12 +90,7 @@ def _few_zones(template: PodTemplate, pools: list[NodePool], world: World) -> Re
 
 
 def _on_virtual_nodes(template: PodTemplate) -> bool:
-    """Whether pods select a virtual kubelet."""
     return any("virtual-kubelet" in one.values for term in sure(template.selection) or () for one in term)
-
-
-def _refuses(fit: Fit) -> bool:
-    return fit.fits is False and fit.kind in ("label", "gpus")
 
 
 def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
@@ -118,59 +114,43 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
     fits = (world.pools.fit(template, pool) for pool in pools)
     if any(fit.fits is not False or fit.kind == "taint" for fit in fits):
         return computed(template, None)  # a queue may add the toleration
-    found = [share for pool in pools for share in _shares(template, pool, world)]
-    share, pool = max(found, key=lambda one: one[0].left.high or 0, default=(None, None))
-    if share is None or pool is None:
+    every = [(world.pools.shortage(template, pool), pool) for pool in pools if world.pools.chosen(template, pool)]
+    found = [(share, pool) for share, pool in every if share is not None]
+    if not found or need(_more_nodes(cluster, world)):
         return computed(template, None)
-    more = need(_more_nodes(cluster, world))
-    return computed(template, None if more else _told(share, pool, template))
-
-
-def _shares(template: PodTemplate, pool: NodePool, world: World) -> list[tuple[Share, NodePool]]:
-    share = world.pools.shortage(template, pool)
-    return [(share, pool)] if share is not None and world.pools.chosen(template, pool) else []
+    return computed(template, _told(*max(found, key=lambda one: one[0].left.high or 0), template))
 
 
 def _more_nodes(cluster: Cluster, world: World) -> bool | Unknown:
     """Whether there are other pools, or something may add nodes of other kinds."""
     values = (world.pools.all_of_cluster(cluster), cluster.provisioned, world.autoscaling.tool(cluster))
-    unknown = next((value for value in values if isinstance(value, Unknown)), None)
-    return unknown or world.autoscaling.beyond_pools(cluster)
+    return first_unknown(values) or world.autoscaling.beyond_pools(cluster)
 
 
 def _told(share: Share, pool: NodePool, template: PodTemplate) -> Shortage:
-    amounts = share.asked, share.left.high or 0, share.taken
+    left, whole = share.left.high or 0, share.room.memory
+    write: Callable[[int], str]
     if share.resource == "cpu":
-        resource, values, whole = "CPU", [one.cpu for one in template.containers], cores(share.room.vcpus * 1000)
-        asked, left, taken = map(cores, amounts)
-        text = f"{asked} CPU{'' if share.asked == 1000 else 's'}"
+        resource, values, write, whole = "CPU", [one.cpu for one in template.containers], cores, share.room.vcpus * 1000
+        text = f"{cores(share.asked)} CPU{'' if share.asked == 1000 else 's'}"
     else:
-        unit = _MI if share.asked < _GI or (share.asked - amounts[1]) * 100 < _GI else _GI
-        resource, values, whole = (
-            "memory",
-            [one.memory for one in template.containers],
-            _memory(share.room.memory, unit),
-        )
-        asked, left, taken = (_memory(amount, unit) for amount in amounts)
-        text = f"{asked} of memory"
+        unit = MI if share.asked < GI or (share.asked - left) * 100 < GI else GI
+        resource, values, write = "memory", [one.memory for one in template.containers], partial(_memory, unit=unit)
+        text = f"{write(share.asked)} of memory"
+    written = [value for value in values if isinstance(value, Known)]
+    largest = max(written, key=lambda one: one.value).origin if written else Origin((template.place,))
     return Shortage(
         resource,
-        Known(text, _origin_of_largest(values) or Origin((template.place,))),
+        Known(text, largest),
         share.room.machine,
-        left,
-        whole,
+        write(left),
+        write(whole),
         exact=share.left.exact is not None,
-        taken=taken if share.taken else None,
+        taken=write(share.taken) if share.taken else None,
         pool=pool,
     )
 
 
-def _origin_of_largest(values: list[Value[int]]) -> Origin | None:
-    """Return the origin of the largest known request."""
-    written = [value for value in values if isinstance(value, Known)]
-    return max(written, key=lambda one: one.value).origin if written else None
-
-
 def _memory(count: int, unit: int) -> str:
     """Format bytes in Gi or Mi, rounded down to hundredths of Gi."""
-    return f"{count // unit:,}Mi" if unit == _MI else f"{count * 100 // unit / 100:g}Gi"
+    return f"{count // unit:,}Mi" if unit == MI else f"{count * 100 // unit / 100:g}Gi"

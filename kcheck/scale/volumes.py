@@ -14,10 +14,10 @@ from kcheck.scale.world.memory import once
 from kcheck.text.need import need
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
-from kcheck.text.values import Unknown, Unset, Value, equals, known, number, sure
+from kcheck.text.values import Unset, Value, equals, known, number, sure
 
 if TYPE_CHECKING:
-    from kcheck.model import Definition, NodePool, PodTemplate, Workload
+    from kcheck.model import Definition, PodTemplate, Workload
     from kcheck.scale.world import World
 
 _CLAIM = "PersistentVolumeClaim"
@@ -126,7 +126,7 @@ def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World
     if any(_pinned(one) for one in templates):
         return 0, False
     gpus = sum(count * number(one.gpus, 0) for one, count in zip(templates, counts, strict=True))
-    pools = [pool for one in templates for pool in _pools(one, world)]
+    pools = [pool for one in templates for pool in world.pools.fitting(one)]
     largest = max((number(pool.machine.gpus, 0) for pool in pools), default=0)
     least = [(-(-gpus // (largest or _GPUS)), bool(largest) or gpus > _MOST_GPUS)]
     for one, count in zip(templates, counts, strict=True):
@@ -136,16 +136,11 @@ def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World
     return max(nodes for nodes, _ in least), any(sure and nodes > 1 for nodes, sure in least)
 
 
-def _pools(template: PodTemplate, world: World) -> list[NodePool]:
-    found = world.pools.candidates(template)
-    return [] if isinstance(found, Unknown) else [pool for pool, _ in found]
-
-
 def _most_per_node(template: PodTemplate, world: World) -> int | None:
     """Return the most pods that share a node; None if unknown."""
     if known(template.spread) or template.all_cards or template.ports:
         return 1
-    found = [world.pools.per_node(template, pool) for pool in _pools(template, world)]
+    found = [world.pools.per_node(template, pool) for pool in world.pools.fitting(template)]
     most = [one.high for one in found if one is not None and one.high]
     return max(most) if most and len(most) == len(found) else None
 

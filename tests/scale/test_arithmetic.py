@@ -14,9 +14,10 @@ from kcheck.inventory.clouds.aks import cloud as aks
 from kcheck.inventory.clouds.eks import cloud as eks
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Surge
-from kcheck.scale import deletion, egress
+from kcheck.scale import deletion
 from kcheck.scale import growth as growing
 from kcheck.scale.growth import Demand
+from kcheck.scale.walls import egress
 from kcheck.text import ip_ranges as ranges
 from kcheck.text.ip_ranges import parse_cidr
 

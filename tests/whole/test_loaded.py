@@ -141,8 +141,9 @@ def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None
     assert "kcheck.scale.world" in modules
     assert not modules & {
         "kcheck.engine.words.tables.clusters",
-        "kcheck.scale.daemons",
+        "kcheck.scale.monitoring",
         "kcheck.scale.quotas",
+        "kcheck.scale.spot",
         "kcheck.text.syntax.edit",
         "kcheck.text.syntax.hcl",
     }

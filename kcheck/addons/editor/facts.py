@@ -10,18 +10,18 @@ from weakref import WeakKeyDictionary
 from kcheck.addons.editor.values_at import code_of
 from kcheck.engine.words.subjects import PARTS, SUBJECTS, things
 from kcheck.scale.walls import find_walls
-from kcheck.scale.walls.inputs import ADDRESSES, inputs
 from kcheck.scale.walls.model import WallFinder
+from kcheck.scale.world.numbers import needs
 from kcheck.terraform.evaluator import evaluate
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.values import Unset
+from kcheck.text.values import Unset, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.engine.words.tables.field import Field
-    from kcheck.model import Thing
+    from kcheck.model import Cni, NodePool, Thing
     from kcheck.scale.walls.model import Wall
     from kcheck.text.findings import Finding
     from kcheck.text.interval import Interval
@@ -35,6 +35,15 @@ _CALLED = ("name", "namespace")
 """Words that repeat the code."""
 _MOST_STEPS = 200
 """Expressions followed from a limit to its inputs."""
+_ADDRESSES = ("subnet", "pod-subnet", "pod-range")
+"""Mechanisms of a full subnet or range."""
+_DISKS = ("ssd", "hyperdisk", "standard_disk")
+"""Kinds of disks that quotas count."""
+_INTERFACES = ("interfaces", "address-units")
+_UPGRADED = (*_ADDRESSES, "pool-limit", "pool-quota", "outbound-ports")
+"""Mechanisms that count surge nodes."""
+_GROWING = (*_UPGRADED, *_INTERFACES, "autoscaling", "quota", "pods", "maximum")
+"""Mechanisms that the pools grow into."""
 
 
 class Fact(NamedTuple):
@@ -105,7 +114,7 @@ class Facts:
 
     def full(self, place: Thing) -> Wall | None:
         """Return the limit of a subnet or range, the lowest if several clusters use it."""
-        own = (wall for wall in self._all_walls if wall.mechanism in ADDRESSES and wall.id.endswith(f"/{place.id}"))
+        own = (wall for wall in self._all_walls if wall.mechanism in _ADDRESSES and wall.id.endswith(f"/{place.id}"))
         return min(own, key=lambda wall: (wall.number is None, wall.number or 0), default=None)
 
     @cached_property
@@ -117,7 +126,7 @@ class Facts:
     def _walls(self) -> dict[Span, list[Wall]]:
         found: dict[Span, list[Wall]] = defaultdict(list)
         for wall in self._all_walls:
-            origins = (value.origin for value in inputs(wall) if value.origin is not None)
+            origins = (value.origin for value in _inputs(wall) if value.origin is not None)
             for span in self._behind(origins):
                 found[span].append(wall)
         return found
@@ -201,6 +210,61 @@ def references(expression: nodes.Expression) -> Iterator[nodes.Expression]:
         return
     for child in nodes.children(node):
         yield from references(child)
+
+
+def _inputs(wall: Wall) -> Iterator[Value[object]]:
+    """Yield the written values of a wall: the limit itself first, then what grows into it."""
+    if wall.cause is not wall.cluster.name:  # where nothing in the code makes it
+        yield wall.cause
+    mechanism, cni = wall.mechanism, wall.cluster.cni
+    if mechanism in ("outbound-ports", "docker-hub"):
+        yield from (wall.cluster.outbound_ports, wall.cluster.outbound_ips)
+    if mechanism in ("subnet", "pod-subnet", *_INTERFACES) and cni is not None:
+        yield from _of_cni(cni)
+        for pool in wall.pools:
+            yield from (pool.machine.instance_types, pool.machine.efa)
+    for pool in wall.pools:
+        yield from _of_pool(pool, mechanism)
+    if mechanism == "quota":
+        yield from _of_quota(wall)
+
+
+def _of_cni(cni: Cni) -> Iterator[Value[object]]:
+    yield from (cni.prefix_delegation, cni.custom_networking, cni.warm_interfaces, cni.warm_prefixes)
+    yield from (cni.warm_ips, cni.minimum_ips)
+
+
+def _of_quota(wall: Wall) -> Iterator[Value[object]]:
+    for need in needs(wall.cluster, list(wall.pools)):
+        if wall.limit != f"quota.{need.quota.key}":
+            continue
+        for pool in need.pools:
+            machine = pool.machine
+            yield pool.market.spot
+            if need.quota.counts in _DISKS:
+                yield from (machine.disk_size, machine.disk_type)
+            else:
+                yield machine.instance_types
+            if need.quota.counts == "gpus":
+                yield from (machine.gpus, machine.accelerator)
+            if need.quota.counts == "local_ssd":
+                yield machine.local_ssd
+
+
+def _of_pool(pool: NodePool, mechanism: str) -> Iterator[Value[object]]:
+    addresses = pool.addresses
+    if mechanism in _GROWING:
+        yield from (pool.size.max_nodes, pool.size.zone_count)
+    if mechanism in _UPGRADED:
+        yield from (pool.upgrade.surge, pool.upgrade.max_surge)
+    if mechanism in ("subnet", *_INTERFACES):
+        yield from (addresses.subnets, addresses.pods_take_addresses)
+    if mechanism == "subnet" and known(addresses.pods_take_addresses) is not False:
+        yield addresses.max_pods
+    if mechanism == "pod-subnet":
+        yield from (addresses.pod_subnets, addresses.pod_addresses, addresses.allocation, addresses.max_pods)
+    if mechanism in ("pod-range", "pods"):
+        yield addresses.max_pods
 
 
 _FACTS: WeakKeyDictionary[Snapshot, Facts] = WeakKeyDictionary()

@@ -35,8 +35,9 @@ from kcheck.report import capacity
 from kcheck.report.formats import Report
 from kcheck.report.owners import owners
 from kcheck.report.verdict import Savings, Waste, reach_of
-from kcheck.scale import egress, quotas, walls
+from kcheck.scale import quotas, walls
 from kcheck.scale.addresses import address_units
+from kcheck.scale.walls import egress
 from kcheck.text import deadline
 from kcheck.text.errors import description
 from kcheck.text.files.tree import PathError

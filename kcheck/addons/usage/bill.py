@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from kcheck.addons.usage import accounting
+from kcheck.addons.usage.accounting import Amounts, Held, Span
 from kcheck.config.numbers import profiles
-from kcheck.scale.usage import accounting, labels, owners
-from kcheck.scale.usage.accounting import Amounts, Held, Span
-from kcheck.scale.usage.nodes import Nodes
+from kcheck.scale.usage import joining
+from kcheck.scale.usage.nodes import Nodes, label
 from kcheck.scale.usage.recording import HOUR
+from kcheck.text import bundled
+from kcheck.text.bundled import PROFILES
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
@@ -118,7 +122,7 @@ def bill(
 ) -> Bill:  # fmt: skip
     """Bill a recording, compared with the `previous` one or, from two weeks on, week with week."""
     recording = joined.recording
-    names = labels.candidates(by, own_labels or {}) if by not in ("namespace", "job") else []
+    names = list((own_labels or {}).get(by) or _usual_labels()[by]) if by not in ("namespace", "job") else []
     nodes = Nodes(recording.nodes, world)
     keys = _keys(joined, by, names)
     span = _span(recording, recording.begin)
@@ -170,8 +174,24 @@ def _keys(joined: Joined, by: By, names: Sequence[str]) -> list[str]:
         return [match.pod.namespace for match in joined.matches]
     if by == "job":
         return [f"{match.job[0]} {match.pod.namespace}/{match.job[1]}" for match in joined.matches]
-    dimension = labels.Dimension(names, joined.recording)
-    return [dimension.of(match) or NOBODY for match in joined.matches]
+    spaces = {name: label(labels, names) for name, labels in joined.recording.namespaces.items()}
+    return [_labelled(match, names, spaces) or NOBODY for match in joined.matches]
+
+
+@cache
+def _usual_labels() -> dict[str, list[str]]:
+    """Return the usual labels that name an owner, a team or an experiment, the first ones first."""
+    data: dict[str, list[str]] = bundled.load(os.path.join(PROFILES, "any", "dimensions.yaml"))["labels"]
+    return data
+
+
+def _labelled(match: Match, names: Sequence[str], spaces: Mapping[str, str]) -> str:
+    """Return the value by labels of a pod, else of its namespace, else of its code; empty without."""
+    template, workload = match.template, match.workload
+    code = [template.labels, template.annotations] if template is not None else []
+    code += [workload.labels] if workload is not None else []
+    found = label(match.pod.labels, names) or spaces.get(match.pod.namespace, "")
+    return found or next((text for labels in code if (text := label(known(labels) or {}, names))), "")
 
 
 def _runs(matches: Iterable[Match]) -> int:
@@ -357,7 +377,7 @@ _REPEATED = ("Cron", "Scheduled")
 def _run(match: Match) -> tuple[str, str, str]:
     """Identify a run of a job by namespace, kind and name of the outermost owner made for it alone."""
     pod = match.pod
-    made = [one for one in owners.chain(pod) if not one.kind.startswith(_REPEATED)]
+    made = [one for one in joining.chain(pod) if not one.kind.startswith(_REPEATED)]
     return (pod.namespace, made[-1].kind, made[-1].name) if made else (pod.namespace, "Pod", pod.name)
 
 
@@ -375,7 +395,7 @@ def _is_gang(match: Match) -> bool:
     workload = match.workload
     if workload is not None and (known(workload.rigid) is True or known(workload.gang) is not None):
         return True
-    return any(owner.kind in _rigid() for owner in owners.chain(match.pod))
+    return any(owner.kind in _rigid() for owner in joining.chain(match.pod))
 
 
 def _waits(matches: Iterable[Match], span: Span) -> dict[int, int]:

@@ -48,7 +48,6 @@ def largest(world: World, cluster: Cluster) -> Jobs | None:
 
 
 def _of_schedules(every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
-    """Yield CronJobs that start in the same minute."""
     pairs = schedules.together(every, lambda template: number(template.count, 0))
     if pairs:
         found = dict.fromkeys(" ".join((known(job.schedule) or "").split()) for job, _ in pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kcheck.scale.simulate.clock import Client
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.clock import Clock
     from kcheck.scale.simulate.model import Case, Job, Queue
     from kcheck.scale.simulate.nodes import Fleet
+
+
+_priority = attrgetter("job.priority")
 
 
 class Pods:
@@ -115,7 +119,6 @@ class Pods:
         return found
 
     def _withdraw(self, now: float, work: Work) -> None:
-        """Remove all pods of a job."""
         work.admitted = False
         for priority, pods in self.waiting.items():
             self.waiting[priority] = deque(pod for pod in pods if pod.work is not work)
@@ -310,7 +313,3 @@ class Pods:
         self.last_seen = now
         self.unschedulable += 1
         self.waiting[pod.work.job.priority].append(pod)
-
-
-def _priority(work: Work) -> int:
-    return work.job.priority

@@ -6,9 +6,8 @@ from heapq import heappush
 from typing import TYPE_CHECKING
 
 from kcheck.scale.simulate.clock import Client, Clock
-from kcheck.scale.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.scale.simulate.model import NEVER, PHASES, Event, JobTimes, Point, Run, Span, Summary, Use
-from kcheck.scale.simulate.nodes import Fleet, Group, Node, TracedNode
+from kcheck.scale.simulate.nodes import REGISTERED_AT, Fleet, Group, Node, Provider, TracedNode, draws
 from kcheck.scale.simulate.pods import Pods
 from kcheck.scale.simulate.scaler import Karpenter, Scaler
 
@@ -130,10 +129,7 @@ class _Simulation:
             launched, boot = self.provider.launch(group, now), self.provider.boot()
             node = self._new(group, launched)
             heappush(self.fleet.launches, launched)
-            if boot is None:
-                self.clock.at(launched + settings.provision_time, self._lose, node)
-                continue
-            registered, ready = launched + REGISTERED_AT * boot, launched + boot
+            registered, ready = (NEVER, NEVER) if boot is None else (launched + REGISTERED_AT * boot, launched + boot)
             if registered - launched > settings.provision_time:
                 self.clock.at(launched + settings.provision_time, self._lose, node)
                 continue
@@ -226,7 +222,6 @@ class _Simulation:
             self.clock.at(end, self._accept, own)
 
     def _shrink(self, _now: float, nodes: list[Node]) -> None:
-        """Lower the target of the pools."""
         for node in nodes:
             node.pool.target -= 1
             node.pool.ready -= 1

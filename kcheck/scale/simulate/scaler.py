@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import exp, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.scale.simulate.cloud import draws
 from kcheck.scale.simulate.model import NEVER
+from kcheck.scale.simulate.nodes import draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,8 @@ from kcheck.scale import queue_limits, walls
 from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import Case, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime
-from kcheck.text.units import minor_version, seconds, whole_number
+from kcheck.scale.world.memory import once
+from kcheck.text.units import minor_version, seconds, some, whole_number
 from kcheck.text.values import Known, Unknown, Unset, known, number
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Scenario(Struct, frozen=True):
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
+@once
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     """Build the run of the largest job, or of one pod per requested node; else say why not.
 
@@ -178,9 +180,8 @@ def _pools(world: World, chosen: list[NodePool], nodes: int | None, count: int) 
     sizes, note = _sizes(chosen), ""
     most = sum(sizes)
     if nodes and 0 < most < nodes:
-        names = known(chosen[0].name) or chosen[0].address
-        others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
-        note = f"{names}{others}, of at most {most:,} nodes, assumed to have room for {nodes:,}"
+        names = some([known(pool.name) or pool.address for pool in chosen], 1)
+        note = f"{names}, of at most {most:,} nodes, assumed to have room for {nodes:,}"
         sizes = [ceil(size * nodes / most) for size in sizes]
     return tuple(_pool(pool, size, world) for pool, size in zip(chosen, sizes, strict=True)), note
 
@@ -278,12 +279,11 @@ def _nodes_of(budget: str, nodes: int) -> int:
 def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:
     """Return the settings of a cluster's autoscaler, with what is assumed where they are unknown."""
     minor = minor_version(known(cluster.version) or "") if cluster is not None else None
-    if own is None:
-        usual = Settings(minor=minor) if minor else Settings()
-        return usual, [_NO_AUTOSCALER]
-    if isinstance(own.version, Known):
+    if own is not None and isinstance(own.version, Known):
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
+    if own is None:
+        return base, [_NO_AUTOSCALER]
     profile = parameters.profile_settings(cluster.cloud, known(own.profile) or "") if cluster is not None else {}
     changed: dict[str, object] = dict(profile)
     notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []

@@ -10,11 +10,11 @@ from kcheck.model import NodePool, Thing
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import measured
 from kcheck.scale.usage import nodes as recorded
-from kcheck.scale.usage.accounting import requested
 from kcheck.scale.usage.nodes import Nodes
+from kcheck.scale.usage.recording import HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kcheck.scale.usage.recording import Node, Pod
     from kcheck.scale.world import World
@@ -56,16 +56,8 @@ class Fragments(Struct, frozen=True):
     longest: Pod
 
 
-def shape(pod: Pod) -> Shape:
-    """Return what a pod asks for."""
-    asked = requested(pod)
-    return Shape(recorded.gpus(asked), asked.get("cpu", 0.0), asked.get("memory", 0.0))
-
-
-def room(node: Node) -> Shape:
-    """Return what a node has for pods."""
-    of = node.allocatable
-    return Shape(recorded.gpus(of), of.get("cpu", 0.0), of.get("memory", 0.0))
+def _shape(amounts: Mapping[str, float]) -> Shape:
+    return Shape(recorded.gpus(amounts), amounts.get("cpu", 0.0), amounts.get("memory", 0.0))
 
 
 def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
@@ -74,14 +66,14 @@ def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments
     `pods` are all of it: those on these nodes take of them; those without a node, or on one of these, waited for them.
     Nodes are as they were between their first and last sample.
     """
-    own = {node.name: room(node) for node in nodes}
+    own = {node.name: _shape(node.allocatable) for node in nodes}
     sweep = _Sweep(own)
     events: list[tuple[int, int, _Event]] = []
     for node in nodes:
         if node.first is not None:
             events += _events(node.first, node.last or end, _Event(node.name))
     for at, pod in enumerate(pods):
-        size = shape(pod)
+        size = _shape(pod.requested)
         if pod.node in own:
             begin = next((time for time in (pod.scheduled, pod.started, pod.first) if time is not None), None)
             finish = next((time for time in (pod.ended, pod.last) if time is not None), end)
@@ -208,8 +200,6 @@ class _Sweep:
 _LEAST = {"gpus": 0.0, "cpu": 999.0}
 """Least amount that counts as a rest: a core is what the smallest jobs need."""
 
-_HOUR = 3600
-
 
 class Fragment(Thing, frozen=True):
     """Free resources of a pool's nodes that no waiting pod could use."""
@@ -255,13 +245,13 @@ def nodes(one: Fragment) -> str:
 
 def hours(seconds: float) -> str:
     """Format a time."""
-    found = seconds / _HOUR
+    found = seconds / HOUR
     return f"{found:,.0f} h" if found >= 10 else f"{float(f'{found:.2g}'):g} h"
 
 
 def asked(one: Fragment) -> str:
     """Format what the longest waiting pod asked for, of what was free."""
-    size = shape(one.found.longest)
+    size = _shape(one.found.longest.requested)
     return f"{size.gpus if one.found.unit == 'GPUs' else size.cpu / _size(one):g}"
 
 
@@ -275,4 +265,4 @@ def money(one: Fragment, world: World) -> Value[int]:
     price, found = world.numbers.price(one.pool), one.found
     if price is None:
         return computed(one, None)
-    return computed(one, round(price.mills * found.there / _HOUR * found.stranded / found.whole))
+    return computed(one, round(price.mills * found.there / HOUR * found.stranded / found.whole))

@@ -8,6 +8,7 @@ from kcheck.model import PodTemplate, Thing
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import histogram, measured
 from kcheck.scale.usage.numbers import Slice, slices
+from kcheck.scale.usage.recording import HOUR
 from kcheck.scale.usage.requests import share_rate
 from kcheck.text.values import Value, known, number
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool
     from kcheck.scale.usage.measured import GpuUse
     from kcheck.scale.world import World
-
-_HOUR = 3600
 
 
 class GpuUsage(Thing, frozen=True):
@@ -29,7 +28,7 @@ class GpuUsage(Thing, frozen=True):
 def gpus(world: World) -> list[GpuUsage]:
     """List the GPUs of all templates that were measured for long enough."""
     found = measured.of(world)
-    least = world.numbers.limits("any")["usage.gpu_hours"].number * _HOUR
+    least = world.numbers.limits("any")["usage.gpu_hours"].number * HOUR
     uses = measured.gpus(found).items() if found is not None else ()
     return [
         GpuUsage(f"{template.id}/gpus", template.place, template, use)
@@ -86,14 +85,14 @@ def idle_seconds(one: GpuUsage) -> int:
 
 def gpu_hours(seconds: int) -> str:
     """Format GPU-time."""
-    hours = seconds / _HOUR
+    hours = seconds / HOUR
     return f"{hours:,.0f} GPU-hours" if hours >= 10 else f"{float(f'{hours:.2g}'):g} GPU-hours"
 
 
 def idle_money(one: GpuUsage, world: World) -> Value[int]:
     """Sum the cost of idle GPU-time, in thousandths of a dollar; null without a price."""
     rate = share_rate(one.template, world, _card)
-    return computed(one, None if rate is None else round(rate * idle_seconds(one) / _HOUR))
+    return computed(one, None if rate is None else round(rate * idle_seconds(one) / HOUR))
 
 
 def _card(pool: NodePool) -> float | None:

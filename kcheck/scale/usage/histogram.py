@@ -22,11 +22,6 @@ _BOUNDS = [(low + high) / 2 for low, high in pairwise(_VALUES)]
 """Values from which on the next one is nearer. Finding one takes half of the time of computing it."""
 
 
-def rounded(value: float) -> int:
-    """Round a non-negative value, to whole numbers below 100 and to 1 % above."""
-    return _VALUES[bisect_right(_BOUNDS, value)]
-
-
 def add(into: Histogram, values: Iterable[float]) -> None:
     """Count values; those without a size, such as NaN, are left out."""
     found = sorted([value for value in values if 0 <= value < math.inf])  # a value is found once for all near it

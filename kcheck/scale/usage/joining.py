@@ -8,15 +8,27 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
-from kcheck.scale.usage import owners
+from kcheck.scale.usage.recording import NOBODY, Owner
+from kcheck.text.regex import regex
+from kcheck.text.units import some
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.model import PodTemplate, Workload
-    from kcheck.scale.usage.recording import Owner, Pod, Recording
+    from kcheck.scale.usage.recording import Pod, Recording
     from kcheck.scale.world import World
+
+
+_RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"
+"""Letters of Kubernetes' random names: apimachinery's util/rand."""
+_OF_POD = regex(rf"(.+)-{_RANDOM}{{5}}")
+_OF_REPLICA_SET = regex(rf"(.+)-{_RANDOM}{{5,10}}")
+_OF_RUN = regex(r"(.+)-[0-9]{8,10}")
+"""Names of CronJob runs: minutes since 1970, seconds in older versions."""
+_INDEX = regex(r"(.+)-[0-9]{1,6}")
+_STEP = regex(r"(.+)-[^-]+")
 
 
 class Match(Struct, frozen=True):
@@ -61,7 +73,7 @@ def joined(recording: Recording, world: World | None) -> Joined:
     doubtful: dict[tuple[str, tuple[str, str]], list[Workload]] = {}
     seen: set[Workload] = set()
     every = [(pod, meant := code.workloads(pod), _job(pod, meant)) for pod in recording.pods]
-    runs = owners.generated((pod.namespace, *job) for pod, meant, job in every if not meant)
+    runs = _generated((pod.namespace, *job) for pod, meant, job in every if not meant)
     for pod, meant, (kind, name) in every:
         job = kind, runs.get((pod.namespace, kind, name), name)
         key = (pod.namespace, job)
@@ -87,7 +99,7 @@ def joined(recording: Recording, world: World | None) -> Joined:
 def _job(pod: Pod, meant: list[Workload]) -> tuple[str, str]:
     """Return the job of a pod: the workload, if there is one of that name, else its outermost owner."""
     names = {(one.kind, str(known(one.name))) for one in meant}
-    return names.pop() if len(names) == 1 else owners.job(pod)
+    return names.pop() if len(names) == 1 else _named_job(pod)
 
 
 _NAMED = 3
@@ -95,11 +107,9 @@ _NAMED = 3
 
 def _several(namespace: str, job: tuple[str, str], meant: list[Workload]) -> Doubt:
     places = sorted({f"{one.place.source.path}:{one.place.begin.line}" for one in meant})
-    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
-    listed = ", ".join(places[:_NAMED]) + more
     return Doubt(
         f"{job[0]} {namespace}/{job[1]}",
-        f"the code has it {len(meant)} times ({listed}); name the folder of the measured cluster alone",
+        f"the code has it {len(meant)} times ({some(places, _NAMED)}); name the folder of the measured cluster alone",
     )
 
 
@@ -120,10 +130,10 @@ class _Code:
 
     def workloads(self, pod: Pod) -> list[Workload]:
         """List the workloads that a pod may be of: one, where the code is clear."""
-        chain = tuple(owners.chain(pod))
-        key = (pod.namespace, chain, "" if chain else pod.name)
+        own = tuple(chain(pod))
+        key = (pod.namespace, own, "" if own else pod.name)
         if key not in self._answers:
-            found = self._by_owners(pod, chain) if pod.owners else self._by_name(pod)
+            found = self._by_owners(pod, own) if pod.owners else self._by_name(pod)
             self._answers[key] = found
         return self._answers[key]
 
@@ -150,7 +160,7 @@ class _Code:
 
     def _by_name(self, pod: Pod) -> list[Workload]:
         """List workloads by the name of a pod alone: without kube-state-metrics no owner is known."""
-        for name in owners.guessed(pod.name):
+        for name in _guessed(pod.name):
             found = self._in(pod, self._named.get(name, ()))
             if found:
                 return found
@@ -196,3 +206,65 @@ def _has_containers(template: PodTemplate, pod: Pod) -> bool:
     """Whether a template may have the containers of a pod; others may be injected, such as sidecars."""
     names = {known(one.name) for one in template.containers}
     return None in names or not pod.containers or not names.isdisjoint(pod.containers)
+
+
+# --- owners of pods, as recorded, or by names alone
+
+
+def chain(pod: Pod) -> list[Owner]:
+    """List the owners of a pod from its controller outwards: those recorded, and the last one's by name.
+
+    Empty where nothing was recorded.
+    """
+    found = [owner for owner in pod.owners if owner != NOBODY]
+    if not found:
+        return []
+    last = found[-1]
+    if last.kind == "ReplicaSet" and (match := _OF_REPLICA_SET.fullmatch(last.name)):
+        found.append(Owner("Deployment", match[1]))
+    elif last.kind == "Job" and (match := _OF_RUN.fullmatch(last.name)):
+        found.append(Owner("CronJob", match[1]))
+    return found
+
+
+def _guessed(name: str) -> Iterator[str]:
+    """Yield possible names of a pod's owners, by its name alone: the longest first."""
+    yield name
+    short = match[1] if (match := _OF_POD.fullmatch(name)) else name
+    if short != name:
+        yield short
+    for pattern in (_OF_REPLICA_SET, _OF_RUN, _INDEX):
+        if match := pattern.fullmatch(short):
+            yield match[1]
+    while match := _STEP.fullmatch(short):  # such as a role: train-worker-0
+        short = match[1]
+        yield short
+
+
+def _generated(names: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+    """Find the prefixes of names made by generateName, by namespace, kind and name, where there are several."""
+    begins: dict[tuple[str, str, str], set[str]] = {}
+    for namespace, kind, name in names:
+        if match := _OF_POD.fullmatch(name):
+            begins.setdefault((namespace, kind, f"{match[1]}-"), set()).add(name)
+    return {
+        (namespace, kind, name): begin
+        for (namespace, kind, begin), found in begins.items()
+        if len(found) > 1
+        for name in found
+    }
+
+
+def _named_job(pod: Pod) -> tuple[str, str]:
+    """Return kind and name of a pod's job, as recorded, else by its name."""
+    found = chain(pod)
+    if found:
+        return found[-1].kind, found[-1].name
+    if pod.owners:  # it has none, for sure
+        return "Pod", pod.name
+    match = _OF_POD.fullmatch(pod.name)
+    short = match[1] if match else pod.name
+    for pattern in (_OF_RUN, _OF_REPLICA_SET if match else _INDEX):
+        if found_name := pattern.fullmatch(short):
+            return "Pod", found_name[1]
+    return "Pod", short

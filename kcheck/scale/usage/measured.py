@@ -8,15 +8,12 @@ from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.scale.usage import histogram, joining, recording
-from kcheck.scale.usage.accounting import requested
 from kcheck.scale.usage.nodes import devices
 from kcheck.scale.usage.recording import Container, Pod, RecordingError
 from kcheck.scale.world.memory import once
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcheck.model import Container as CodeContainer
     from kcheck.model import PodTemplate
     from kcheck.scale.usage.histogram import Histogram
@@ -88,8 +85,7 @@ def containers(found: Joined) -> dict[CodeContainer, ContainerUse]:
     return {one: _merged(own) for one, own in groups.items()}
 
 
-def _merged(found: Iterable[tuple[Pod, Container]]) -> ContainerUse:
-    pairs = list(found)
+def _merged(pairs: list[tuple[Pod, Container]]) -> ContainerUse:
     own = [container for _, container in pairs]
     return ContainerUse(
         pods=len(pairs),
@@ -131,4 +127,4 @@ def _together(pods: list[Pod]) -> GpuUse:
 
 def _held(pod: Pod) -> float:
     """Count the GPUs that a pod held: those requested, as restarts change them; else those seen."""
-    return devices(requested(pod)) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})
+    return devices(pod.requested) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})

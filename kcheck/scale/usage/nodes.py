@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,7 +10,6 @@ from msgspec import Struct
 from kcheck.config.numbers import machines, names
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.karpenter_pools import CAPACITY, INSTANCE_TYPE
-from kcheck.scale.usage import labels
 from kcheck.text.regex import regex
 from kcheck.text.units import whole_number
 from kcheck.text.values import known
@@ -36,6 +35,24 @@ _COPIES = "nvidia.com/gpu.replicas"
 """Copies of each GPU, by NVIDIA's GPU feature discovery."""
 
 
+_OTHER, _CAPITAL = regex(r"[^a-zA-Z0-9_]"), regex(r"([a-z0-9])([A-Z])")
+
+
+@lru_cache(maxsize=4096)
+def sanitised(name: str) -> str:
+    """Convert a label's name to kube-state-metrics' form: example.com/costCenter to example_com_cost_center.
+
+    https://github.com/kubernetes/kube-state-metrics/blob/main/internal/store/utils.go: toSnakeCase(SanitizeLabelName).
+    """
+    return _CAPITAL.sub(r"\1_\2", _OTHER.sub("_", name)).lower()
+
+
+def label(labels: Mapping[str, str], names: Iterable[str]) -> str:
+    """Return the value of the first of some labels, sanitised or not on either side; empty without any."""
+    plain = {sanitised(name): text for name, text in labels.items() if text}
+    return next((plain[key] for key in map(sanitised, names) if key in plain), "")
+
+
 class Priced(Struct, frozen=True):
     """Recorded node: the name of its pool and its machine type, both empty if unknown, and its price per hour.
 
@@ -54,14 +71,14 @@ class Priced(Struct, frozen=True):
 @cache
 def _whole() -> frozenset[str]:
     """Return whole accelerators, as labels of metrics spell them."""
-    return frozenset(map(labels.sanitised, (*names.cards(), *_SHARED)))
+    return frozenset(map(sanitised, (*names.cards(), *_SHARED)))
 
 
 def gpus(resources: Mapping[str, float]) -> float:
     """Count the GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
     found = 0.0
     for name, count in resources.items():
-        key = labels.sanitised(name)
+        key = sanitised(name)
         if key in _whole():
             found += count
         elif match := _SLICE.fullmatch(key):
@@ -72,9 +89,7 @@ def gpus(resources: Mapping[str, float]) -> float:
 def devices(resources: Mapping[str, float]) -> float:
     """Count the GPUs and slices that an exporter measures each by itself."""
     return sum(
-        count
-        for name, count in resources.items()
-        if (key := labels.sanitised(name)) in _whole() or _SLICE.fullmatch(key)
+        count for name, count in resources.items() if (key := sanitised(name)) in _whole() or _SLICE.fullmatch(key)
     )
 
 
@@ -88,28 +103,24 @@ class Nodes:
         self.by_name = {node.name: self._priced(node) for node in nodes}
 
     def _priced(self, node: Node) -> Priced:
-        plain = {labels.sanitised(name): text for name, text in node.labels.items()}
-        machine = labels.value(plain, _TYPES)
+        plain = {sanitised(name): text for name, text in node.labels.items()}
+        machine = label(plain, _TYPES)
         found = gpus(node.allocatable)
-        copies = max(1, whole_number(labels.value(plain, (_COPIES,))) or 1)
-        named = self._pool_name(plain)
+        copies = max(1, whole_number(label(plain, (_COPIES,))) or 1)
+        named = label(plain, [*(key for one in self._clouds for key in one.pool_labels), _KARPENTER])
         spot = _is_spot(plain, self._clouds)
         cloud = self._cloud(node, machine)
-        accelerator = labels.value(plain, cloud.gpu_labels) if cloud else ""
+        accelerator = label(plain, cloud.gpu_labels) if cloud else ""
         key = (named, machine, str(spot), cloud.name if cloud else "", accelerator, str(found))
         if key not in self._prices:
             pool = self._pool(named, machine)
-            listed = self._listed(cloud, machine, (round(found / copies), accelerator), spot=spot)
+            attached = round(found / copies), accelerator
+            listed = machines.price(cloud.name, machine, spot=spot, attached=attached) if cloud and machine else None
             own = self._world.numbers.price(pool)
             price = own if own and not own.machine else listed or own
             self._prices[key] = named or (pool.display_name if pool else ""), pool, price
         name, pool, price = self._prices[key]
         return Priced(node, name, pool, machine, price, gpus=found, copies=copies)
-
-    def _pool_name(self, plain: Mapping[str, str]) -> str:
-        """Return the name of a node's pool, as its cloud or Karpenter labels it."""
-        keys = [key for cloud in self._clouds for key in cloud.pool_labels]
-        return labels.value(plain, [*keys, _KARPENTER])
 
     def _pool(self, name: str, machine: str) -> NodePool | None:
         """Find a pool by its name, or by a longer one of EKS or a module, else by its type."""
@@ -132,16 +143,12 @@ class Nodes:
                 return cloud
         return None
 
-    @staticmethod
-    def _listed(cloud: Cloud | None, machine: str, attached: tuple[int, str], *, spot: bool) -> Price | None:
-        return machines.price(cloud.name, machine, spot=spot, attached=attached) if cloud and machine else None
-
 
 def _is_spot(plain: Mapping[str, str], clouds: Sequence[Cloud]) -> bool:
     """Whether a node is a spot machine, by the labels of its cloud or of Karpenter."""
-    if labels.value(plain, (CAPACITY,)).lower() == _SPOT:
+    if label(plain, (CAPACITY,)).lower() == _SPOT:
         return True
     marked = [one.spot_label for one in clouds if one.spot_label]
-    if any(labels.value(plain, (one.key,)) == one.spot for one in marked):
+    if any(label(plain, (one.key,)) == one.spot for one in marked):
         return True
-    return bool(labels.value(plain, [key for one in clouds for key in one.spot_labels]))
+    return bool(label(plain, [key for one in clouds for key in one.spot_labels]))

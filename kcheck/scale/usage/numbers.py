@@ -40,17 +40,10 @@ class Slice(Struct, frozen=True):
 
 if TYPE_CHECKING:
 
-    class TierTable(TypedDict):
-        """Buffers of a tier."""
-
-        cpu_percentile: float
-        cpu_buffer: float
-        memory_buffer: float
-
     class Table(TypedDict):
         """Whole table."""
 
-        tiers: dict[str, TierTable]
+        tiers: dict[str, dict[str, float]]
         least: dict[str, int]
         oom: int
         slices: dict[str, dict[str, tuple[int, int, int]]]
@@ -67,14 +60,8 @@ def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
     """Return the buffers of a tier: those of the settings, else its own, else those of the standard tier."""
     default = table()["tiers"].get(tier) or table()["tiers"][STANDARD]
     own = next((one for one in settings if one.name == tier), None)
-    if own is None:
-        return Buffers(tier, **default)
-    return Buffers(
-        tier,
-        cpu_percentile=default["cpu_percentile"] if own.cpu_percentile is None else own.cpu_percentile,
-        cpu_buffer=default["cpu_buffer"] if own.cpu_buffer is None else own.cpu_buffer,
-        memory_buffer=default["memory_buffer"] if own.memory_buffer is None else own.memory_buffer,
-    )
+    given = {name: number for name in default if (number := getattr(own, name, None)) is not None}
+    return Buffers(tier, **default | given)
 
 
 def slices(model: str) -> tuple[Slice, ...]:

@@ -125,6 +125,15 @@ class Pod(Struct):
     containers: dict[str, Container] = {}
     hours: Hours = field(default_factory=Hours)
 
+    @property
+    def requested(self) -> dict[str, float]:
+        """Sum of the requests of its containers; limits count where nothing else is recorded."""
+        result: dict[str, float] = {}
+        for container in self.containers.values():
+            for name, amount in (container.limits | container.requests).items():
+                result[name] = result.get(name, 0) + amount
+        return result
+
 
 class Node(Struct):
     """Node that was seen, from `first` to `last`; `allocatable` by resource, as requests of containers are."""

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers.reserved import GI, MI
 from kcheck.model import Container, PodTemplate, Thing
 from kcheck.scale import allocatable
-from kcheck.scale.basics import computed, derived
+from kcheck.scale.basics import computed
 from kcheck.scale.bundles import classes_in, defaults_in
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.usage import histogram, measured
 from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers, table
+from kcheck.scale.usage.recording import HOUR
 from kcheck.scale.world.memory import once
 from kcheck.text.units import counted, size
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kcheck.model import NodePool, Workload
     from kcheck.scale.usage.measured import ContainerUse
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.recording import Lack
     from kcheck.scale.world import World
 
-_MI = 1 << 20
-_GI = 1 << 30
 _FINE = tuple(step * power for power in (100, 10, 1) for step in (5, 2, 1))
 _CPU_STEPS = (1000, *_FINE)
 _MEMORY_STEPS = (*(1024 * step for step in (16, 8, 4, 2, 1)), 512, *_FINE)
@@ -74,7 +74,7 @@ def round_cpu(millicores: float) -> int:
 
 def round_memory(count: float) -> int:
     """Round bytes up to a number as people write them: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
-    return _rounded(count / _MI, _MEMORY_STEPS) * _MI
+    return _rounded(count / MI, _MEMORY_STEPS) * MI
 
 
 def _rounded(number: float, steps: Sequence[int]) -> int:
@@ -90,15 +90,14 @@ def cpu_text(millicores: int) -> str:
 
 def memory_text(count: int) -> str:
     """Format bytes as a quantity, exactly: 350Mi, 12.5Gi, 64Gi."""
-    if count % _GI == 0:
-        return f"{count // _GI}Gi"
-    if count > _GI and count % (_GI // 2) == 0:
-        return f"{count // _GI}.5Gi"
-    return f"{count // _MI}Mi" if count % _MI == 0 else str(count)
+    if count % GI == 0:
+        return f"{count // GI}Gi"
+    if count > GI and count % (GI // 2) == 0:
+        return f"{count // GI}.5Gi"
+    return f"{count // MI}Mi" if count % MI == 0 else str(count)
 
 
 CPU, MEMORY = "CPU", "memory"
-_HOUR = 3600
 
 
 class Request(Thing, frozen=True):
@@ -141,7 +140,7 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
     limits = world.numbers.limits("any")
     if world.deployed.workload(container).batch:
         return use.seconds >= limits["usage.batch_minutes"].number * 60
-    return use.seconds >= limits["usage.service_hours"].number * _HOUR
+    return use.seconds >= limits["usage.service_hours"].number * HOUR
 
 
 class Coverage(Struct, frozen=True):
@@ -169,31 +168,25 @@ def coverage(world: World) -> Coverage | None:
     return Coverage(world.config.usage.recording, whole, len(enough) - whole, every - len(enough), lacks)
 
 
-def _requests(container: Container, use: ContainerUse, world: World) -> list[Request]:
+def _requests(container: Container, use: ContainerUse, world: World) -> Iterator[Request]:
     owner = world.deployed.workload(container)
     own = _buffers(owner, world)
-    found = []
     equal = _is_equal(container.cpu_request, container.cpu_limit, own)
     percentile = 100.0 if equal else own.cpu_percentile
     used = used_cpu(use, percentile, batch=owner.batch)
     if used is not None:
-        found.append(
-            Request(
-                f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
-                limit=container.cpu_limit, needed=cpu(used, own), used=round(used),
-                peak=round(peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
-            )
+        yield Request(
+            f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
+            limit=container.cpu_limit, needed=cpu(used, own), used=round(used),
+            peak=round(peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
         )  # fmt: skip
     if use.memory_peak:
-        found.append(
-            Request(
-                f"{container.id}/memory", container.place, container, MEMORY, container.memory,
-                container.memory_request, limit=container.memory_limit, needed=memory(use, own),
-                used=use.memory_peak, peak=use.memory_peak, percentile=100.0, buffers=own, use=use,
-                equal=_is_equal(container.memory_request, container.memory_limit, own),
-            )
+        yield Request(
+            f"{container.id}/memory", container.place, container, MEMORY, container.memory,
+            container.memory_request, limit=container.memory_limit, needed=memory(use, own),
+            used=use.memory_peak, peak=use.memory_peak, percentile=100.0, buffers=own, use=use,
+            equal=_is_equal(container.memory_request, container.memory_limit, own),
         )  # fmt: skip
-    return found
 
 
 def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
@@ -253,11 +246,6 @@ def said(one: Request, count: int) -> str:
     return f"{float(f'{count / 1000:.3g}'):g} CPU" if one.resource == CPU else size(count)
 
 
-def asked(one: Request, _world: World) -> Value[int]:
-    """Return the requested amount; null without one."""
-    return one.amount
-
-
 def asked_text(one: Request, _world: World) -> Value[str]:
     """Format the requested amount; null without one."""
     found = one.amount
@@ -273,7 +261,7 @@ def _of(one: Request) -> str:
 def limit_text(one: Request, _world: World) -> Value[str]:
     """Format the limit; null without one."""
     most = known(one.limit)
-    return derived(one, one.limit, lambda _: None if most is None else said(one, most))
+    return one.limit if isinstance(one.limit, Unknown) else computed(one, None if most is None else said(one, most))
 
 
 def limit_needed(one: Request) -> int:
@@ -298,7 +286,7 @@ def buffer(one: Request) -> str:
 
 def span(seconds: int) -> str:
     """Format the time that pods ran."""
-    return f"{seconds / _HOUR:,.0f} h" if seconds >= 10 * _HOUR else f"{max(1, round(seconds / 60)):,} min"
+    return f"{seconds / HOUR:,.0f} h" if seconds >= 10 * HOUR else f"{max(1, round(seconds / 60)):,} min"
 
 
 def measured_text(one: Request) -> str:
@@ -308,17 +296,10 @@ def measured_text(one: Request) -> str:
 
 def fills_node(one: Request, world: World) -> bool:
     """Whether its pods take all GPUs of a node, so that nobody else can use what they leave."""
-    template = template_of(one.container, world)
-    pools = world.pools.candidates(template) if number(template.gpus, 0) else []
-    if isinstance(pools, Unknown) or not pools:
-        return bool(number(template.gpus, 0)) and template.all_cards
-    return all(number(pool.machine.gpus, 0) == number(template.gpus, 0) for pool, _ in pools)
-
-
-def template_of(container: Container, world: World) -> PodTemplate:
-    """Return the pods of a container."""
-    owner = world.deployed.workload(container)
-    return next(one for one in owner.templates if container in one.containers)
+    template = world.deployed.template(one.container)
+    gpus = number(template.gpus, 0)
+    pools = world.pools.fitting(template) if gpus else []
+    return all(number(pool.machine.gpus, 0) == gpus for pool in pools) if pools else bool(gpus) and template.all_cards
 
 
 # --- money
@@ -326,11 +307,8 @@ def template_of(container: Container, world: World) -> PodTemplate:
 
 def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], float | None]) -> float | None:
     """Return the mills per hour of a share of a node, in the pods' cheapest pool; None if unknown."""
-    pools = world.pools.candidates(template)
-    if isinstance(pools, Unknown):
-        return None
     rates = []
-    for pool, _ in pools:
+    for pool in world.pools.fitting(template):
         price, part = world.numbers.price(pool), share(pool)
         if price is None or part is None:
             return None
@@ -368,7 +346,7 @@ def starts_high(one: Request, world: World) -> bool:
 
 def _together(one: Request, world: World) -> int | None:
     """Sum the excess of its pods above the need; None where their number is unknown, or nothing is asked."""
-    count, amount = known(template_of(one.container, world).count), known(one.amount)
+    count, amount = known(world.deployed.template(one.container).count), known(one.amount)
     return None if count is None or amount is None else max(0, amount - one.needed) * count
 
 
@@ -388,7 +366,7 @@ def excess_money(one: Request, world: World) -> Value[int]:
     found = _together(one, world)
     if not found:
         return computed(one, None)
-    rate = share_rate(template_of(one.container, world), world, lambda pool: _share(one.resource, pool))
+    rate = share_rate(world.deployed.template(one.container), world, lambda pool: _share(one.resource, pool))
     mills = 0 if rate is None else round(rate * found)
     return computed(one, mills if mills >= _CENT else None)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.scale.walls import addresses, egress, limits, pods
+from kcheck.scale.basics import computed
+from kcheck.scale.walls import addresses, egress, limits
 from kcheck.scale.walls.model import Wall, WallFinder, numbers
 from kcheck.scale.world.memory import once
-from kcheck.text.values import known
+from kcheck.text.interval import Bounded, Interval
+from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
 
-_GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, pods.walls, limits.quota_walls)
+_GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, limits.pod_walls, limits.quota_walls)
 
 
 @once
@@ -46,3 +48,54 @@ def first(cluster: Cluster, world: World) -> Wall | None:
     found = [wall for wall in find_walls(cluster, world) if wall.kind != "recommended"]
     bounded = [(wall.nodes.high, wall) for wall in found if wall.nodes is not None and wall.nodes.high is not None]
     return min(bounded, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+# --- words of walls
+
+
+def number(wall: Wall, world: World) -> Value[int]:
+    """Return the number of the limit; null where none makes the wall, or it differs by account."""
+    entry = world.numbers.limits(wall.cluster.cloud).get(wall.limit)
+    return computed(wall, entry.value if entry is not None and isinstance(entry.value, int) else None)
+
+
+def nodes(wall: Wall, world: World) -> Value[int]:
+    """Return the nodes at a wall, or bounds that say whether it is below the target."""
+    low, high = wall.nodes or (0, None)
+    aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
+    if wall.short:
+        high = max(low, aim.low - 1 if high is None else min(high, aim.low - 1))
+    elif wall.short is False and aim.high is not None:
+        low = max(low, aim.high)
+    why = wall.why or _target_reason(wall, world) or wall.arithmetic
+    if wall.nodes is None and high is None:
+        return Unknown(why)
+    return computed(wall, low) if low == high else Bounded(why, Origin((wall.place,)), bounds=Interval(low, high))
+
+
+def target(wall: Wall, world: World) -> Value[int]:
+    """Return the nodes that a wall is compared with."""
+    aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
+    if aim.exact is not None:
+        return computed(wall, aim.exact)
+    return Bounded(_target_reason(wall, world), Origin((wall.place,)), bounds=aim)
+
+
+def cluster_target(cluster: Cluster, world: World) -> Value[int]:
+    """Return the nodes that a cluster should reach, or their bounds."""
+    found, aim = world.sizes.target(cluster), world.sizes.target_interval(cluster)
+    if not isinstance(found, Unknown) or (not aim.low and aim.high is None):
+        return found
+    return Bounded(found.reason, found.origin, bounds=aim)
+
+
+def _target_reason(wall: Wall, world: World) -> str:
+    """Return why the target of a wall's cluster is unknown; empty if known."""
+    found = world.sizes.target(wall.cluster)
+    return found.reason if isinstance(found, Unknown) else ""
+
+
+def cause(wall: Wall, _world: World) -> Value[str]:
+    """Return the value that makes a wall, as text."""
+    value = wall.cause
+    return Known(str(value.value), value.origin) if isinstance(value, Known) else value

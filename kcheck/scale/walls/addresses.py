@@ -11,7 +11,7 @@ from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
 from kcheck.scale.addresses import address_units, interfaces_held, pods_have_interfaces
 from kcheck.scale.growth import addresses_needed, reach
-from kcheck.scale.walls.model import numbers, scope_of
+from kcheck.scale.walls.model import numbers, scope_of, unknown
 from kcheck.text.values import Known, Unknown, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -53,23 +53,16 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
     found, there = demands.bounds(place, world), demands.room(place, world)
     own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is finder.cluster]
     scope = scope_of(own) if pods and own else _called(place, finder)
-
-    def unknown(why: str) -> Wall:
-        return finder.unknown(mechanism, scope, why, cause=place.cidr, entry=entry, key=place.id, pools=own)
-
+    wall = finder.limit(mechanism, scope, place.cidr, entry, key=place.id, pools=own)
     if isinstance(found, Unknown) or not isinstance(there, Known) or finder.gap:
-        return unknown(finder.gap or reason_of(found if isinstance(found, Unknown) else there))
+        return unknown(wall, finder.gap or reason_of(found if isinstance(found, Unknown) else there))
     trial = _trial(found, there.value, finder)
     nodes = reach(trial, finder.growth)
     if nodes is None:
         return None
     if nodes.high is None and not nodes.low:
-        return unknown(found.why)
-    text = _text(place, there.value, found, nodes, finder)
-    wall = finder.wall(
-        mechanism, scope, nodes=nodes, arithmetic=text, cause=place.cidr, entry=entry, key=place.id, trial=trial,
-        pools=own,
-    )  # fmt: skip
+        return unknown(wall, found.why)
+    wall = finder.at(wall, nodes, _text(place, there.value, found, nodes, finder), trial)
     return replace(wall, why=found.why) if nodes.exact is None else wall
 
 
@@ -180,10 +173,8 @@ def _quota_wall(
     text = (
         f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
     )
-    yield from finder.grown(
-        mechanism, "the cluster", takes, room=entry.number, weights=each, arithmetic=text,
-        cause=finder.pools[0].size.max_nodes, entry=entry,
-    )  # fmt: skip
+    wall = finder.limit(mechanism, "the cluster", finder.pools[0].size.max_nodes, entry)
+    yield from finder.grown(wall, takes, entry.number, each, text)
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:

@@ -1,23 +1,131 @@
-"""Walls of outbound traffic: ports, pulls from Docker Hub, load balancers."""
+"""Ways out and their walls: shared public addresses and ports, pulls from Docker Hub, load balancers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import NODE_ADDRESSES
-from kcheck.scale import egress
-from kcheck.scale.growth import Growth, Trial, reach
+from kcheck.model import NODE_ADDRESSES, Surge
+from kcheck.model.image_names import DOCKER_HUB
+from kcheck.scale.basics import computed, first_unknown
+from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
+from kcheck.scale.walls.model import unknown
 from kcheck.text.interval import Interval
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Unknown, equals, known, number, total
+from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total, unknown_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kcheck.model import Cluster
-    from kcheck.scale.egress import Pull
+    from kcheck.model import Cluster, Image, NodePool, PodTemplate, Workload
     from kcheck.scale.walls.model import Wall, WallFinder
+    from kcheck.scale.world import World
+
+
+def backend_nodes(configurations: int, ports: int) -> int:
+    """Count the nodes behind one frontend of Azure's load balancer, which counts nodes per service port.
+
+    https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000 nodes.
+    """
+    return configurations // ports
+
+
+class Pull(NamedTuple):
+    """Docker Hub pulls of one role: `images` on each of `pods` nodes, None for every node.
+
+    Of the nodes with a shared way out those of `pools`, by id, may run the pods; None where unknown. The number of
+    pods is unknown where it is not `sure`: one on each node at most.
+    """
+
+    images: list[Image]
+    pods: int | None
+    pools: frozenset[str] | None
+    sure: bool
+
+
+def pulled(found: Iterable[Pull], nodes: Callable[[Pull], int]) -> int:
+    """Count the pulls by fresh nodes: each role's images on as many nodes as it has pods and finds nodes."""
+    return sum(len(one.images) * min(nodes(one), CEILING if one.pods is None else one.pods) for one in found)
+
+
+def pulls_of(workload: Workload, world: World) -> list[Pull]:
+    """List the Docker Hub pulls of a workload, role by role."""
+    found = []
+    for template in () if workload.release else workload.templates:
+        own = {container.id for container in template.containers}
+        images = [one for one in workload.images if one.id in own and equals(one.registry, DOCKER_HUB)]
+        different = {one.text.value: one for one in images if isinstance(one.text, Known)}
+        pods = None if workload.per_node else known(template.count)
+        if different:
+            sure = workload.per_node or pods is not None
+            found.append(Pull(list(different.values()), pods, _sharing(template, workload, world), sure))
+    return found
+
+
+def _sharing(template: PodTemplate, workload: Workload, world: World) -> frozenset[str] | None:
+    """Return the pools with a shared way out that pods may land on; None where unknown."""
+    cluster, pools = world.inventory.cluster_of.get(workload), world.pools.candidates(template)
+    if cluster is None or not world.pools.of_cluster(cluster) or isinstance(pools, Unknown):
+        return None
+    return frozenset(pool.id for pool, _ in pools if not _is_public(pool, cluster))
+
+
+def _is_public(pool: NodePool, cluster: Cluster) -> bool:
+    """Whether the nodes of a pool have public addresses of their own."""
+    subnets = known(pool.addresses.subnets) or ()
+    return equals(cluster.outbound_type, NODE_ADDRESSES) or (bool(subnets) and all(known(s.public) for s in subnets))
+
+
+def hub_pulls(cluster: Cluster, world: World) -> list[Pull]:
+    """List a cluster's Docker Hub pulls on fresh nodes, without login or mirror."""
+    anonymous = (one for one in world.deployed.on(cluster).workloads if not known(one.pull_secrets))
+    workloads = (one for one in anonymous if not known(mirrored(one, world)))
+    return [pull for one in workloads for pull in pulls_of(one, world) if pull.sure or one.batch]
+
+
+def mirrored(workload: Workload, world: World) -> Value[bool]:
+    """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
+    cluster = world.inventory.cluster_of.get(workload)
+    pools = world.pools.of_cluster(cluster) if cluster else []
+    if pools and not workload.per_node:
+        pools = [pool for template in workload.templates for pool in world.pools.fitting(template)] or pools
+    values = [pool.system.hub_mirror for pool in pools]
+    return first_unknown(values) or computed(workload, bool(values) and all(map(known, values)))
+
+
+def egress_addresses(workload: Workload, world: World) -> Value[int]:
+    """Count the public addresses that all nodes share for pulls; 1 if unknown."""
+    cluster, place = world.inventory.cluster_of.get(workload), Origin((workload.place,))
+    if cluster is None:
+        return Known(1, place)
+    pools = [_sharing(template, workload, world) for template in workload.templates]
+    if equals(cluster.outbound_type, NODE_ADDRESSES) or (pools and not any(one is None or one for one in pools)):
+        return world.sizes.of_workload(workload)
+    return shared_addresses(cluster)
+
+
+def shared_addresses(cluster: Cluster) -> Known[int]:
+    """Count the public addresses that nodes without their own share; 1 if unknown."""
+    if isinstance(cluster.outbound_ips, Known):
+        return cluster.outbound_ips
+    return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))
+
+
+def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
+    """Count the public addresses with room for the outbound ports of all nodes; null without ports, or if unknown."""
+    ports, entry = known(cluster.outbound_ports), world.numbers.limits(cluster.cloud).get("snat.ports_per_address")
+    if not ports or entry is None:
+        return computed(cluster, None)
+    pools = world.pools.of_cluster(cluster)
+    sizes = all_known(map(world.sizes.of_pool, pools))
+    if isinstance(sizes, Unknown) or unknown_of(*(pool.upgrade.surge for pool in pools)):
+        return computed(cluster, None)
+    surges = [surge_nodes(known(pool.upgrade.surge) or Surge(), size) for pool, size in zip(pools, sizes, strict=True)]
+    nodes = sum(sizes) + max(surges, default=0)  # one pool is upgraded at a time
+    return computed(cluster, cloud(cluster.cloud).outbound_addresses(ports, nodes, entry.number))
+
+
+# --- walls
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
@@ -38,26 +146,24 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
     if most is None:
         return
     text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
-    cause = cluster.outbound_ports
-    sharing = _sharing(finder)
+    wall = finder.limit("outbound-ports", "the cluster", cluster.outbound_ports, entry)
+    sharing = _gateway_sharers(finder)
     others = total(map(finder.world.sizes.target, sharing))
     others_today = sum(number(pool.size.standing, 0) for one in sharing for pool in finder.world.pools.of_cluster(one))
     if finder.gap or isinstance(others, Unknown):
-        why = finder.gap or "other clusters of unknown size use the same gateway"
-        yield finder.unknown("outbound-ports", "the cluster", why, cause, entry)
+        yield unknown(wall, finder.gap or "other clusters of unknown size use the same gateway")
         return
     if not finder.pools:
-        yield finder.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
+        yield finder.at(wall, Interval(most, most), text)
         return
-
     trial = finder.upgraded(most, others, others_today)
     found = reach(trial, finder.growth)
     if found is not None:
         text += f", {others:,} of them for other clusters" if others else ""
-        yield finder.wall("outbound-ports", "the cluster", found, text, cause, entry, trial=trial)
+        yield finder.at(wall, found, text, trial)
 
 
-def _sharing(finder: WallFinder) -> list[Cluster]:
+def _gateway_sharers(finder: WallFinder) -> list[Cluster]:
     """List other clusters on the same gateway."""
     origin = finder.cluster.outbound_ports.origin
     if origin is None or not cloud(finder.cluster.cloud).shares_gateways:
@@ -75,16 +181,16 @@ def _sharing(finder: WallFinder) -> list[Cluster]:
 def _pulls(finder: WallFinder) -> Iterator[Wall]:
     """Yield the wall of anonymous pulls of fresh nodes from Docker Hub."""
     cluster, world = finder.cluster, finder.world
-    found = egress.hub_pulls(cluster, world)
+    found = hub_pulls(cluster, world)
     if not any(one.sure for one in found) or equals(cluster.outbound_type, NODE_ADDRESSES):
         return
-    entry, addresses = world.numbers.limits("any")["docker_hub.pulls"], max(1, egress.shared_addresses(cluster).value)
+    entry, addresses = world.numbers.limits("any")["docker_hub.pulls"], max(1, shared_addresses(cluster).value)
     growth, names = (finder.growth, [pool.id for pool in finder.pools]) if finder.pools else (_ANY_NODES, [""])
 
     def within(pulls: list[Pull]) -> Callable[[list[int]], bool]:
         def enough(sizes: list[int]) -> bool:
             named = dict(zip(names, sizes, strict=True))
-            return egress.pulled(pulls, lambda one: _nodes_of(one, named)) <= entry.number * addresses
+            return pulled(pulls, lambda one: _nodes_of(one, named)) <= entry.number * addresses
 
         return enough
 
@@ -99,8 +205,8 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
         many = public if sure else "one public address, unless there are more"
         each = max(weights)
         text = f"{entry.number} anonymous pulls x {many}; up to {counted(each, 'image')} on a fresh node"
-        image = found[0].images[0].text
-        yield finder.wall("docker-hub", "the cluster", nodes, text, image, entry, pools=[])
+        wall = finder.limit("docker-hub", "the cluster", found[0].images[0].text, entry, pools=[])
+        yield finder.at(wall, nodes, text)
 
 
 _ANY_NODES = Growth((None,), (True,))
@@ -119,16 +225,13 @@ def _balancers(finder: WallFinder) -> Iterator[Wall]:
     entry = finder.limits["load_balancer.configurations"]
     for service in finder.world.deployed.on(finder.cluster).services:
         if service.ports:
-            nodes = egress.backend_nodes(entry.number, service.ports)
+            nodes = backend_nodes(entry.number, service.ports)
             text = f"{entry.number:,} places of a frontend / {service.ports} ports of the Service"
             scope = f"Service {known(service.name) or '?'}"
-            cause = service.name
-            yield finder.wall(
-                "load-balancer", scope, nodes=Interval(nodes, nodes), arithmetic=text, cause=cause, entry=entry,
-                key=service.id, pools=[],
-            )  # fmt: skip
+            wall = finder.limit("load-balancer", scope, service.name, entry, key=service.id, pools=[])
+            yield finder.at(wall, Interval(nodes, nodes), text)
     pool = finder.limits["load_balancer.pool"]
     if equals(finder.cluster.outbound_type, "loadBalancer"):
+        wall = finder.limit("load-balancer", "the cluster", finder.cluster.outbound_type, pool)
         text = "machines in a backend pool of the outbound load balancer"
-        size = Interval(pool.number, pool.number)
-        yield finder.wall("load-balancer", "the cluster", size, text, finder.cluster.outbound_type, pool)
+        yield finder.at(wall, Interval(pool.number, pool.number), text)

@@ -1,4 +1,4 @@
-"""Documented limits of clusters and pools, and quotas of the account, as walls."""
+"""Documented limits of clusters, pools and pods, and quotas of the account, as walls."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.scale import placement
 from kcheck.scale.growth import reach, surge_nodes
-from kcheck.scale.world.quotas import needs
+from kcheck.scale.walls.model import unknown
+from kcheck.scale.world.numbers import needs
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from kcheck.model import NodePool
+    from kcheck.model import NodePool, Workload
     from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
-    from kcheck.scale.world.quotas import Need
+    from kcheck.scale.world.numbers import Need
     from kcheck.text.values import Value
 
 
-_FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
+_FAQ = ("hard", "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md")
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
@@ -43,55 +45,52 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
         return
     growing = [pool for pool, takes in zip(finder.pools, finder.growth.taking, strict=True) if takes] or finder.pools
     biggest = max(growing, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
-    entry = ("hard", _FAQ)
     if isinstance(maximum, Known):
         parts = [
             f"{pool.display_name} {known(pool.size.max_nodes):,}" for pool in finder.pools if known(pool.size.max_nodes)
         ]
         text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
-        nodes = Interval(maximum.value, maximum.value)
-        yield finder.wall("maximum", "the pools", nodes, text, biggest.size.max_nodes, entry)
+        wall = finder.limit("maximum", "the pools", biggest.size.max_nodes, _FAQ)
+        yield finder.at(wall, Interval(maximum.value, maximum.value), text)
     else:
-        unknown = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
-        origin = unknown.size.max_nodes.origin
+        one = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
+        origin = one.size.max_nodes.origin
         if cluster.plane is not None and origin is not None and origin.written == cluster.place:
             return  # nothing in the code says how many there are
-        yield finder.unknown("maximum", "the pools", reason_of(maximum), unknown.size.max_nodes, entry)
+        yield unknown(finder.limit("maximum", "the pools", one.size.max_nodes, _FAQ), reason_of(maximum))
 
 
 def _capped(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the autoscaler's caps on nodes and cores."""
-    for cap in finder.world.caps.of_cluster(finder.cluster):
-        if cap.cause is not None and cap.why:
-            yield finder.unknown("autoscaling", "the cluster", cap.why, cap.cause, ("hard", _FAQ), key=cap.unit)
-        elif cap.cause is not None and finder.pools and not finder.gap:
-            yield from finder.grown(
-                "autoscaling", "the cluster", cap.taken, cap.room, cap.per_node,
-                arithmetic=f"{cap.room:,} {cap.unit}", cause=cap.cause, entry=("hard", _FAQ), key=cap.unit,
-            )  # fmt: skip
+    for cap in finder.world.sizes.caps(finder.cluster):
+        if cap.cause is None:
+            continue
+        wall = finder.limit("autoscaling", "the cluster", cap.cause, _FAQ, key=cap.unit)
+        if cap.why:
+            yield unknown(wall, cap.why)
+        elif finder.pools and not finder.gap:
+            yield from finder.grown(wall, cap.taken, cap.room, cap.per_node, f"{cap.room:,} {cap.unit}")
 
 
 # --- of the cluster
 
 
 def _documented(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the documented limits of a cluster."""
     own = cloud(finder.cluster.cloud)
     for one in own.limits(finder.cluster, finder.limits):
         entry = finder.limits[one.key]
+        wall = finder.limit(one.mechanism, "the cluster", one.cause, entry)
         if one.unknown:
-            yield finder.unknown(one.mechanism, "the cluster", one.unknown, one.cause, entry)
+            yield unknown(wall, one.unknown)
         elif one.counts_surge and finder.pools and not finder.gap:
             trial = finder.upgraded(entry.number)
-            nodes, text = reach(trial, finder.growth), f"{one.text}, surge of an upgrade included"
+            nodes = reach(trial, finder.growth)
             if nodes is not None:
-                yield finder.wall(one.mechanism, "the cluster", nodes, text, one.cause, entry, trial=trial)
+                yield finder.at(wall, nodes, f"{one.text}, surge of an upgrade included", trial)
         elif one.nodes is not None:
-            yield finder.wall(one.mechanism, "the cluster", one.nodes, one.text, one.cause, entry)
+            yield finder.at(wall, one.nodes, one.text)
         else:
-            nodes = Interval(entry.number, entry.number)
             target = finder.world.sizes.target_interval(finder.cluster).exact
-            yield finder.wall(one.mechanism, "the cluster", nodes, one.text, one.cause, entry, needed=target)
+            yield finder.at(wall, Interval(entry.number, entry.number), one.text, needed=target)
 
 
 def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
@@ -101,10 +100,8 @@ def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     if found is None or finder.gap:
         return
     entry = finder.limits[found.key]
-    yield from finder.grown(
-        found.mechanism, f"pool {pool.display_name}", lambda sizes: sizes[pool.id], entry.number, {pool.id: 1},
-        arithmetic=found.text, cause=found.cause, entry=entry, key=pool.id, pools=[pool],
-    )  # fmt: skip
+    wall = finder.limit(found.mechanism, f"pool {pool.display_name}", found.cause, entry, key=pool.id, pools=[pool])
+    yield from finder.grown(wall, lambda sizes: sizes[pool.id], entry.number, {pool.id: 1}, found.text)
 
 
 # --- of a pool
@@ -143,18 +140,15 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder) -> Iterator[Wall]:
     """Yield the wall where a pool exceeds a number of nodes."""
     world, limits = finder.world, finder.limits
-    entry, scope = limits[key], f"pool {pool.display_name}"
+    entry = limits[key]
+    wall = finder.limit(mechanism, f"pool {pool.display_name}", pool.size.max_nodes, entry, key=pool.id, pools=[pool])
     first = counted(pool, entry.number, world)
     if isinstance(first, Unknown) or finder.gap:
-        why = finder.gap or reason_of(first)
-        found = finder.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
         # where nobody asked for a size, the pool grows to its own maximum whatever other pools there are
         own = known(pool.size.max_nodes) if world.sizes.requested(finder.cluster) is None else None
         most = None if own is None else known(counted(pool, own, world))
-        if most is None:
-            yield found
-        elif most > entry.number:
-            yield replace(found, short=True)
+        if most is None or most > entry.number:
+            yield replace(unknown(wall, finder.gap or reason_of(first)), short=None if most is None else True)
         return
 
     def takes(sizes: Sizes) -> int:
@@ -162,32 +156,21 @@ def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder) -> Itera
 
     named = limits.get("pool.what")
     text = f"{entry.value:,} {named.value if named else 'nodes'}"
-    yield from finder.grown(
-        mechanism, scope, takes, room=entry.number, weights={pool.id: 1}, arithmetic=text, cause=pool.size.max_nodes,
-        entry=entry, key=pool.id, pools=[pool],
-    )  # fmt: skip
+    yield from finder.grown(wall, takes, entry.number, {pool.id: 1}, text)
 
 
 def quota_walls(finder: WallFinder) -> Iterator[Wall]:
     """Yield a wall for each quota with a number in the profile or the settings."""
     for need in needs(finder.cluster, finder.pools):
         entry = finder.limits[f"quota.{need.quota.key}"]
-        scope = f"{need.quota.code} ({need.quota.name})"
-        cause = need.pools[0].size.max_nodes
-        if not isinstance(entry.value, int) or finder.gap:
-            why = (
-                finder.gap
-                if isinstance(entry.value, int)
-                else f"the quota depends on the account; needed: {_each(need)}"
-            )
-            yield finder.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
-            continue
-        room = entry.value
-        text = f"a quota of {room:,}"
-        yield from finder.grown(
-            "quota", scope, need.amount, room=room, weights=need.per_node, arithmetic=text, cause=cause, entry=entry,
-            key=need.quota.code, pools=need.pools,
-        )  # fmt: skip
+        scope, cause = f"{need.quota.code} ({need.quota.name})", need.pools[0].size.max_nodes
+        wall = finder.limit("quota", scope, cause, entry, key=need.quota.code, pools=need.pools)
+        if not isinstance(entry.value, int):
+            yield unknown(wall, f"the quota depends on the account; needed: {_each(need)}")
+        elif finder.gap:
+            yield unknown(wall, finder.gap)
+        else:
+            yield from finder.grown(wall, need.amount, entry.value, need.per_node, f"a quota of {entry.value:,}")
 
 
 def _each(need: Need) -> str:
@@ -197,3 +180,49 @@ def _each(need: Need) -> str:
     return " and ".join(
         f"{need.per_node[pool.id]:,} {need.unit} per node of {pool.display_name}" for pool in need.pools[:4]
     )
+
+
+# --- of pods
+
+
+def pod_walls(finder: WallFinder) -> Iterator[Wall]:
+    """Yield the documented number of pods, where nodes run more of them before the limit of nodes.
+
+    A node runs one pod of each DaemonSet and as many of the largest job as fit, at least one.
+    """
+    own = cloud(finder.cluster.cloud)
+    entry = finder.limits.get(own.pods_limit(finder.cluster, finder.pools))
+    if entry is None or finder.gap or not finder.pools:
+        return
+    deployed = [one for one in finder.world.deployed.on(finder.cluster).workloads if not one.partial]
+    job = max((one for one in deployed if one.batch), key=lambda one: number(one.pods, 0), default=None)
+    pods = number(job.pods, 0) if job else 0
+    daemons = {pool.id: _daemons(pool, deployed) for pool in finder.pools}
+    packed = {pool.id: _packed(job, pool, daemons[pool.id], finder) for pool in finder.pools}
+
+    def takes(sizes: Sizes) -> int:
+        room = sum(packed[name] * size for name, size in sizes.items())
+        return sum(daemons[name] * size for name, size in sizes.items()) + max(sum(sizes.values()), min(pods, room))
+
+    each = max(finder.pools, key=lambda pool: daemons[pool.id] + packed[pool.id])
+    text = f"{entry.number:,} pods; a node of {each.display_name} runs {packed[each.id]} of the largest job"
+    text += f" and {daemons[each.id]} of DaemonSets" if daemons[each.id] else ""
+    documented = [finder.limits[one.key].number for one in own.limits(finder.cluster, finder.limits)]
+    whole = finder.limit("pods", "the cluster", job.pods if job else finder.pools[0].size.max_nodes, entry)
+    for wall in finder.grown(whole, takes, entry.number, {pool.id: 1 for pool in finder.pools}, text):
+        if wall.nodes is not None and wall.nodes.low < max(documented, default=0):
+            yield wall
+
+
+def _packed(job: Workload | None, pool: NodePool, daemons: int, finder: WallFinder) -> int:
+    """Count the pods of a job that surely fit on a node beside its DaemonSets, at least one."""
+    found = [finder.world.pools.per_node(one, pool) for one in job.templates] if job else []
+    most = max((one.low for one in found if one is not None), default=1)
+    return max(1, min(most, number(pool.addresses.max_pods, most) - daemons))
+
+
+def _daemons(pool: NodePool, deployed: Sequence[Workload]) -> int:
+    """Count the DaemonSets that run on every node of a pool."""
+    every = (one for one in deployed if one.per_node)
+    found = (one for one in every if any(placement.chooses(template, pool).fits for template in one.templates))
+    return len({(known(one.namespace), known(one.name) or one.id) for one in found})

@@ -141,73 +141,51 @@ class WallFinder:
         least = fits(0)
         return self.trial(least, least if exact else fits(1), {pool.id: 1 for pool in self.pools})
 
-    def wall(
+    def limit(
         self,
         mechanism: str,
         scope: str,
-        nodes: Interval | None,
-        arithmetic: str,
         cause: Value[object],
         entry: ProfileValue | tuple[str, str],
         key: str = "",
-        trial: Trial | None = None,
         pools: Sequence[NodePool] | None = None,
-        needed: int | None = None,
     ) -> Wall:
-        """Make a wall of this cluster; `entry` has its kind and source, `key` distinguishes walls of a scope.
+        """Make a wall of this cluster, as yet without its number of nodes; `entry` has its kind and source.
 
-        `pools` are those it is about, if not all; `needed` is what the target takes of the limit. The `trial` decides
-        whether the target is met, where the wall depends on how the pools grow.
+        `key` distinguishes walls of a scope, `pools` are those it is about, if not all.
         """
-        aim = self.aim(mechanism)
-        before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
         kind, source, limit = (*entry, "") if isinstance(entry, tuple) else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
-        concerned = tuple(self.pools if pools is None else pools)
-        identity = f"{self.cluster.id}/{mechanism}/{key or scope}"
         return Wall(
-            identity, place, cluster=self.cluster, mechanism=mechanism, scope=scope, nodes=nodes, short=before,
-            arithmetic=arithmetic, cause=cause, kind=kind, source=source, pools=concerned, limit=limit, needed=needed,
+            f"{self.cluster.id}/{mechanism}/{key or scope}", place, cluster=self.cluster, mechanism=mechanism,
+            scope=scope, nodes=None, short=None, arithmetic="", cause=cause, kind=kind, source=source,
+            pools=tuple(self.pools if pools is None else pools), limit=limit,
         )  # fmt: skip
 
-    def unknown(
-        self,
-        mechanism: str,
-        scope: str,
-        why: str,
-        cause: Value[object],
-        entry: ProfileValue | tuple[str, str],
-        key: str = "",
-        pools: Sequence[NodePool] | None = None,
+    def at(
+        self, wall: Wall, nodes: Interval, arithmetic: str, trial: Trial | None = None, needed: int | None = None
     ) -> Wall:
-        """Make a wall at an unknown number of nodes."""
-        said = f"not known: {why}"
-        wall = self.wall(mechanism, scope, nodes=None, arithmetic=said, cause=cause, entry=entry, key=key, pools=pools)
-        return replace(wall, why=why)
+        """Set the nodes at a wall; `needed` is what the target takes of the limit.
 
-    def grown(
-        self,
-        mechanism: str,
-        scope: str,
-        takes: Takes,
-        room: int,
-        weights: Mapping[str, int],
-        arithmetic: str,
-        cause: Value[object],
-        entry: ProfileValue | tuple[str, str],
-        key: str = "",
-        pools: Sequence[NodePool] | None = None,
-    ) -> Iterator[Wall]:
-        """Yield the wall where growing pools exceed the room; none if they never do."""
+        The `trial` decides whether the target is met, where the wall depends on how the pools grow.
+        """
+        aim = self.aim(wall.mechanism)
+        before = short(trial, self.growth, aim) if trial else nodes.below(aim)
+        return replace(wall, nodes=nodes, short=before, arithmetic=arithmetic, needed=needed)
+
+    def grown(self, wall: Wall, takes: Takes, room: int, weights: Mapping[str, int], arithmetic: str) -> Iterator[Wall]:
+        """Yield a wall where growing pools exceed the room; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
         trial = self.trial(fits, fits, weights)
-        nodes, aim = reach(trial, self.growth), self.aim(mechanism).exact
+        nodes, aim = reach(trial, self.growth), self.aim(wall.mechanism).exact
         needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
         if nodes is not None:
-            yield self.wall(
-                mechanism, scope, nodes=nodes, arithmetic=arithmetic, cause=cause, entry=entry, key=key, trial=trial,
-                pools=pools, needed=needed,
-            )  # fmt: skip
+            yield self.at(wall, nodes, arithmetic, trial, needed)
+
+
+def unknown(wall: Wall, why: str) -> Wall:
+    """Say why the number of nodes at a wall is not known."""
+    return replace(wall, arithmetic=f"not known: {why}", why=why)
 
 
 def scope_of(pools: list[NodePool]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.scale.world.caps import Caps
 from kcheck.scale.world.memory import Memory, once
 from kcheck.scale.world.numbers import Numbers
 from kcheck.scale.world.pools import Pools
@@ -32,11 +31,13 @@ class World(Memory):
         self.inputs = list(inputs)
         self.deployed = Deployments(inventory)
         self.autoscaling = Autoscaling(inventory)
-        self.pools = Pools(inventory, self.deployed, self.autoscaling)
         self.numbers = Numbers(config)
-        self.caps = Caps(self.pools, self.autoscaling, self.numbers)
-        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling, self.caps)
+        self._fill_pools()
         self.images = Images(inventory, self.sizes, self.numbers)
+
+    def _fill_pools(self) -> None:
+        self.pools = Pools(self.inventory, self.deployed, self.autoscaling)
+        self.sizes = Sizes(self.inventory, self.config, self.pools, self.autoscaling, self.numbers)
 
     @once
     def assuming(self, cluster: Cluster) -> World:
@@ -45,9 +46,7 @@ class World(Memory):
         world = copy.copy(self)
         Memory.__init__(world)
         world.inventory = replace(self.inventory, cluster_of=self.inventory.cluster_of | homes)
-        world.pools = Pools(world.inventory, self.deployed, self.autoscaling)
-        world.caps = Caps(world.pools, self.autoscaling, self.numbers)
-        world.sizes = Sizes(world.inventory, self.config, world.pools, self.autoscaling, world.caps)
+        world._fill_pools()
         world.images = Images(self.inventory, world.sizes, self.numbers)
         return world
 

@@ -1,19 +1,22 @@
-"""Limits and prices from the profiles and the settings."""
+"""Limits and prices from the profiles and the settings, and the quotas that nodes count against."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.config.numbers import profiles
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.scale.world.memory import Memory, once
-from kcheck.text.values import Unknown, known, number
+from kcheck.text.values import Known, Unknown, known, number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcheck.config.config import Config
-    from kcheck.config.numbers import machines
-    from kcheck.model import NodePool
+    from kcheck.config.numbers.machines import Quota
+    from kcheck.model import Cluster, NodePool
 
 
 class Numbers(Memory):
@@ -39,8 +42,6 @@ class Numbers(Memory):
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
         """Return the price of a node: the user's, else the list price of the cheapest machine type."""
-        from kcheck.config.numbers import machines
-
         cluster = known(pool.cluster) if pool else None
         environment = self._config.environment(cluster.root, cluster.environment) if cluster else None
         cents = environment.price if environment and environment.price else self._config.price
@@ -55,3 +56,67 @@ class Numbers(Memory):
             for name in known(pool.machine.instance_types) or ()
         )
         return min((one for one in found if one), default=None)
+
+
+# --- quotas of an account, by the code in the console of its cloud
+
+
+class Need(NamedTuple):
+    """Amount of a quota that each node of some pools takes."""
+
+    quota: Quota
+    per_node: dict[str, int]
+    pools: list[NodePool]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the quota."""
+        return {"vcpus": "vCPUs", "gpus": "GPUs", "nodes": "nodes"}.get(self.quota.counts, "GB")
+
+    def amount(self, sizes: Mapping[str, int]) -> int:
+        """Sum the amount of the quota that the pools need at some sizes."""
+        return sum(each * sizes.get(name, 0) for name, each in self.per_node.items())
+
+
+def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
+    """List the quotas that a cluster's pools count against, as far as their machine types are known."""
+    found: dict[str, Need] = {}
+    for pool in pools:
+        if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
+            continue
+        name = max(pool.machine.instance_types.value, key=lambda one: vcpus_of(cluster.cloud, one))
+        for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.market.spot))):
+            amount = _amount(cluster.cloud, name, quota.counts, pool)
+            if amount:
+                need = found.setdefault(quota.code, Need(quota, {}, []))
+                need.per_node[pool.id] = amount
+                need.pools.append(pool)
+    return list(found.values())
+
+
+def vcpus_of(cloud: str, name: str) -> int:
+    """Count the vCPUs of a machine type; 0 if unknown. Self-managed clusters have machines of any cloud."""
+    found = (machines.machine(one, name) for one in (cloud, *CLOUDS))
+    machine = next(filter(None, found), None)
+    return (machine.vcpus or 0) if machine else 0
+
+
+def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
+    """Return the amount that one node counts against a quota; 0 if unknown."""
+    machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
+    match counts:
+        case "vcpus":
+            return vcpus_of(cloud, name)
+        case "gpus":
+            return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
+        case "local_ssd":
+            return known(pool.machine.local_ssd) or 0
+        case "ssd":
+            return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
+        case "hyperdisk":
+            return (known(pool.machine.disk_size) or 0) if disk == "hyperdisk-balanced" else 0
+        case "standard_disk":
+            return (known(pool.machine.disk_size) or 0) if disk == "pd-standard" else 0
+        case "nodes":
+            return 1
+    return 0

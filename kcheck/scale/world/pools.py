@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.model import CONTROL_PLANE, Subnet
-from kcheck.scale import placement
+from kcheck.scale import allocatable, placement
+from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
 from kcheck.text.need import following, need, or_unknown
+from kcheck.text.text import grouped
+from kcheck.text.units import some
 from kcheck.text.values import Known, Origin, Unknown, equals, known, number, reason_of, sure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from kcheck.model import Cluster, Definition, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing
-    from kcheck.scale.allocatable import Taken
-    from kcheck.scale.daemons import Daemons
+    from kcheck.model import Cluster, Definition, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing, Workload
     from kcheck.scale.world.relations import Autoscaling, Deployments
 
 
@@ -52,13 +53,47 @@ class Outside(NamedTuple):
 
 def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: bool) -> Outside:
     first, reason = pools[0], Unknown(why.reason, why.origin)
-    rest = f" and {len(pools) - 1} more" if pools[1:] else ""
-    name = f"the subnets of {'the pods of ' if of_pods else ''}pool {first.display_name}{rest}"
+    names = some([pool.display_name for pool in pools], 1)
+    name = f"the subnets of {'the pods of ' if of_pods else ''}pool {names}"
     identity = f"{first.id}/{'pod-' if of_pods else ''}subnets"
     subnet = Subnet(
         identity, first.place, cluster.cloud, name, first.root, "", name=reason, cidr=reason, network=reason
     )
     return Outside(subnet, pools, of_pods)
+
+
+class _Daemon(NamedTuple):
+    """A DaemonSet on a pool, whether it certainly runs there, and the known requests of its pod."""
+
+    name: tuple[str, str]
+    sure: bool
+    cpu: int
+    memory: int
+
+
+class _Daemons(NamedTuple):
+    """Requests of a pool's DaemonSets: the sum, and each by name."""
+
+    all: Taken
+    each: dict[tuple[str, str], Taken]
+
+
+def _name(workload: Workload) -> tuple[str, str]:
+    return known(workload.namespace) or "", known(workload.name) or workload.id
+
+
+def _bounds(group: list[_Daemon]) -> Taken:
+    """Bound the requests of a DaemonSet that the code has once or several times."""
+    cpu, memory = [one.cpu for one in group], [one.memory for one in group]
+    sure = all(one.sure for one in group)
+    return Taken(Interval(min(cpu) if sure else 0, max(cpu)), Interval(min(memory) if sure else 0, max(memory)))
+
+
+def _less(every: Taken, own: Taken) -> Taken:
+    return Taken(
+        Interval(every.cpu.low - own.cpu.low, (every.cpu.high or 0) - (own.cpu.high or 0)),
+        Interval(every.memory.low - own.memory.low, (every.memory.high or 0) - (own.memory.high or 0)),
+    )
 
 
 class Pools(Memory):
@@ -69,12 +104,6 @@ class Pools(Memory):
         self._inventory = inventory
         self._deployed = deployed
         self._autoscaling = autoscaling
-
-    @cached_property
-    def _daemons(self) -> Daemons:
-        from kcheck.scale.daemons import Daemons
-
-        return Daemons(self._inventory)
 
     def of_cluster(self, cluster: Cluster) -> list[NodePool]:
         """List the known pools of a cluster."""
@@ -106,7 +135,7 @@ class Pools(Memory):
             return self.outside[subnet.id].pools
         if subnet.gap:
             return _missing("pools in", subnet, subnet.gap)
-        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere.get(subnet.root, []))
         if why:
             return _missing("pools in", subnet, why)
         for pool in self._perhaps_in_subnet[subnet.id]:
@@ -116,7 +145,7 @@ class Pools(Memory):
 
     def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """List pools that are, or may be, in a subnet."""
-        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere.get(subnet.root, []))
         if why:
             return _missing("pools in", subnet, why)
         inside = self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
@@ -155,6 +184,11 @@ class Pools(Memory):
             return self._inventory.unknown_cluster(workload)
         found = [(pool, self.fit(template, pool).fits) for pool in need(self.all_of_cluster(cluster))]
         return [(pool, bool(fits)) for pool, fits in found if fits is not False]
+
+    def fitting(self, template: PodTemplate) -> list[NodePool]:
+        """List the pools that pods fit; none where pools may be missing."""
+        found = self.candidates(template)
+        return [] if isinstance(found, Unknown) else [pool for pool, _ in found]
 
     def may_land(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may land on nodes of a pool."""
@@ -212,7 +246,6 @@ class Pools(Memory):
         return [pool for pool in found if not equals(pool.mode, "System")] or found
 
     def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
-        """List the pools that any of some pods may land on."""
         return [pool for pool in pools if any(self.fit(one, pool).fits is not False for one in templates)]
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
@@ -234,10 +267,7 @@ class Pools(Memory):
 
     def cpu_left(self, pool: NodePool) -> int | None:
         """Return the millicores that the smallest machine leaves to pods beside DaemonSets; None if unknown."""
-        from kcheck.scale import allocatable
-
-        own = self._daemons.taken(pool).cpu
-        left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
+        left = [allocatable.less(room.cpu_left, self._daemons(pool).all.cpu) for room in allocatable.rooms(pool)]
         return min(left).exact if left else None
 
     @once
@@ -266,7 +296,32 @@ class Pools(Memory):
         return name == chosen if chosen is not None else name not in names
 
     def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
-        return self._daemons.taken(pool, self._deployed.workload(template))
+        """Sum the requests of a pool's DaemonSets, without those of the pods' own."""
+        workload, daemons = self._deployed.workload(template), self._daemons(pool)
+        own = daemons.each.get(_name(workload)) if workload.per_node else None
+        return daemons.all if own is None else _less(daemons.all, own)
+
+    @once
+    def _daemons(self, pool: NodePool) -> _Daemons:
+        """Sum the requests of DaemonSets; one that the code has several times, as for two environments, counts once."""
+        each = {name: _bounds(group) for name, group in grouped(self._requests(pool), lambda one: one.name).items()}
+        cpu, memory = ([getattr(one, field) for one in each.values()] for field in Taken._fields)
+        return _Daemons(Taken(allocatable.total(*cpu), allocatable.total(*memory)), each)
+
+    def _requests(self, pool: NodePool) -> Iterator[_Daemon]:
+        cluster = known(pool.cluster)
+        for workload in self._daemon_sets.get(cluster.id, ()) if cluster is not None else ():
+            for template in workload.templates:
+                cpu, memory = number(template.cpu, 0), number(template.memory, 0)
+                fits = placement.chooses(template, pool).fits if cpu or memory else False
+                if fits is not False:
+                    yield _Daemon(_name(workload), bool(fits), cpu, memory)
+
+    @cached_property
+    def _daemon_sets(self) -> dict[str, list[Workload]]:
+        cluster_of = self._inventory.cluster_of
+        own = (one for one in self._inventory.workloads if one.per_node and not one.partial and one in cluster_of)
+        return grouped(own, lambda one: cluster_of[one].id)
 
     @cached_property
     def _by_cluster(self) -> dict[str, list[NodePool]]:
@@ -281,11 +336,9 @@ class Pools(Memory):
     @cached_property
     def _anywhere(self) -> dict[str, list[NodePool]]:
         """Pools that may be in any subnet, by root module."""
-        result: dict[str, list[NodePool]] = defaultdict(list)
-        for pool in self._inventory.pools:
-            if isinstance(pool.addresses.subnets, Unknown) and not pool.addresses.candidates:
-                result[pool.root].append(pool)
-        return result
+        own = [(pool, pool.addresses) for pool in self._inventory.pools]
+        anywhere = (pool for pool, at in own if isinstance(at.subnets, Unknown) and not at.candidates)
+        return grouped(anywhere, lambda pool: pool.root)
 
     @cached_property
     def outside(self) -> dict[str, Outside]:
@@ -320,5 +373,4 @@ class Pools(Memory):
 
     @cached_property
     def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
-        """Pools that may be in a subnet, by subnet."""
         return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in pool.addresses.candidates)

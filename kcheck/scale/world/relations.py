@@ -34,12 +34,14 @@ class Deployments:
         """Return the workload of a pod template or a container."""
         return part if isinstance(part, Workload) else self._workload_of[part]
 
+    def template(self, container: Container) -> PodTemplate:
+        """Return the pods of a container."""
+        return next(pods for pods in self.workload(container).templates if container in pods.containers)
+
     def scope(self, thing: Thing) -> str:
         """Return the scope of a thing: its cluster, else the folder of its kustomization or file."""
         cluster = self._inventory.cluster_of.get(thing)
-        if cluster is not None:
-            return cluster.id
-        return self.folder(thing)
+        return self.folder(thing) if cluster is None else cluster.id
 
     def folder(self, thing: Thing) -> str:
         """Return the folder of a thing's kustomization or file."""

@@ -1,4 +1,4 @@
-"""Target sizes of clusters and pools, and nodes of workloads and images."""
+"""Target sizes of clusters and pools, the caps below which they stay, and nodes of workloads and images."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
 from kcheck.scale.growth import Growth, largest
 from kcheck.scale.world.memory import Memory, once
+from kcheck.scale.world.numbers import needs, vcpus_of
 from kcheck.text.interval import Interval
 from kcheck.text.need import need, or_unknown
+from kcheck.text.units import listed
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcheck.config.config import Config
-    from kcheck.model import Cluster, Image, Inventory, NodePool, Thing, Workload
-    from kcheck.scale.world.caps import Cap, Caps
+    from kcheck.model import Autoscaler, Cluster, Image, Inventory, NodePool, Thing, Workload
     from kcheck.scale.world.numbers import Numbers
     from kcheck.scale.world.pools import Pools
     from kcheck.scale.world.relations import Autoscaling
@@ -26,18 +31,84 @@ if TYPE_CHECKING:
     Uses = list[tuple[Workload, Image]]
 
 
+class Cap(Struct, frozen=True):
+    """Bound on all pools of a cluster: each node takes `per_node` of its `room`.
+
+    `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None
+    for a quota. Fixed pools `stay` as they are at the cap of an autoscaler. `why` says why a node may take more.
+    """
+
+    room: int
+    unit: str
+    per_node: Mapping[str, int]
+    other: int
+    cause: Value[int] | None
+    why: str = ""
+
+    @property
+    def stays(self) -> bool:
+        """Whether fixed pools keep their nodes beyond the cap."""
+        return self.cause is not None
+
+    def taken(self, sizes: Mapping[str, int]) -> int:
+        """Sum what pools of some sizes take of the room."""
+        return sum(self.per_node.get(name, 0) * size for name, size in sizes.items())
+
+    def most(self, pools: list[NodePool], *, others: bool) -> float:
+        """Return the most nodes of any mixture; `others` means nodes outside pools are possible."""
+        takes = [self.per_node.get(pool.id, 0) for pool in pools] + ([self.other] if others else [])
+        least = min(takes, default=0)
+        return self.room // least if least else inf
+
+    def most_of(self, pool: NodePool) -> float:
+        """Return the most nodes of one pool while all others are empty."""
+        each = self.per_node.get(pool.id, 0)
+        return self.room // each if each else inf
+
+
+def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) -> list[Cap]:
+    """List the autoscaler's caps on nodes and cores; 0 is no cap."""
+    found = []
+    if number(scaler.max_nodes, 0):
+        found.append(Cap(number(scaler.max_nodes, 0), "nodes", {pool.id: 1 for pool in pools}, 1, scaler.max_nodes))
+    if number(scaler.max_cores, 0):
+        each = {pool.id: vcpus(pool, cluster) for pool in pools}
+        unsized = [pool.display_name for pool in pools if not each[pool.id]]
+        why = f"the cores of a node of {listed(unsized)} are not known" if unsized else ""
+        cores = {name: max(1, one) for name, one in each.items()}
+        found.append(Cap(number(scaler.max_cores, 0), "cores", cores, 1, scaler.max_cores, why))
+    return found
+
+
+def vcpus(pool: NodePool, cluster: Cluster) -> int:
+    """Count the vCPUs of a pool's smallest machine; 0 where one is unknown."""
+    names = known(pool.machine.instance_types) or ()
+    return min((vcpus_of(cluster.cloud, name) for name in names), default=0)
+
+
 class Sizes(Memory):
     """Target sizes of clusters and pools, and nodes of workloads."""
 
     def __init__(
-        self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling, caps: Caps
+        self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling, numbers: Numbers
     ) -> None:
         super().__init__()
         self._inventory = inventory
         self._config = config
         self._pools = pools
         self._autoscaling = autoscaling
-        self._caps = caps
+        self._numbers = numbers
+
+    @once
+    def caps(self, cluster: Cluster) -> list[Cap]:
+        """List the bounds on all pools of a cluster together: of its autoscaler, and quotas in the settings."""
+        scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
+        found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
+        for one in needs(cluster, pools) if self._numbers.tells_quotas(cluster.cloud) else ():
+            room = self._numbers.limits(cluster.cloud)[f"quota.{one.quota.key}"].value
+            if isinstance(room, int):
+                found.append(Cap(room, one.unit, one.per_node, 0, None))
+        return found
 
     def requested(self, cluster: Cluster) -> int | None:
         """Return the requested number of nodes, by a flag or in the settings."""
@@ -75,7 +146,7 @@ class Sizes(Memory):
     @once
     def target(self, cluster: Cluster) -> Value[int]:
         """Return the target of a cluster: the wanted number of nodes, or less if a cap binds."""
-        wanted, caps = self.wanted(cluster), self._caps.of_cluster(cluster)
+        wanted, caps = self.wanted(cluster), self.caps(cluster)
         if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
             return wanted
         nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
@@ -96,7 +167,7 @@ class Sizes(Memory):
         if isinstance(target, Known):
             return Interval(target.value, target.value)
         found, pools, every = self.wanted_interval(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
-        caps = self._caps.of_cluster(cluster)
+        caps = self.caps(cluster)
         if not caps or self.requested(cluster) is not None:
             return found
         others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
@@ -175,7 +246,7 @@ class Sizes(Memory):
 
     def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
         """Return the size of a pool if the others are unknown: its maximum, or all that a cap allows."""
-        most, caps = pool.size.max_nodes, self._caps.of_cluster(cluster)
+        most, caps = pool.size.max_nodes, self.caps(cluster)
         if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
             return most
         bound = max(number(pool.size.min_nodes, 0), min(cap.most_of(pool) for cap in caps))

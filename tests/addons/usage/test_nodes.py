@@ -9,7 +9,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.config.numbers import machines
 from kcheck.inventory import reader
-from kcheck.scale.usage import labels, nodes
+from kcheck.scale.usage import nodes
 from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
 from tests.addons.usage.recordings import node, nowhere
@@ -154,10 +154,10 @@ def test_gpus_are_counted_whatever_they_are_called(resources: dict[str, float], 
     ],
 )
 def test_labels_are_called_as_kube_state_metrics_does(name: str, plain: str) -> None:
-    assert labels.sanitised(name) == plain == labels.sanitised(plain)
+    assert nodes.sanitised(name) == plain == nodes.sanitised(plain)
 
 
 def test_the_first_label_counts() -> None:
-    assert labels.value({"team": "a", "cost_center": "b"}, ["cost-center", "team"]) == "b"
-    assert labels.value({"cost-center": "", "team": "a"}, ["cost-center", "team"]) == "a"
-    assert labels.value({}, ["team"]) == ""
+    assert nodes.label({"team": "a", "cost_center": "b"}, ["cost-center", "team"]) == "b"
+    assert nodes.label({"cost-center": "", "team": "a"}, ["cost-center", "team"]) == "a"
+    assert nodes.label({}, ["team"]) == ""

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.scale import larger_ranges
+from kcheck.scale import ranges
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import known
 
@@ -59,7 +59,7 @@ def run(write: Write) -> Check:
 
 def blocks(result: Result) -> list[str]:
     world = result.world
-    found = (known(larger_ranges.sufficient_cidr(one, world)) for one in world.inventory.subnets)
+    found = (known(ranges.sufficient_cidr(one, world)) for one in world.inventory.subnets)
     return [str(block) for block in found if block]
 
 

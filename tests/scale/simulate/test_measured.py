@@ -12,7 +12,7 @@ from kcheck.config import settings
 from kcheck.config.config import RunRequest
 from kcheck.inventory import reader
 from kcheck.scale.simulate import parameters, scenario
-from kcheck.scale.simulate.cloud import Provider
+from kcheck.scale.simulate.nodes import Provider
 from kcheck.scale.simulate.parameters import FIELDS, shown_seconds
 from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree

@@ -17,7 +17,7 @@ from kcheck.engine import linter, rules
 from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.fix import fix
 from kcheck.inventory import reader
-from kcheck.scale.simulate import comparison, parameters, results, run, scenario
+from kcheck.scale.simulate import parameters, results, run, scenario
 from kcheck.scale.simulate.model import Case, Job, Pool, Settings
 from kcheck.scale.simulate.run import simulate
 from kcheck.scale.world import World
@@ -144,7 +144,7 @@ def test_saving_is_the_difference_of_two_runs_that_simulate_shows(write: Write) 
     before = built(write, TWO_POOLS)
     case = before.case
     after = replace(before, case=replace(case, settings=replace(case.settings, unneeded_time=300)))
-    saved = comparison.compare(before, after)
+    saved = results.compare(before, after)
     assert saved is not None
     assert saved.money is not None
     least, most = (results.run_scenario(one).dollars for one in (after, before))
@@ -222,9 +222,9 @@ def test_runs_that_are_too_large_grow_from_smaller_ones(monkeypatch: pytest.Monk
     cloud = parameters.cloud_parameters("eks", parameters.loop_times(36)[0], lost=0, boot_sigma=0, stragglers=0)
     case = Case(pools, Job(1000, 600), Settings(minor=36), cloud)
     after = replace(case, settings=replace(case.settings, unneeded_time=300))
-    exact = comparison._difference(case, after)
-    monkeypatch.setattr(comparison, "_LARGEST", 500)
-    told = comparison._difference(case, after)
+    exact = results._difference(case, after)
+    monkeypatch.setattr(results, "_LARGEST", 500)
+    told = results._difference(case, after)
     assert exact is not None
     assert told == pytest.approx(exact, rel=0.1)
 
@@ -325,7 +325,7 @@ def test_few_nodes_stand_for_many(cloud: str) -> None:
     loop = parameters.loop_times(33)[1]
     settings = Settings(minor=33, batch=100)
     case = Case((Pool("p", 2000),), Job(2000, 600), settings, parameters.cloud_parameters(cloud, loop))
-    coarse, each = comparison._coarse(case)
+    coarse, each = results._coarse(case)
     assert (coarse.pods, each) == (400, 5)
     whole, part = simulate(case).summary, simulate(coarse).summary
     assert part.total == pytest.approx(whole.total, rel=0.07)

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kcheck.scale.simulate import comparison
+from kcheck.scale.simulate import results
 from kcheck.scale.simulate.clock import Clock
 from kcheck.scale.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings, Summary
 from kcheck.scale.simulate.nodes import Fleet, Group, Node
@@ -636,9 +636,9 @@ def test_a_comparison_runs_again_what_may_differ(
         ran.append(one)
         return summarize(one)
 
-    monkeypatch.setattr(comparison, "summarize", summary)
+    monkeypatch.setattr(results, "summarize", summary)
     one = case(300, cloud=IDEAL)
     other = replace(one, settings=replace(one.settings, **changed))
-    found = comparison._difference(one, other)
+    found = results._difference(one, other)
     assert {run.settings for run in ran} == ({one.settings} if equal else {one.settings, other.settings})
     assert (found == (0, 0, 0)) == (equal or changed == {"unready_percentage": 50.0})

@@ -6,9 +6,9 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from kcheck.addons.usage.accounting import Amounts
 from kcheck.addons.usage.report.usage_numbers import plain, sums
 from kcheck.report.escape import defused
-from kcheck.scale.usage.accounting import Amounts
 
 if TYPE_CHECKING:
     from kcheck.addons.usage.bill import Bill, Row

@@ -8,6 +8,7 @@ from contextlib import chdir
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.addons.usage.accounting import busy_hours
 from kcheck.addons.usage.report import usage_notes
 from kcheck.addons.usage.report.usage_numbers import (
     cells,
@@ -25,7 +26,6 @@ from kcheck.addons.usage.report.usage_numbers import (
 from kcheck.report.escape import short, xml_text
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Number, Section
-from kcheck.scale.usage.accounting import busy_hours
 from kcheck.scale.usage.recording import HOUR
 from kcheck.text.bundled import PROFILES
 from kcheck.text.regex import regex

@@ -9,9 +9,9 @@ from kcheck.report.escape import json_text
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
+    from kcheck.addons.usage.accounting import Amounts, Span
     from kcheck.addons.usage.bill import Bill, Row
     from kcheck.model import Workload
-    from kcheck.scale.usage.accounting import Amounts, Span
 
 VERSION = 1
 

@@ -11,8 +11,8 @@ from kcheck.text.units import counted, money, readable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kcheck.addons.usage.accounting import Amounts, Span
     from kcheck.addons.usage.bill import Bill, Row
-    from kcheck.scale.usage.accounting import Amounts, Span
 
 REQUESTED, NOT_REQUESTED, TOTAL = "requested", "(not requested)", "total"
 UNKNOWN = "-"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, flag, made, named, record, records, simple
-from kcheck.scale import autoscaler, basics, karpenter, savings
+from kcheck.scale import autoscaler, basics, savings
 
 AUTOSCALER = (
     made("kind", "string", "cluster-autoscaler, or gke and ack where the cloud runs it and shows few settings", lambda a, _w: basics.computed(a, a.kind)),
@@ -82,16 +82,16 @@ KARPENTER_POOL = (
     named("its name"),
     simple("api", "string", "its apiVersion", nullable=False),
     made("installed", "string", "version of Karpenter's chart on its cluster; null if there is none in the code",
-         karpenter.installed, nullable=True),
-    made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", karpenter.served, nullable=True),
-    made("limits", "string", "its limits: cpu=1000; of a pool of fixed size also nodes=8", karpenter.limits, kind="list"),
+         autoscaler.installed, nullable=True),
+    made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", autoscaler.served, nullable=True),
+    made("limits", "string", "its limits: cpu=1000; of a pool of fixed size also nodes=8", autoscaler.limits, kind="list"),
     simple("policy", "string", "which nodes are removed: WhenEmpty, Balanced, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
     simple("consolidate_after", "int", "how long a node is idle before it is removed; null is never, as in a pool of fixed size", "seconds"),
-    made("budgets", "string", "nodes in use that each budget lets be disrupted at a time: 10%, 0", karpenter.budgets, kind="list"),
+    made("budgets", "string", "nodes in use that each budget lets be disrupted at a time: 10%, 0", autoscaler.budgets, kind="list"),
     simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),
     simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False),
     flag("spot", "whether its nodes are spot and nothing else"),
-    records("gpu_workloads", "workload", "workloads with GPUs in the same code that may land on its nodes", karpenter.gpu_workloads),
+    records("gpu_workloads", "workload", "workloads with GPUs in the same code that may land on its nodes", autoscaler.gpu_workloads),
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {"autoscaler": AUTOSCALER, "flag": FLAG, "karpenter_pool": KARPENTER_POOL}

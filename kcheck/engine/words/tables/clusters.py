@@ -11,7 +11,6 @@ from kcheck.scale import (
     autoscaler,
     basics,
     control_plane,
-    egress,
     fabrics,
     gpus,
     money,
@@ -24,8 +23,9 @@ from kcheck.scale import (
     spot,
     support,
     taints,
+    walls,
 )
-from kcheck.scale.walls import words
+from kcheck.scale.walls import egress
 
 
 def _retired(name: str, *, of: str = "") -> Field:
@@ -33,13 +33,13 @@ def _retired(name: str, *, of: str = "") -> Field:
     get = attrgetter(f"{of}.{name}" if of else name)
     return record(
         f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays",
-        lambda one, w: (support.of_pool if of else support.of_cluster)(one, name, get(one), w), nullable=True,
+        lambda one, w: support.retirement(one, name, get(one), w), nullable=True,
     )  # fmt: skip
 
 
 _TARGET = made(
     "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
-    words.cluster_target, "nodes", bounded=True,
+    walls.cluster_target, "nodes", bounded=True,
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, made, named, part, record, records, simple
-from kcheck.scale import addresses, basics, larger_ranges, ranges
-from kcheck.scale.walls import words
+from kcheck.scale import addresses, basics, ranges, walls
 
 ADDRESSES = (
     named("its name, or that of the cluster that makes it"),
@@ -20,10 +19,10 @@ ADDRESSES = (
     made("addresses_per_node", "int", "addresses of the node in it that takes most; of a pod range those of the largest block", ranges.widest, "addresses"),
     made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
     made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none",
-         larger_ranges.sufficient_cidr, nullable=True),
+         ranges.sufficient_cidr, nullable=True),
     made("in_the_way", "string", "what the pod range would overlap if it were widened, or may overlap; null if nothing is in the way, and for a subnet",
-         larger_ranges.in_the_way, nullable=True),
-    made("in_the_way_cidr", "string", "the range of that; null where it is not known", larger_ranges.in_the_way_cidr, nullable=True),
+         ranges.in_the_way, nullable=True),
+    made("in_the_way_cidr", "string", "the range of that; null where it is not known", ranges.in_the_way_cidr, nullable=True),
     made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", ranges.for_pods),
     made("pools_count", "int", "number of pools in it", lambda p, w: basics.count(p, addresses.pools_of(p, w)), "pools"),
     records("pools", "pool", "pools whose nodes or pods are in it", addresses.pools_of),
@@ -47,10 +46,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit, quota ...", lambda w, _w: basics.computed(w, w.mechanism)),
         made("scope", "string", "the cluster, pool, subnet, range or quota that is full", lambda w, _w: basics.computed(w, w.scope)),
         made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
-        made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", words.number, nullable=True),
-        made("nodes", "int", "nodes of the cluster when it is met", words.nodes, "nodes", bounded=True),
-        made("target", "int", "nodes that the cluster should reach", words.target, "nodes", bounded=True),
-        made("cause", "string", "the value that makes the wall", words.cause, nullable=True),
+        made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", walls.number, nullable=True),
+        made("nodes", "int", "nodes of the cluster when it is met", walls.nodes, "nodes", bounded=True),
+        made("target", "int", "nodes that the cluster should reach", walls.target, "nodes", bounded=True),
+        made("cause", "string", "the value that makes the wall", walls.cause, nullable=True),
         records("pools", "pool", "the pools that meet it", lambda w, _w: list(w.pools)),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
     ),

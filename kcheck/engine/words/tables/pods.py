@@ -5,7 +5,6 @@ from __future__ import annotations
 from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
 from kcheck.scale import (
-    agents,
     basics,
     fabrics,
     gangs,
@@ -160,7 +159,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", unschedulable.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
                unschedulable.shortage, nullable=True),
-        record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", agents.barred, nullable=True),
+        record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", taints.barred, nullable=True),
         record("misnomer", "misnomer", "a claim, ConfigMap, Secret or service account that they name and the code lacks, while their folder has one of nearly that name; null without one",
                references.misnomer, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),

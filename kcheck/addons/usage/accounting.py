@@ -141,15 +141,6 @@ class Held(Struct):
     share: Share | None
 
 
-def requested(pod: Pod) -> dict[str, float]:
-    """Sum the requests of a pod's containers; limits count where nothing else is recorded."""
-    result: dict[str, float] = {}
-    for container in pod.containers.values():
-        for name, amount in (container.limits | container.requests).items():
-            result[name] = result.get(name, 0) + amount
-    return result
-
-
 def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Held | None:
     """Compute what a pod had in a span of a recording; None if it was not there."""
     low, high = (max(0, hour - pod.hours.first) for hour in (span.first, span.last))
@@ -158,7 +149,7 @@ def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Hel
     whole = sum(seconds) + before
     if not whole:
         return None
-    asked, hours, copies = requested(pod), whole / HOUR, node.copies if node else 1
+    asked, hours, copies = pod.requested, whole / HOUR, node.copies if node else 1
     cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
     count, watched = _cards(asked, cards, copies)
     cpu, memory = _over(pod.hours.cpu[low:high], seconds), _over(pod.hours.memory[low:high], seconds)
@@ -189,7 +180,7 @@ def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[
 def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, float]]:
     """Yield for each hour of the recording a pod's measured GPU-hours, and the busy ones among them."""
     cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
-    count, watched = _cards(requested(pod), cards, node.copies if node else 1)
+    count, watched = _cards(pod.requested, cards, node.copies if node else 1)
     for hour, (busy, seconds) in enumerate(zip(pod.hours.busy, pod.hours.seconds, strict=False), pod.hours.first):
         if busy is not None and watched and seconds:
             measured = count * seconds / HOUR
