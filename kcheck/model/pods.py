@@ -138,6 +138,8 @@ def _request(request: Value[int], limit: Value[int]) -> Value[int]:
 class PodTemplate(Thing, frozen=True):
     """Equal pods of a workload: `count` at once; `role` distinguishes them from its other pods, such as Worker.
 
+    `kept`: those that run whatever the load; if unset, all do.
+
     `selection`: requirements on node labels; one of the sets must hold. `spread`: whether a required anti-affinity puts
     each pod on a node of its own. `ports`: ports taken on the node. `grace`: in seconds. `safe_to_evict`,
     `do_not_disrupt`: annotations that keep the cluster autoscaler and Karpenter from moving them. `movable_volumes`:
@@ -188,6 +190,7 @@ class PodTemplate(Thing, frozen=True):
     packed_by: Value[str] = NOTHING
     topology: Value[str] = NOTHING
     apart: Value[str] = NOTHING
+    kept: Value[int] = NOTHING
     devices: Value[bool] = NOTHING
     references: tuple[Reference, ...] = ()
 

@@ -132,6 +132,15 @@ def idles(pods: PodTemplate, world: World) -> Value[str]:
     return computed(pods, next((match[0] for match in found if match), None))
 
 
+@or_unknown
+def held(pods: PodTemplate, world: World) -> Value[int]:
+    """Count the GPUs that pods of a service hold whatever the load; 0 for jobs and single pods."""
+    owner = world.deployed.workload(pods)
+    if owner.batch or owner.per_node or owner.kind == "Pod" or owner.release:
+        return computed(pods, 0)
+    return computed(pods, need(pods.count if isinstance(pods.kept, Unset) else pods.kept) * need(pods.gpus))
+
+
 _PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
 _TUNED = regex(r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE)
 

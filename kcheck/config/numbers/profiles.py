@@ -31,12 +31,8 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         conflicts: NotRequired[list[str]]
         needs: NotRequired[str]
 
-    class Growth(TypedDict, total=False):
-        """Largest number of pods of an elastic role; `to` and `when` are paths."""
-
-        to: str
-        when: str
-        role: str
+    Growth = TypedDict("Growth", {"to": str, "from": str, "when": str, "role": str}, total=False)
+    """Largest and smallest number of pods of an elastic role; all but `role` are paths."""
 
     class PodPlace(TypedDict, total=False):
         """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""

@@ -14,7 +14,7 @@ from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, writ
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.units import as_text
+from kcheck.text.units import as_text, whole_number
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, total
 
 if TYPE_CHECKING:
@@ -30,11 +30,14 @@ _Scaled = tuple[str, str, str, str]
 
 ALONE = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | {"Service"}
 """Kinds that run pods or lead to them, and that no other object needs."""
-_MOST_PODS = {"HorizontalPodAutoscaler": "maxReplicas", "ScaledObject": "maxReplicaCount"}
-"""Kind of a scaler -> key of its maximum in the spec."""
+_BOUNDS = {
+    "HorizontalPodAutoscaler": ("maxReplicas", "minReplicas", 1),
+    "ScaledObject": ("maxReplicaCount", "minReplicaCount", 0),
+}  # fmt: skip
+"""Kind of a scaler -> keys of its maximum and its minimum in the spec, and the usual minimum."""
 _ACCOUNT = "ServiceAccount"
 _DEFAULT_ACCOUNT = "default"
-KINDS = ALONE | kubeflow.KINDS | _MOST_PODS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
+KINDS = ALONE | kubeflow.KINDS | _BOUNDS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
 """Kinds that run pods, and those that configure them."""
 
 
@@ -336,29 +339,37 @@ def _serves(account: Object, item: Object, workload: Workload, name: str) -> boo
     return (None in spaces or spaces[0] == spaces[1]) and (name != _DEFAULT_ACCOUNT or account.folder == item.folder)
 
 
-def _scaled(objects: Iterable[Object]) -> dict[_Scaled, Value[int]]:
-    found: dict[_Scaled, Value[int]] = {}
+def _scaled(objects: Iterable[Object]) -> dict[_Scaled, tuple[Value[int], Value[int]]]:
+    """Return the most and the fewest pods of each scaled workload; triggers of KEDA by the clock keep theirs."""
+    found: dict[_Scaled, tuple[Value[int], Value[int]]] = {}
     for item in objects:
-        if item.kind not in _MOST_PODS:
+        if item.kind not in _BOUNDS:
             continue
-        key = _MOST_PODS[item.kind]
+        key, least_key, usual = _BOUNDS[item.kind]
         name = known(scalar(item.root, "spec", "scaleTargetRef", "name"))
         kind = known(scalar(item.root, "spec", "scaleTargetRef", "kind")) or "Deployment"
-        most = integer(item.root, "spec", key)
+        most, here = integer(item.root, "spec", key), Origin((item.span,))
         if isinstance(most, Unset):
             own = known(scalar(item.root, "metadata", "name"))
-            most = Unknown(f"`{key}` of {item.kind} {own} is not set", Origin((item.span,)))
+            most = Unknown(f"`{key}` of {item.kind} {own} is not set", here)
+        least = integer(item.root, "spec", least_key)
+        by_clock = (yaml.text(one, "metadata", "desiredReplicas") for one in yaml.items(item.root, "spec", "triggers"))
+        most_by_clock = max((whole_number(text) or 0 for text in by_clock), default=0)
+        least = Known(usual, here) if isinstance(least, Unset) else least
+        if isinstance(least, Known) and most_by_clock > least.value:
+            least = Known(most_by_clock, here)
         if yaml.get(item.root, "spec", "scaleTargetRef") is not None:
-            found[item.folder, _namespace(item), str(kind), str(name)] = most
+            found[item.folder, _namespace(item), str(kind), str(name)] = most, least
     return found
 
 
-def _with_most(workload: Workload, item: Object, found: dict[_Scaled, Value[int]]) -> Workload:
-    """Set the maximum pods of a workload that an autoscaler in the same folder scales."""
-    most = found.get((item.folder, _namespace(item), item.kind, str(known(workload.name)))) if found else None
-    if most is None or len(workload.templates) != 1:
+def _with_most(workload: Workload, item: Object, found: dict[_Scaled, tuple[Value[int], Value[int]]]) -> Workload:
+    """Set the bounds of the pods of a workload that an autoscaler in the same folder scales."""
+    bounds = found.get((item.folder, _namespace(item), item.kind, str(known(workload.name)))) if found else None
+    if bounds is None or len(workload.templates) != 1:
         return workload
-    return replace(workload, pods=most, templates=(replace(workload.templates[0], count=most),))
+    most, least = bounds
+    return replace(workload, pods=most, templates=(replace(workload.templates[0], count=most, kept=least),))
 
 
 def _namespace(item: Object) -> str:

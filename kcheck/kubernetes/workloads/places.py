@@ -31,7 +31,7 @@ class Group(Struct, frozen=True):
     """Pods of a role: template, number, and defining line.
 
     `policies` is the path of the roles map in which the operator looks for restart policies. `absent` moves the place
-    of missing fields, if the template stands for something in another form.
+    of missing fields, if the template stands for something in another form. `kept` are the pods left when it shrinks.
     """
 
     node: yaml.Target
@@ -40,13 +40,14 @@ class Group(Struct, frozen=True):
     span: Span
     policies: tuple[str, ...] = ()
     absent: Callable[[Origin], Origin] | None = None
+    kept: Value[int] = NOTHING
 
     def template(self, item: Object, own: str) -> PodTemplate:
         """Read the pod template of an object with an id."""
         found = pods.template(self.node, own, self.role, self.number, self.span)
         # the operator of such a job sets the policy of the role, whatever the pod says
         restart = text(item.root, *self.policies, self.role, "restartPolicy") if self.policies else NOTHING
-        found = found if isinstance(restart, Unset) else replace(found, restart=restart)
+        found = replace(found, kept=self.kept, restart=found.restart if isinstance(restart, Unset) else restart)
         return pods.with_places(found, self.absent) if self.absent is not None else found
 
 
@@ -87,7 +88,8 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
             node = own.pod(node, item)
         if node is not None and spec(node) is not None:
             absent = own.absent if own is not None else None
-            yield Group(node, role, _count(item, owner, place, role, span), span, policies, absent)
+            kept = NOTHING if _most(item, owner, place, role) is None else _least(owner, place)
+            yield Group(node, role, _count(item, owner, place, role, span), span, policies, absent, kept)
 
 
 def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
@@ -145,6 +147,13 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
         return most
     why = f"`{growth['to'].removeprefix('/')}` is not set"
     return Unknown(why, Origin((owner.span,))) if "when" in growth else None
+
+
+def _least(owner: yaml.Target, place: profiles.PodPlace) -> Value[int]:
+    """Return what the pods of an elastic role shrink to: 0 where a path of its own says nothing, else its count."""
+    path = place["grows"].get("from")
+    found = _number(owner, path or place["count"])
+    return Known(0 if path else 1, Origin((owner.span,))) if isinstance(found, Unset) else found
 
 
 def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
@@ -253,7 +262,46 @@ def _spark_memory(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
     return scalars.computed_at(written, quantity, replace(value.origin, why=_WHY))
 
 
-_SHAPES = {"trainer": _Shape(_trainer, _of_trainer), "spark": _Shape(_spark_pod, _of_spark)}
+_MODELS = (
+    "model",
+    "huggingface",
+    "lightgbm",
+    "onnx",
+    "paddle",
+    "pmml",
+    "pytorch",
+    "sklearn",
+    "tensorflow",
+    "triton",
+    "xgboost",
+)
+"""Keys of a component of KServe with the container of a model server."""
+
+
+def _component(node: yaml.Target, _item: Object) -> yaml.Target:
+    """Build the pod template of a component of KServe: a pod spec with the container of its model beside it."""
+    own = yaml.pairs(node)
+    models = [_with_image(yaml.resolve(own[key].value)) for key in _MODELS if key in own]
+    spec = [entry for key, entry in own.items() if key not in (*_MODELS, "containers")]
+    return scalars.of_containers(node, [*models, *yaml.items(node, "containers")], spec)
+
+
+def _with_image(node: yaml.Target) -> yaml.Target:
+    """Return the container of a model with the image that a ServingRuntime gives it, if it names none."""
+    own = yaml.pairs(node)
+    image = scalars.computed_at(node, Unknown("the image is that of a ServingRuntime", Origin((node.span,))))
+    return node if "image" in own else scalars.mapping_at(node, [*own.values(), scalars.entry(node, "image", image)])
+
+
+def _of_component(origin: Origin) -> Origin:
+    """Leave the places of missing fields in the container of a model."""
+    return origin
+
+
+_SHAPES = {
+    "trainer": _Shape(_trainer, _of_trainer), "spark": _Shape(_spark_pod, _of_spark),
+    "component": _Shape(_component, _of_component),
+}  # fmt: skip
 """Forms other than pod templates."""
 
 

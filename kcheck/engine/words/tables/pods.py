@@ -155,6 +155,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("tunes_network", "bool", "whether they ask for RDMA or say by which interfaces they talk: NCCL_SOCKET_IFNAME, NCCL_IB_HCA, FI_PROVIDER ...", pods.tunes_network),
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
+        made("held", "int", "GPUs that they hold whatever the load: of all pods, or of those that autoscalers and triggers by the clock keep; 0 for jobs", pods.held, "GPUs"),
+        simple("kept", "int", "pods that run whatever the load, where something scales them", "pods"),
         made("idles", "string", "the command that keeps its GPUs without work, or for a person: sleep infinity, jupyter lab; null without", pods.idles, nullable=True),
         record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", unschedulable.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
