@@ -218,14 +218,14 @@ READ_BY_THEMSELVES = {
         "files of kcheck itself",
     ),
     **dict.fromkeys(
-        ("text.files.lock", "text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
+        ("text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
          "commands.comparison_options", "commands.setup.proposal"),
         "files that kcheck writes, or has written",
     ),
     "addons.fleet.checkout": "lists folders and follows no link in them",
     "addons.fleet.process": "the null device, and what Linux says of this process",
     "addons.calibration.read": "standard input",
-    **dict.fromkeys(("fix.gate.repository", "kubernetes.render"), "run a program that the user asks for"),
+    **dict.fromkeys(("fix.gate.git", "kubernetes.render"), "run a program that the user asks for"),
 }  # fmt: skip
 """Modules that may, and why."""
 
