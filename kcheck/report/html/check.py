@@ -10,11 +10,10 @@ from kcheck.report import capacity
 from kcheck.report.html import capacity_page, document
 from kcheck.report.html.code import excerpt, fix_lines
 from kcheck.report.html.document import Head, Section
-from kcheck.report.owners import owners
 from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
 from kcheck.report.text import ALSO, closing, judged_lines, other_objects, related_code, sorted_checks
-from kcheck.report.verdict import STATES, Savings, Waste, reach_of, states_text
+from kcheck.report.verdict import STATES, Savings, Waste, owners, reach_of, states_text
 from kcheck.scale import walls
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.units import counted, some
