@@ -101,6 +101,16 @@ def numbers(found: Sequence[Number]) -> Markup | str:
     return markup("numbers.html", numbers=found) if found else ""
 
 
+def round_step(least: float) -> int:
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`."""
+    size = 1
+    while True:
+        for step in (size, 2 * size, 5 * size):
+            if step >= least:
+                return step
+        size *= 10
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
