@@ -17,7 +17,7 @@ from kcheck.text.control_characters import visible
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree
 from kcheck.text.findings import Severity
 from kcheck.text.syntax import edit
-from kcheck.text.units import counted
+from kcheck.text.units import clipped, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -135,9 +135,7 @@ def fix_title(finding: Finding) -> str:
     """Format a fix as an instruction, with its class and the consequences."""
     if finding.fix is None:
         return ""
-    safety, instruction = finding.fix.safety, finding.fix.title
-    if len(instruction) > _LONGEST:
-        instruction = f"{instruction[:_LONGEST]}..."
+    safety, instruction = finding.fix.safety, clipped(finding.fix.title, _LONGEST)
     meaning = {"safe": "", "costs": f": {_COSTS}"}.get(safety, f": {_replaced(finding)}")
     return visible(f"{instruction[:1].upper()}{instruction[1:]} ({safety}{meaning})")
 

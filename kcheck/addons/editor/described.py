@@ -14,7 +14,7 @@ from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.word import type_name
 from kcheck.text.text import grouped
-from kcheck.text.units import as_text, counted, shown, singular
+from kcheck.text.units import as_text, clipped, counted, shown, singular, some
 from kcheck.text.values import Known, Secret, Unknown, known, reason_of
 
 if TYPE_CHECKING:
@@ -89,9 +89,7 @@ def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Ite
     rows = [f"**{title}**"]
     for own in groups[:_MOST_VALUES]:
         names = list(dict.fromkeys(one.where for one in own if one.where))
-        where = f"{', '.join(map(as_code, names[:_MOST_THINGS]))}" if names else ""
-        where += f" and {len(names) - _MOST_THINGS} more" if len(names) > _MOST_THINGS else ""
-        rows.append(f"- {where} {_one(own[0].value, (), snapshot)}")
+        rows.append(f"- {some(list(map(as_code, names)), _MOST_THINGS)} {_one(own[0].value, (), snapshot)}")
     if len(groups) > _MOST_VALUES:
         least = "at least " if len(subject.values) == MOST else ""
         rows.append(f"- and {least}{counted(len(groups) - _MOST_VALUES, 'other value')}")
@@ -143,8 +141,7 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
             groups.setdefault((fact.subject, fact.field.name), []).append(fact)
     for (kind, name), own in list(groups.items())[:_MOST_FIELDS]:
         things = list(dict.fromkeys(thing_name(fact.thing) for fact in own))
-        of = f" of {', '.join(map(as_code, things[:_MOST_THINGS]))}"
-        of += f" and {len(things) - _MOST_THINGS} more" if len(things) > _MOST_THINGS else ""
+        of = f" of {some(list(map(as_code, things)), _MOST_THINGS)}"
         field = own[0].field
         of += f" ({', '.join(filter(None, (type_name(field), field.unit)))})"
         yield f"- {as_code(f'{kind}.{name}')}{of}: {markdown(field.meaning)}"
@@ -204,7 +201,7 @@ def wall_line(wall: Wall, snapshot: Snapshot) -> str:
     aim = facts_of(snapshot).aim(wall)
     what = wall.what.removesuffix(" of the cluster") if wall.scope == "the cluster" else wall.what
     what += f" of cluster {thing_name(wall.cluster)}" if wall.scope == "the cluster" else ""
-    arithmetic = wall.arithmetic if len(wall.arithmetic) <= _WIDEST else f"{wall.arithmetic[:_WIDEST]}..."
+    arithmetic = clipped(wall.arithmetic, _WIDEST)
     if wall.nodes is None:
         return f"{markdown(what)}: {markdown(arithmetic)}"
     of = f" of {aim}" if wall.short else ""

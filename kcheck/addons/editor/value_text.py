@@ -12,7 +12,7 @@ from kcheck.report.text import line_text
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
-from kcheck.text.units import as_text
+from kcheck.text.units import as_text, clipped
 from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _known(value: object, room: int, depth: int) -> str:
         return "null"
     if isinstance(value, str):
         text = str(value)
-        return json.dumps(text if len(text) <= room else f"{text[:room]}...", ensure_ascii=False)
+        return json.dumps(clipped(text, room), ensure_ascii=False)
     if isinstance(value, bool | int | Fraction):
         return as_text(value)
     if isinstance(value, tuple | dict):
@@ -165,7 +165,7 @@ def block(value: Value[object]) -> str:
         if len(rows) == _MOST_LINES:
             rows.append("...")
             break
-        rows.append(row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}...")
+        rows.append(clipped(row, _LONGEST_LINE))
     if not rows:
         return ""
     text = visible_lines("\n".join(rows))
@@ -191,5 +191,5 @@ def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) ->
     for span in spans:
         hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
         code = "" if hidden else line_text(span)
-        shown = f"  {as_code(code if len(code) <= WIDE else f'{code[:WIDE]}...')}" if code else ""
+        shown = f"  {as_code(clipped(code, WIDE))}" if code else ""
         yield f"{link(span, snapshot)}{shown}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from kcheck.addons.usage.report import usage_notes
 from kcheck.addons.usage.report.usage_numbers import cells, change_titles, changes, columns, sums
-from kcheck.report.escape import short
+from kcheck.report.escape import short, wrapped
 from kcheck.text.control_characters import visible
 from kcheck.text.units import counted
 
@@ -29,14 +28,7 @@ def render(bill: Bill) -> str:
     for note in usage_notes.notes(bill):
         lines.append(f"{note.title}:")
         for line in note.lines:
-            lines += wrap(
-                visible(line),
-                _WIDTH,
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            lines += wrapped(line, _WIDTH, "  ", "    ")
     return "\n".join(map(visible, lines)).rstrip("\n") + "\n"
 
 
