@@ -272,7 +272,8 @@ def command(
     world = _world(paths, config)
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
-    report: str = import_module(f"kcheck.addons.usage.report.usage_{format_}").render(made)
+    module = import_module(f"kcheck.addons.usage.report.usage_{'html' if format_ == 'html' else 'formats'}")
+    report: str = getattr(module, f"as_{format_}")(made)
     if format_ == "csv":
         printing.table(report)
     else:
