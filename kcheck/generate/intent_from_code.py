@@ -107,7 +107,7 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
     fields, unclear = dict(found.fields), dict(found.unclear)
     while True:
         try:
-            made = intents.with_defaults(found.cloud, nested({**fields, **given}))
+            made = intents.with_defaults(found.cloud, recommended.nested({**fields, **given}))
         except ConfigError as error:
             wrong = str(error).partition(":")[0]
             top = wrong.partition(".")[0]
@@ -176,20 +176,6 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in fields.items():
         found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
-    return found
-
-
-def nested(fields: Mapping[str, object]) -> dict[str, object]:
-    """Nest fields with dotted names."""
-    found: dict[str, object] = {}
-    for name, value in fields.items():
-        outer, _, inner = name.partition(".")
-        if inner:
-            own = found.setdefault(outer, {})
-            assert isinstance(own, dict)  # noqa: S101 - no name is both
-            own[inner] = value
-        else:
-            found[name] = value
     return found
 
 
@@ -302,7 +288,7 @@ def _gaps(reading: Reading) -> str:
 
 
 def _is_field(name: str, value: object, place: Span) -> bool:
-    data = wrap(nested({name: value}), Origin((place,)))
+    data = wrap(recommended.nested({name: value}), Origin((place,)))
     return isinstance(data, Known) and not schemas.differences(data, "intent", "field", "the intent")
 
 
