@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.addons.editor.described import Subject, described, knows
 from kcheck.addons.editor.facts import facts_of
 from kcheck.addons.editor.object_links import steps_to
-from kcheck.addons.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of
+from kcheck.addons.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of, name_span
 from kcheck.config import schemas
 from kcheck.config.locations import NAME
 from kcheck.engine.suppressions import COMMENT, IGNORE
@@ -114,9 +114,7 @@ def _assigned(snapshot: Snapshot, source: Source, place: Place) -> Subject | Non
     if attribute is None:
         return None
     code = code_of(snapshot)
-    end = min(attribute.span.end, attribute.span.start + len(attribute.name.encode()))
-    span = attribute.span.source.span(attribute.span.start, end)
-    top = place.top
+    span, top = name_span(attribute), place.top
     if top is None:  # of a tfvars file
         values = [
             Evaluated(root.environment, value, root)
