@@ -243,14 +243,6 @@ def _retired() -> str:
     return f"kubenet stops being supported on AKS on {find('aks', 'network_plugin', 'kubenet')[0].ends}"
 
 
-class Condition(NamedTuple):
-    """Label that nodes get when a step is done, and the reason to wait for it."""
-
-    label: str
-    value: str
-    reason: str
-
-
 class _Topology(TypedDict):
     """Topology of a VM size, whose other parts the template reads."""
 
@@ -272,12 +264,12 @@ def _topology(machine: str) -> _Topology | None:
     return next((one for one in topologies if machine.removeprefix("Standard_") in one["machines"]), None)
 
 
-def _driver(intent: Intent) -> Condition | None:
-    """Return the label that the network operator sets when the InfiniBand driver is loaded."""
+def _driver(intent: Intent) -> dict[str, str] | None:
+    """Return the label that nodes get when the InfiniBand driver is loaded, and the reason to wait for it."""
     if not jobs.interfaces(intent).number:
         return None
-    label = recommended.values("aks")["infiniband.loaded"]
-    return Condition(str(label), "false", recommended.reasons("aks")["infiniband.loaded"])
+    label, reason = recommended.values("aks")["infiniband.loaded"], recommended.reasons("aks")["infiniband.loaded"]
+    return {"label": str(label), "value": "false", "reason": reason}
 
 
 def lustre(intent: Intent) -> Lustre | None:

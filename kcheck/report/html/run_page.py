@@ -29,21 +29,6 @@ GUIDE = f"{HOME}/docs/simulate.md"
 """Documentation of the model's accuracy."""
 
 
-class Table(NamedTuple):
-    """Column titles and rows."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[Markup | str, ...], ...]
-
-
-class Chart(NamedTuple):
-    """A run's chart, with its summary and its numbers as rows."""
-
-    lines: tuple[str, ...]
-    picture: Markup
-    rows: tuple[tuple[str, ...], ...]
-
-
 def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) -> str:
     """Render a page with a section per run, with savings of fixes if asked for (not None)."""
     roots = capacity.roots([run.scenario.cluster for run, _ in pairs])
@@ -115,7 +100,7 @@ def _saving(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[
     return [Number(between(least, most), f"saved by {by} ({safety}){when}")] if estimate.most > 0 else []
 
 
-def _phases(outcome: SimulationResult) -> Table:
+def _phases(outcome: SimulationResult) -> dict[str, object]:
     """List where paid time goes: minutes of the median run, node-hours and cost of all runs."""
     causes, priced = deciding_factors(outcome), outcome.dollars is not None
     rows: list[tuple[Markup | str, ...]] = []
@@ -127,13 +112,13 @@ def _phases(outcome: SimulationResult) -> Table:
             spent = [] if own.dollars is None else [simulation.money_text(own.dollars)]
             rows.append((name, f"{simulation.share(outcome, phase):.1f}", hours, *spent, causes[phase]))
     head = ("a node is", "minutes, on average", "node-hours", *(["cost"] if priced else []), "decided by")
-    return Table(head, tuple(rows))
+    return {"head": head, "rows": rows}
 
 
-def _chart(outcome: SimulationResult, name: str) -> Chart:
-    lines = tuple(line.strip() for line in simulation.run_summary(outcome))
-    spans = trace(outcome.case)
-    return Chart(lines, chart(outcome, spans, name).svg, tuple(chart_rows(outcome, spans)))
+def _chart(outcome: SimulationResult, name: str) -> dict[str, object]:
+    """Return the chart of a run, with its summary and its numbers as rows."""
+    lines, spans = [line.strip() for line in simulation.run_summary(outcome)], trace(outcome.case)
+    return {"lines": lines, "picture": chart(outcome, spans, name).svg, "rows": chart_rows(outcome, spans)}
 
 
 def as_svg(outcome: SimulationResult) -> str:
@@ -165,16 +150,6 @@ class Key(NamedTuple):
     y: int
 
 
-class Band(NamedTuple):
-    """Area of a part, with its name if there is room; `x` in percent of the width, `y` in pixels."""
-
-    part: str
-    path: str
-    words: tuple[str, ...]
-    x: float
-    y: int
-
-
 class Level(NamedTuple):
     """A horizontal line at a number of nodes, `y` pixels below the top of the plot."""
 
@@ -189,14 +164,6 @@ class Moment(NamedTuple):
     text: str
     x: float
     y: int
-
-
-class Tick(NamedTuple):
-    """A number of minutes; `x` is a percentage of the width."""
-
-    text: str
-    x: float
-    anchor: str
 
 
 def chart(outcome: SimulationResult, spans: Sequence[Span], name: str = "run") -> Picture:
@@ -280,19 +247,24 @@ def _moments(outcome: SimulationResult, total: float, y: int) -> list[Moment]:
     ]
 
 
-def _ticks(total: float) -> list[Tick]:
+def _ticks(total: float) -> list[dict[str, object]]:
+    """List numbers of minutes; `x` is a percentage of the width."""
     step = document.round_step(total / 60 / 6)
     times = range(0, int(total / 60) + 1, step)
-    return [Tick(f"{time:,}", round(6000 * time / total, 2), "middle" if time else "start") for time in times]
+    return [
+        {"text": f"{time:,}", "x": round(6000 * time / total, 2), "anchor": "middle" if time else "start"}
+        for time in times
+    ]
 
 
-def _bands(outcome: SimulationResult, nodes: dict[str, list[float]], most: int) -> list[Band]:
-    found, below = [], [0.0] * _COLUMNS
+def _bands(outcome: SimulationResult, nodes: dict[str, list[float]], most: int) -> list[dict[str, object]]:
+    """List the areas of the parts, with a name where there is room; `x` in percent of the width, `y` in pixels."""
+    found, below = list[dict[str, object]](), [0.0] * _COLUMNS
     for part in _PARTS:
         above = [before + own for before, own in zip(below, nodes[part], strict=True)]
         if any(nodes[part]):
             words, x, y = _name(outcome, part, below, above, most)
-            found.append(Band(part, _path(below, above, most), words, x, y))
+            found.append({"part": part, "path": _path(below, above, most), "words": words, "x": x, "y": y})
         below = above
     return found
 
