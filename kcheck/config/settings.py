@@ -139,11 +139,11 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need different names")
+    plainly: Written = {name: values[name] for name in _TEXTS & values.keys()}
+    plainly |= {name: tuple(values[name]) for name in _NAMES & values.keys()}
+    plainly |= {name: tuple(map(near, values[name])) for name in _FILES & values.keys()}
     return Config(
-        **{name: values[name] for name in _TEXTS & values.keys()},
-        **{name: tuple(values[name]) for name in _NAMES & values.keys()},
-        **{name: tuple(map(near, values[name])) for name in _FILES & values.keys()},
-        nodes={"": values["nodes"]} if values.get("nodes") else {}, price=_cents(values.get("price")),
+        **plainly, nodes={"": values["nodes"]} if values.get("nodes") else {}, price=_cents(values.get("price")),
         environments=tuple(environments), limits=_limits(values.get("limits", {})),
         per_path_ignores={near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()},
         mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
