@@ -254,8 +254,7 @@ def beside(cluster: Cluster, objects: Iterable[Manifest]) -> list[Manifest]:
 
 def zones(objects: Iterable[Manifest]) -> list[str]:
     """List the zones named in queues and machine templates."""
-    found = [yaml.get(one.tree, *_PLACES[one.kind]) for one in objects if one.kind in _PLACES]
-    return sorted({node.text for node in found if isinstance(node, yaml.Scalar)})
+    return sorted({yaml.text(one.tree, *_PLACES[one.kind]) for one in objects if one.kind in _PLACES} - {""})
 
 
 def cards(objects: Iterable[Manifest], resource: str) -> list[str]:
@@ -264,13 +263,12 @@ def cards(objects: Iterable[Manifest], resource: str) -> list[str]:
 
 
 def _cards(item: Manifest, resource: str) -> Iterator[str]:
-    named, functions = (yaml.get(item.tree, "spec", *path) for path in (("resourceName",), ("nicSelector", "pfNames")))
-    if isinstance(named, yaml.Scalar) and named.text == resource and isinstance(functions, yaml.Sequence):
-        yield from (one.text for one in functions.items if isinstance(one, yaml.Scalar))
-    config = yaml.get(item.tree, "spec", "rdmaSharedDevicePlugin", "config")
-    if isinstance(config, yaml.Scalar):
+    if yaml.text(item.tree, "spec", "resourceName") == resource:
+        yield from (one.text for one in yaml.scalars(item.tree, "spec", "nicSelector", "pfNames"))
+    config = yaml.text(item.tree, "spec", "rdmaSharedDevicePlugin", "config")
+    if config:
         try:
-            listed = [one for one in json.loads(config.text)["configList"] if one["resourceName"] == resource]
+            listed = [one for one in json.loads(config)["configList"] if one["resourceName"] == resource]
             yield from (str(name) for one in listed for name in one.get("selectors", {}).get("ifNames", ()))
         except (ValueError, KeyError, TypeError, AttributeError):
             return

@@ -202,10 +202,9 @@ def _is_relevant(wall: Wall) -> bool:
 
 def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
     """Group walls of the same kind, place and number: relevant groups first, and unknown numbers before known ones."""
-    result: dict[object, list[Wall]] = {}
-    for wall in walls.find_walls(cluster, world):
-        result.setdefault((wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id), []).append(wall)
-    return sorted(result.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))
+    found = walls.find_walls(cluster, world)
+    groups = grouped(found, lambda wall: (wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id))
+    return sorted(groups.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))
 
 
 def _line(group: list[Wall], target: int | None) -> str:

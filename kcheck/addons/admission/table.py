@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from cel_expr_python import cel as _cel
@@ -111,7 +110,6 @@ _FUNCTIONS = {
 """Methods that only the API server has: types of their arguments and result."""
 
 VARIABLES = ("object", "oldObject", "request", "params", "variables")
-NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
 
 
 def compile_policy(text: str, names: tuple[str, ...]) -> Expression:
@@ -126,13 +124,9 @@ def compile_policy(text: str, names: tuple[str, ...]) -> Expression:
         raise SyntaxProblem(f"{str(error).partition(chr(10))[0]} of `{' '.join(text.split())}`") from None
 
 
-def environment(names: tuple[str, ...], functions: Mapping[str, Callable[..., object]] = NONE) -> _cel.Env:
-    """Make an environment like the API server's; `functions` implement what only the API server has."""
-    return _environment(names, tuple(functions.items()))
-
-
 @cache
-def _environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...]) -> _cel.Env:
+def environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...] = ()) -> _cel.Env:
+    """Make an environment like the API server's; `functions` implement by name what only the API server has."""
     declared = [
         _cel.FunctionDecl(name, [_cel.Overload(name, result, list(takes), is_member=True)])
         for name, (takes, result) in _FUNCTIONS.items()

@@ -135,10 +135,8 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
     """Yield the fields of kcheck's model that have the value, unless they depend only on its presence."""
     plain_values = [known(one.value) for one in subject.values if isinstance(one.value, Known)]
     is_choice = not plain_values or any(isinstance(value, bool) or value in ("true", "false") for value in plain_values)
-    groups: dict[tuple[str, str], list[Fact]] = {}
-    for fact in fields:
-        if is_choice or not isinstance(known(fact.value), bool):
-            groups.setdefault((fact.subject, fact.field.name), []).append(fact)
+    kept = (fact for fact in fields if is_choice or not isinstance(known(fact.value), bool))
+    groups = grouped(kept, lambda fact: (fact.subject, fact.field.name))
     for (kind, name), own in list(groups.items())[:_MOST_FIELDS]:
         things = list(dict.fromkeys(thing_name(fact.thing) for fact in own))
         of = f" of {some(list(map(as_code, things)), _MOST_THINGS)}"
@@ -184,10 +182,7 @@ def thing_name(thing: Thing) -> str:
 
 def _limits(walls: Sequence[Wall], snapshot: Snapshot) -> Iterator[str]:
     """Yield the limits that depend on the value, with similar ones on one line."""
-    alike: dict[tuple[object, ...], list[Wall]] = {}
-    for wall in walls:
-        key = (wall.cluster, wall.mechanism, wall.nodes) if wall.nodes is not None else (wall,)
-        alike.setdefault(key, []).append(wall)
+    alike = grouped(walls, lambda one: one if one.nodes is None else (one.cluster, one.mechanism, one.nodes))
     if alike:
         yield "**Limits**"
     for first, *others in list(alike.values())[:_MOST_WALLS]:

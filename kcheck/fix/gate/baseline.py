@@ -18,6 +18,7 @@ from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, display_path
 from kcheck.text.findings import Severity, tally, unnumbered
+from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -71,10 +72,8 @@ class Baseline:
 
     def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
         """Update names of moved files and folders, and of entries from versions without `about`."""
-        now: dict[tuple[str, str], list[Identity]] = {}
         there = {identity for finding in findings for identity in finding.identities}
-        for identity in sorted(there - self.known.keys()):
-            now.setdefault((identity[0], _without_place(identity[2])), []).append(identity)
+        now = grouped(sorted(there - self.known.keys()), lambda one: (one[0], _without_place(one[2])))
         entries = []
         for entry in self.entries:
             objects: dict[tuple[str, str], list[str]] = {}
@@ -123,18 +122,14 @@ class Baseline:
         entries = _of_objects(others, lambda entry, name: entry.identity(name) not in told)
         for finding in found:
             message, severity = unnumbered(finding.message), finding.severity.word
-            objects: dict[tuple[str, str], list[str]] = {}
-            for _, path, name, about in sorted(finding.identities):
-                objects.setdefault((path, about), []).append(name)
-            for (path, about), together in objects.items():
-                day = min(since.get((finding.rule, path, name, about), now) for name in together)
-                entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
-        own = self.arguments if others else tuple(arguments)
+            for (path, about), own in grouped(sorted(finding.identities), lambda one: (one[1], one[3])).items():
+                names, day = tuple(name for _, _, name, _ in own), min(since.get(one, now) for one in own)
+                entries.append(BaselineEntry(finding.rule, path, names, message, severity, day, about=about))
         return Baseline(
             self.path,
             sorted(entries, key=lambda one: (one.path, one.rule, *one.objects, one.about)),
             self.not_ignorable,
-            own,
+            self.arguments if others else arguments,
         )
 
     def dump(self) -> bytes:

@@ -43,7 +43,7 @@ def evaluate(text: str, data: Mapping[str, object]) -> object:
     Raises:
         RuntimeError: it fails.
     """
-    env = environment(VARIABLES, FUNCTIONS)
+    env = environment(VARIABLES, tuple(FUNCTIONS.items()))
     value = env.compile(text).eval(env.Activation({name: data.get(name) for name in VARIABLES}))
     if value.type() == cel.Type.ERROR:
         raise RuntimeError(f"{value.plain_value()} in {text}")
