@@ -167,10 +167,7 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
         return
     with _result_errors():
         made = FORMATS[format_](ask(output, asked))
-    if format_ == "csv":
-        printing.table(made)
-    else:
-        printing.page(made)
+    (printing.table if format_ == "csv" else printing.page)(made)
 
 
 @contextmanager

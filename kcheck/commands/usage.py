@@ -274,10 +274,7 @@ def command(
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
     module = import_module(f"kcheck.addons.usage.report.usage_{'html' if format_ == 'html' else 'formats'}")
     report: str = getattr(module, f"as_{format_}")(made)
-    if format_ == "csv":
-        printing.table(report)
-    else:
-        printing.page(report)
+    (printing.table if format_ == "csv" else printing.page)(report)
 
 
 def _world(paths: tuple[str, ...], config: Config) -> World:
