@@ -130,7 +130,7 @@ class Words:
 
     @staticmethod
     def _filled(text: str) -> str:
-        return _CONSTANT.sub(lambda match: literal(_constant(match[1])), " ".join(text.split()))
+        return _CONSTANT.sub(lambda match: literal(_constants()[match[1]]), " ".join(text.split()))
 
     def _computed(self, subject: str, name: str) -> str | None:
         """Return a word's expression by the tables of kinds; None if they have none."""
@@ -301,7 +301,3 @@ def _constants() -> dict[str, object]:
         "stores": f"(?i){names.pattern('stores').pattern}",
         "volcano_queues": list(gangs.VOLCANO),
     }
-
-
-def _constant(name: str) -> object:
-    return _constants()[name]

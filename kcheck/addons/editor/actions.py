@@ -115,7 +115,8 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
 
 def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Offer]:
     """Yield actions that fix all findings of a class."""
-    fixable = [finding for finding in snapshot.result.findings if finding.fix is not None and _is_due(finding)]
+    due = (finding for finding in snapshot.result.findings if finding.severity >= Severity.WARNING)  # as `kcheck fix`
+    fixable = [finding for finding in due if finding.fix is not None]
     safe = [finding for finding in fixable if finding.fix is not None and finding.fix.safety == "safe"]
     for title, kind, what, found in (
         ("Fix {} in this file", FILE, "file", [one for one in safe if _is_within(one, source.path)]),
@@ -172,11 +173,6 @@ def _is_written_at(change: Change, source: Source, start: int, end: int) -> bool
     missing = change.origin.missing
     span = missing.container if missing is not None else change.origin.written
     return _is_in(source, span.source) and span.start <= end and start <= source.line_end(span.start)
-
-
-def _is_due(finding: Finding) -> bool:
-    """Whether `kcheck fix` fixes it by default: infos are left alone."""
-    return finding.severity >= Severity.WARNING
 
 
 def _is_within(finding: Finding, path: str) -> bool:

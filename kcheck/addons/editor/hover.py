@@ -180,20 +180,16 @@ def _key_of(expression: nodes.Expression, place: Place) -> str:
 def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Subject | None:
     """Describe a literal, only if kcheck knows more than its text."""
     literal, top, attribute = place.path[-1], place.top, place.attribute
-    whole = attribute is not None and literal is attribute.expression
-    is_default = whole and top is not None and top.type == "variable" and _name_of(attribute) == "default"
+    whole = attribute if attribute is not None and literal is attribute.expression else None
+    is_default = whole is not None and top is not None and (top.type, whole.name) == ("variable", "default")
     if not isinstance(literal, nodes.Literal):
         return None
-    if (top is None and whole) or is_default:
+    if (top is None and whole is not None) or is_default:
         own = _assigned(snapshot, source, place._replace(path=()))
         return own._replace(span=span) if own is not None else None
     value = Evaluated("", Known(literal.value, Origin((literal.span,))), None)
     found = Subject(_key_of(literal, place), span, [value], tuple(_around(place)))
     return found if knows(found, snapshot) else None
-
-
-def _name_of(attribute: nodes.Attribute | None) -> str:
-    return attribute.name if attribute is not None else ""
 
 
 def _around(place: Place) -> Iterator[Span]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.text.text import Source, Span
-    from kcheck.text.values import Symbol, Value
+    from kcheck.text.values import Value
 
 HIDDEN = "(sensitive, not shown)"
 _UNKNOWN = "(unknown)"
@@ -72,14 +72,10 @@ def _line(value: Value[object], room: int, depth: int) -> str:
     if isinstance(value, Partial):
         return _joined(value.part, room, depth, more=True)
     if isinstance(value, Unknown):
-        symbol = value.symbol
-        return f"{symbol.address}.{symbol.attribute}" if symbol and _is_named(symbol) else _UNKNOWN
+        symbol = value.symbol  # of a value only known after apply: a resource attribute has a name
+        is_named = symbol is not None and symbol.attribute not in ("", "?", "text")
+        return f"{symbol.address}.{symbol.attribute}" if symbol is not None and is_named else _UNKNOWN
     return "null" if isinstance(value, Unset) else _known(value.value, room, depth)
-
-
-def _is_named(symbol: Symbol) -> bool:
-    """Whether a value only known after apply has a name: a resource attribute."""
-    return symbol.attribute not in ("", "?", "text")
 
 
 def _known(value: object, room: int, depth: int) -> str:

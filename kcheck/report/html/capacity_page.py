@@ -72,8 +72,8 @@ def _row(group: list[Wall]) -> tuple[Markup | str, ...]:
     nodes = document.markup("limit.html", wall=wall)
     name, kind = capacity.group_name(group), wall.kind
     about = f"{kind}, source of {name} ({wall.cluster.place.location})"
-    source = document.link(kind, wall.source, about) if is_address(wall.source) else kind
-    return nodes, name, source, wall.arithmetic, _place(wall), wall.move
+    source = document.markup("link.html", text=kind, address=wall.source, label=about)  # other links have this text
+    return nodes, name, source if is_address(wall.source) else kind, wall.arithmetic, _place(wall), wall.move
 
 
 def _place(wall: Wall) -> Markup:

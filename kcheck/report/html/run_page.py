@@ -258,7 +258,7 @@ def _ticks(total: float) -> list[dict[str, object]]:
 
 
 def _bands(outcome: SimulationResult, nodes: dict[str, list[float]], most: int) -> list[dict[str, object]]:
-    """List the areas of the parts, with a name where there is room; `x` in percent of the width, `y` in pixels."""
+    """List the areas of the parts, with names where there is room; `x` in percent, `y` in pixels."""
     found, below = list[dict[str, object]](), [0.0] * _COLUMNS
     for part in _PARTS:
         above = [before + own for before, own in zip(below, nodes[part], strict=True)]
