@@ -43,8 +43,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         **rest: object,
     ) -> None:  # fmt: skip
         _refuse_baseline_path(paths, known)
-        wanted = Wanted(known, baseline_file, diff_base)
-        comparison = wanted.comparison(paths, config)
+        comparison = Wanted(known, baseline_file, diff_base).comparison(paths, config)
         command(paths=paths, config=config, comparison=comparison, **rest)
 
     return with_flags(wrapper)
@@ -70,8 +69,23 @@ class Wanted(NamedTuple):
         Raises:
             ConfigError: the baseline or the commit cannot be read.
         """
-        baseline = _baseline(config, self.known, self.baseline_file)
-        return _comparison(paths, config, baseline, self.diff_base)
+        has_baseline = self.known or (self.known is None and (self.baseline_file or config.baseline))
+        if not has_baseline and self.diff_base is None:
+            return None
+        from kcheck.engine import rules
+        from kcheck.fix.gate import baseline
+        from kcheck.fix.gate.comparison import Comparison
+        from kcheck.fix.gate.git import Difference
+
+        known, difference = None, None
+        if has_baseline:
+            known = baseline.load(baseline_path(config, self.baseline_file), rules.not_ignorable(config))
+        if self.diff_base is not None:
+            difference = Difference(paths, self.diff_base, config.boundary)
+            if difference.note:
+                printing.note(f"kcheck: {difference.note}")
+        run: Run = click.get_current_context().obj
+        return Comparison(paths, config, lambda overlay: run.settings(paths, overlay=overlay), known, difference)
 
 
 def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
@@ -98,15 +112,6 @@ def baseline_path(config: Config, file: str | None) -> str:
     return path
 
 
-def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:
-    if known is False or not (known or file or config.baseline):
-        return None
-    from kcheck.engine import rules
-    from kcheck.fix.gate import baseline
-
-    return baseline.load(baseline_path(config, file), rules.not_ignorable(config))
-
-
 def save_baseline(baseline: Baseline) -> None:
     """Write the baseline file.
 
@@ -125,23 +130,6 @@ def save_baseline(baseline: Baseline) -> None:
         saving.save([saving.File(baseline.path, baseline.path, old, baseline.dump(), fresh)])
     except (OSError, saving.SaveError) as error:
         raise click.UsageError(str(error)) from error
-
-
-def _comparison(
-    paths: tuple[str, ...], config: Config, baseline: Baseline | None, diff_base: str | None
-) -> Comparison | None:
-    if baseline is None and diff_base is None:
-        return None
-    from kcheck.fix.gate.comparison import Comparison
-    from kcheck.fix.gate.git import Difference
-
-    difference = None
-    if diff_base is not None:
-        difference = Difference(paths, diff_base, config.boundary)
-        if difference.note:
-            printing.note(f"kcheck: {difference.note}")
-    run: Run = click.get_current_context().obj
-    return Comparison(paths, config, lambda overlay: run.settings(paths, overlay=overlay), baseline, difference)
 
 
 def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:

@@ -60,14 +60,10 @@ def _settings(config: Config) -> dict[str, object]:
 
 
 def _usage(usage: Usage) -> dict[str, object]:
-    tiers = {
-        tier.name: {
-            "priority_classes": tier.classes, "labels": tier.labels, "cpu_percentile": tier.cpu_percentile,
-            "cpu_buffer": tier.cpu_buffer, "memory_buffer": tier.memory_buffer,
-        }
-        for tier in usage.tiers
-    }  # fmt: skip
-    return {"recording": usage.recording, "window": usage.window, "tiers": tiers, "labels": usage.labels}
+    from msgspec import to_builtins
+
+    table = to_builtins(usage)
+    return {**table, "tiers": {tier.pop("name"): tier for tier in table["tiers"]}}
 
 
 def _environment(environment: Environment) -> dict[str, object]:

@@ -11,7 +11,7 @@ import click
 
 from kcheck import __version__
 from kcheck.addons.fleet import results
-from kcheck.addons.fleet.database import QUESTIONS, ResultsError, ask, question
+from kcheck.addons.fleet.database import FORMATS, QUESTIONS, ResultsError, ask, question
 from kcheck.addons.fleet.listing import fleet
 from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.report.contents import contents
@@ -23,7 +23,6 @@ from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.printing import show_progress
 from kcheck.engine import rules
-from kcheck.report import query_result
 from kcheck.text.regex import regex
 from kcheck.text.units import counted
 
@@ -167,11 +166,8 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
         printing.page(asked)
         return
     with _result_errors():
-        made = query_result.FORMATS[format_](ask(output, asked))
-    if format_ == "csv":
-        printing.table(made)
-    else:
-        printing.page(made)
+        made = FORMATS[format_](ask(output, asked))
+    (printing.table if format_ == "csv" else printing.page)(made)
 
 
 @contextmanager

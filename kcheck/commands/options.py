@@ -199,6 +199,11 @@ _OPTIONS = (
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
     outside,
 )
+_SETTINGS = (
+    "nodes", "var_files", "price", "exclude", "ignore", "variables", "env_vars", "render", "helm_values", "workspace",
+    "module_dirs", "outside",
+)  # fmt: skip
+"""Those of these options that are settings, by their names."""
 
 
 def with_config(command: Callable[..., None]) -> Callable[..., None]:
@@ -233,20 +238,12 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
 def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callable[..., None]:
     @wraps(command)
     def wrapper(
-        paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
-        exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
-        variables: tuple[str, ...], workspace: str | None, env_vars: bool, render: str | None,
-        helm_values: tuple[str, ...], module_dirs: tuple[str, ...], outside: tuple[str, ...],
-        timeout: float | None = None, hook: bool = False, usage: str | None = None, **rest: object,
+        paths: tuple[str, ...], folders: tuple[str, ...], file: str | None, timeout: float | None = None,
+        hook: bool = False, usage: str | None = None, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.config import effective
 
-        flags = {
-            "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
-            "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
-            "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs, "outside": outside,
-            "usage": (usage,) if usage else (),
-        }  # fmt: skip
+        flags = {"rules": folders, "usage": (usage,) if usage else (), **{name: rest.pop(name) for name in _SETTINGS}}
         with _time_limit(timeout):
             touched = _touched(paths) if hook else set()
             paths = tuple(path for path in paths if path not in touched)

@@ -13,6 +13,7 @@ from kcheck.engine import new_rule, rule_checks, rules
 from kcheck.engine.rule import RuleError
 from kcheck.fix import rule_examples
 from kcheck.report import rule as page
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
@@ -41,11 +42,11 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
         wrong = _failures(rule, beside, strict=strict)
         failed += bool(wrong)
         count = len(rule.documentation.examples)
-        what = f"{count} example{'s' * (count != 1)}" if count else "no examples, nothing is shown"
+        what = counted(count, "example") if count else "no examples, nothing is shown"
         printing.line(f"{'FAILED' if wrong else 'ok' if count else '--'} {rule.group}/{rule.name}: {what}")
         for text in wrong:
             printing.page("".join(f"{f'  {line}'.rstrip()}\n" for line in text.splitlines()))
-    printing.note(f"{len(own)} rule{'s' * (len(own) != 1)}, {failed or 'none'} failed.")
+    printing.note(f"{counted(len(own), 'rule')}, {failed or 'none'} failed.")
     if failed:
         sys.exit(1)
 

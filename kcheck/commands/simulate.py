@@ -72,14 +72,11 @@ def command(
         return
     saved = savings(list(paths) or ["."], config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, saved, strict=True))
-    if format_ == "html":
-        printing.page(run_page.as_html(pairs))
-        return
-    if format_ == "json":
-        printing.page(simulation.as_json(pairs))
-        return
-    parts = [simulation.as_text(one) + ("" if own is None else simulation.table(one, own)) for one, own in pairs]
-    printing.page("\n".join(parts))
+    if format_ == "text":
+        parts = [simulation.as_text(one) + ("" if own is None else simulation.table(one, own)) for one, own in pairs]
+        printing.page("\n".join(parts))
+    else:
+        printing.page(run_page.as_html(pairs) if format_ == "html" else simulation.as_json(pairs))
 
 
 def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:

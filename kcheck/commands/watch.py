@@ -139,7 +139,7 @@ class _Watch:
 
     def check_again(self, changed: list[str]) -> None:
         begin = time.perf_counter()
-        head = f"[{time.strftime('%H:%M:%S')}] {_files(changed)} changed"
+        head = f"[{time.strftime('%H:%M:%S')}] {some(_shown_paths(changed), _NAMED, 'files')} changed"
         result = self._checked(head)
         if result is None:
             return
@@ -195,10 +195,6 @@ class _Watch:
         if comparison is not None:
             result = without_known(result, comparison.find_known(result.findings).contains)
         return _State(config, tree, result)
-
-
-def _files(changed: list[str]) -> str:
-    return some(_shown_paths(changed), _NAMED, "files")
 
 
 def _shown_paths(changed: list[str]) -> list[str]:

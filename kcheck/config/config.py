@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kcheck.text.control_characters import visible
 from kcheck.text.errors import Error
@@ -72,7 +72,7 @@ class Tier(Struct, frozen=True):
     """
 
     name: str
-    classes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = field(default=(), name="priority_classes")
     labels: dict[str, str] = {}
     cpu_percentile: float | None = None
     cpu_buffer: float | None = None

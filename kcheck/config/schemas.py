@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Difference = tuple["Span", str]
 Path = tuple[str | int, ...]
+Written = dict[str, Any]
+"""A part of a file, which fits its schema."""
 
 ARTICLES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import os
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from kcheck.config import schemas
-from kcheck.config.config import Accepted, Config, ConfigError, Environment, Tier, Usage
+from kcheck.config.config import Accepted, Config, ConfigError, Environment, Usage
 from kcheck.config.locations import TABLE, find_file
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, around, remedy
@@ -24,6 +25,7 @@ from kcheck.text.values import Known, Origin, plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from kcheck.config.schemas import Written
     from kcheck.text.files.boundary import Boundary
     from kcheck.text.values import DatumValue
 
@@ -119,135 +121,64 @@ def _text_days(value: object) -> object:
 # --- making
 
 
-class _Cluster(TypedDict, total=False):
-    root: str
-    name: str
-    var_files: list[str]
-    manifests: list[str]
-    nodes: int
-    price: Fraction
-    workspace: str
-    simulation: dict[str, str | Fraction]
-
-
-class _Limit(TypedDict):
-    value: int
-
-
-class _Tier(TypedDict, total=False):
-    priority_classes: list[str]
-    labels: dict[str, str]
-    cpu_percentile: Fraction
-    cpu_buffer: Fraction
-    memory_buffer: Fraction
-
-
-class _Usage(TypedDict, total=False):
-    recording: str
-    window: str
-    tiers: dict[str, _Tier]
-    labels: dict[str, list[str]]
-
-
-class _Settings(TypedDict, total=False):
-    """The contents of a settings file, as in `settings.schema.json`."""
-
-    nodes: int
-    price: Fraction
-    workspace: str
-    var_files: list[str]
-    module_dirs: list[str]
-    clusters: list[_Cluster]
-    exclude: list[str]
-    select: list[str]
-    ignore: list[str]
-    per_path_ignores: dict[str, list[str]]
-    not_ignorable: list[str]
-    severity: dict[str, str]
-    limits: dict[str, _Limit]
-    mirrors: dict[str, str]
-    simulation: dict[str, str | Fraction]
-    usage: _Usage
-    rules: list[str]
-    baseline: str
-    render: str
-    helm_values: list[str]
-    fail_on: str
+_TEXTS = {"workspace", "severity", "render", "fail_on"}
+_NAMES = {"select", "ignore", "not_ignorable"}
+_FILES = {"var_files", "module_dirs", "exclude", "rules", "helm_values"}
+"""Settings taken as they are written, as lists of names, and as lists of paths."""
 
 
 def _config(data: Known[DatumValue], folder: str) -> Config:
-    values: _Settings = plain(data)
+    values: Written = plain(data)
     members = data.value if isinstance(data.value, dict) else {}
     places = {name: member.origin.written.location for name, member in members.items() if member.origin}
 
     def near(path: str) -> str:
         return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
 
-    def paths(written: list[str] | None) -> tuple[str, ...]:
-        return tuple(map(near, written or ()))
-
-    environments = [_environment(table, near) for table in values.get("clusters", ())]
+    environments = [environment(table, near) for table in values.get("clusters", ())]
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need different names")
+    plainly: Written = {name: values[name] for name in _TEXTS & values.keys()}
+    plainly |= {name: tuple(values[name]) for name in _NAMES & values.keys()}
+    plainly |= {name: tuple(map(near, values[name])) for name in _FILES & values.keys()}
     return Config(
-        nodes={"": values["nodes"]} if values.get("nodes") else {}, workspace=values.get("workspace", ""),
-        var_files=paths(values.get("var_files")), price=_cents(values.get("price")), environments=tuple(environments),
-        exclude=paths(values.get("exclude")), select=tuple(values.get("select", ())),
-        ignore=tuple(values.get("ignore", ())),
+        **plainly, nodes={"": values["nodes"]} if values.get("nodes") else {}, price=_cents(values.get("price")),
+        environments=tuple(environments), limits=_limits(values.get("limits", {})),
         per_path_ignores={near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()},
-        not_ignorable=tuple(values.get("not_ignorable", ())), severity=values.get("severity", {}),
-        limits=_limits(values.get("limits", {})),
         mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
-        rules=paths(values.get("rules")),
         accepted=tuple(_accepted(one, near) for one in possible(members.get("suppressions")) if isinstance(one, Known)),
-        baseline=near(values["baseline"]) if values.get("baseline") else "", render=values.get("render", ""),
-        helm_values=paths(values.get("helm_values")), fail_on=values.get("fail_on", "warning"),
-        module_dirs=paths(values.get("module_dirs")), simulation=_simulation(values),
-        usage=_usage(values.get("usage", {}), near), places=places,
+        baseline=near(values["baseline"]) if values.get("baseline") else "",
+        simulation=_floats(values.get("simulation", {})), usage=_usage(values.get("usage", {}), near), places=places,
     )  # fmt: skip
 
 
-def _environment(table: _Cluster, near: Callable[[str], str]) -> Environment:
-    files, workspace = tuple(map(near, table.get("var_files", ()))), table.get("workspace", "")
-    label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else workspace)
-    return Environment(
-        near(table["root"]), label, files, tuple(map(near, table.get("manifests", ()))), nodes=table.get("nodes"),
-        price=_cents(table.get("price")), workspace=workspace, simulation=_simulation(table),
-    )  # fmt: skip
+def environment(table: Written, near: Callable[[str], str]) -> Environment:
+    """Make an environment of a written one; `near` makes its paths relative to the working directory."""
+    files, workspace = list(map(near, table.get("var_files", ()))), table.get("workspace", "")
+    name = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else workspace)
+    made = {
+        "root": near(table["root"]), "name": name, "var_files": files, "price": _cents(table.get("price")),
+        "manifests": list(map(near, table.get("manifests", ()))), "simulation": _floats(table.get("simulation", {})),
+    }  # fmt: skip
+    return convert({**table, **made}, Environment)
 
 
 def _cents(dollars: Fraction | None) -> int | None:
     return None if dollars is None else round(dollars * 100)
 
 
-def _simulation(table: _Settings | _Cluster) -> dict[str, str | float]:
-    written = table.get("simulation", {})
-    return {name: value if isinstance(value, str) else float(value) for name, value in written.items()}
+def _floats(table: Written) -> Written:
+    return {name: float(value) if isinstance(value, int | Fraction) else value for name, value in table.items()}
 
 
-def _usage(table: _Usage, near: Callable[[str], str]) -> Usage:
+def _usage(table: Written, near: Callable[[str], str]) -> Usage:
     recording = table.get("recording")
-    tiers = (
-        Tier(
-            name,
-            tuple(one.get("priority_classes", ())),
-            one.get("labels", {}),
-            cpu_percentile=_percent(one.get("cpu_percentile")),
-            cpu_buffer=_percent(one.get("cpu_buffer")),
-            memory_buffer=_percent(one.get("memory_buffer")),
-        )
-        for name, one in table.get("tiers", {}).items()
-    )
-    labels = {name: tuple(found) for name, found in table.get("labels", {}).items()}
-    return Usage(near(recording) if recording else "", table.get("window", ""), tuple(tiers), labels)
+    tiers = [{"name": name, **_floats(one)} for name, one in table.get("tiers", {}).items()]
+    return convert({**table, "recording": near(recording) if recording else "", "tiers": tiers}, Usage)
 
 
-def _percent(written: Fraction | None) -> float | None:
-    return None if written is None else float(written)
-
-
-def _limits(table: dict[str, _Limit]) -> dict[str, int]:
+def _limits(table: dict[str, dict[str, int]]) -> dict[str, int]:
     """Read limits by `<cloud>.<group>.<name>`; one without a cloud is for each cloud that has it."""
     from kcheck.config.numbers import profiles  # few raise a limit
     from kcheck.config.numbers.clouds import owners

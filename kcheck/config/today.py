@@ -30,18 +30,10 @@ def today() -> datetime.date:
 
 
 def has_come(day: datetime.date) -> bool:
-    """Whether a date has come.
-
-    Raises:
-        ConfigError: KCHECK_TODAY is no date.
-    """
+    """Whether a date has come."""
     return today() >= day
 
 
 def days_since(day: datetime.date) -> int:
-    """Count the days since a date, including that day; zero or less before it.
-
-    Raises:
-        ConfigError: KCHECK_TODAY is no date.
-    """
+    """Count the days since a date, including that day; zero or less before it."""
     return (today() - day).days + 1

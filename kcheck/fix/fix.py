@@ -15,7 +15,7 @@ from kcheck.text.files.save import File, save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.syntax import edit
-from kcheck.text.text import OverlapError
+from kcheck.text.text import OverlapError, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.fix.gate.comparison import Comparison
-    from kcheck.text.findings import Change, Finding
+    from kcheck.text.findings import Finding
     from kcheck.text.text import Source
 
 MAX_ROUNDS = 10
@@ -203,12 +203,8 @@ class _Fixer:
         return self.attempt(state, suspects) if half is state else half
 
     def edited(self, state: State, chosen: list[Finding]) -> dict[str, bytes]:
-        changes: dict[Source, list[Change]] = {}
-        for finding in chosen:
-            for change in finding.changes:
-                changes.setdefault(edit.source_of(change), []).append(change)
         result = {}
-        for source, own in changes.items():
+        for source, own in grouped((one for finding in chosen for one in finding.changes), edit.source_of).items():
             real = state.tree.real_path(source)
             self.originals.setdefault(real, source)
             result[real] = edit.apply_edits(source, edit.edits(own))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import machines
-from kcheck.config.numbers.clouds import folder
-from kcheck.config.numbers.profiles import limits
+from kcheck.config.numbers.profiles import limits, load_own
 from kcheck.config.numbers.retirements import find
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import letters_of
@@ -19,7 +17,7 @@ from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.aks import pools as sizes
 from kcheck.scale import deletion
 from kcheck.scale.deletion import sufficient_batch
-from kcheck.text import bundled, units
+from kcheck.text import units
 from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
@@ -245,37 +243,10 @@ def _retired() -> str:
     return f"kubenet stops being supported on AKS on {find('aks', 'network_plugin', 'kubenet')[0].ends}"
 
 
-_PREFIX = "Standard_"
-
-
-class Condition(NamedTuple):
-    """Label that nodes get when a step is done, and the reason to wait for it."""
-
-    label: str
-    value: str
-    reason: str
-
-
-class _Processor(TypedDict):
-    vendor: str
-    family: int
-    model: int
-
-
-class _Cpu(TypedDict):
-    affinity: str
-    bridges: dict[int, list[str]]
-
-
 class _Topology(TypedDict):
+    """Topology of a VM size, whose other parts the template reads."""
+
     machines: list[str]
-    processor: _Processor
-    link: str
-    cpus: list[_Cpu]
-
-
-class _File(TypedDict):
-    topologies: list[_Topology]
 
 
 class Lustre(NamedTuple):
@@ -289,16 +260,16 @@ class Lustre(NamedTuple):
 
 def _topology(machine: str) -> _Topology | None:
     """Return a VM size's topology for NCCL; None if the machine exposes it or none is published."""
-    data: _File = bundled.load(os.path.join(folder("aks"), "topologies.yaml"))
-    return next((one for one in data["topologies"] if machine.removeprefix(_PREFIX) in one["machines"]), None)
+    topologies: list[_Topology] = load_own("aks", "topologies")["topologies"]
+    return next((one for one in topologies if machine.removeprefix("Standard_") in one["machines"]), None)
 
 
-def _driver(intent: Intent) -> Condition | None:
-    """Return the label that the network operator sets when the InfiniBand driver is loaded."""
+def _driver(intent: Intent) -> dict[str, str] | None:
+    """Return the label that nodes get when the InfiniBand driver is loaded, and the reason to wait for it."""
     if not jobs.interfaces(intent).number:
         return None
-    label = recommended.values("aks")["infiniband.loaded"]
-    return Condition(str(label), "false", recommended.reasons("aks")["infiniband.loaded"])
+    label, reason = recommended.values("aks")["infiniband.loaded"], recommended.reasons("aks")["infiniband.loaded"]
+    return {"label": str(label), "value": "false", "reason": reason}
 
 
 def lustre(intent: Intent) -> Lustre | None:

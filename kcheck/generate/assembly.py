@@ -28,8 +28,6 @@ from kcheck.text.units import counted
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.generate.readme import Facts
@@ -152,8 +150,8 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     target = intent.nodes + system
     context: dict[str, object] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
-        "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
-        "system_nodes": system, "system_parallel": system_parallel(intent),
+        "use": recommended.nested(usual), "why": recommended.nested(why), "requests": [], "beyond": {},
+        "target": target, "system_nodes": system, "system_parallel": system_parallel(intent),
         "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
     }  # fmt: skip
     context |= {"about": meanings()}
@@ -162,14 +160,6 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     files = render.files(intent.cloud, context)
     tree, config = as_tree(files)
     return _Assembled(files, context, config, World(reader.read(tree, config).inventory, config))
-
-
-def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:
-    result: dict[str, dict[str, object]] = {}
-    for key, value in flat.items():
-        group, _, name = key.partition(".")
-        result.setdefault(group, {})[name] = value
-    return result
 
 
 def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
-from kcheck.generate import own_machines, recommended, training_pools
+from kcheck.generate import recommended, selfmanaged, training_pools
 from kcheck.generate.recommended import non_training_nodes
 from kcheck.inventory.clouds.api_access import EVERYONE
 from kcheck.model import KUEUE_PRIORITY
@@ -57,7 +57,7 @@ class CodeReader:
         own = reading.inventory.cluster_of
         self.jobs = [one for one in reading.inventory.workloads if one.batch and own.get(one) is cluster]
         own_objects = reading.inventory.objects if "intent.installers" in self.usual else ()
-        self.objects = own_machines.beside(cluster, own_objects)
+        self.objects = selfmanaged.beside(cluster, own_objects)
         if cluster.plane is not None:  # most installers name no machines, nor do they tell training nodes apart
             unread = f"kcheck reads no machine types of a self-managed cluster ({cluster.place.location})"
             self.training.unread = "" if self._gpus_of_pods() else unread
@@ -85,9 +85,9 @@ class CodeReader:
         yield from ((name, _plain(value)) for name, value in self._image())
         yield "network.mode", _plain(self._mode())
         fabric = self._fabric()
-        cards = own_machines.cards(self.objects, self._resource(fabric or ""))
+        cards = selfmanaged.cards(self.objects, self._resource(fabric or ""))
         unnamed = Unknown(f"the code has {fabric}, and names no cards that are read", Origin((cluster.place,)))
-        yield "network.fabric", unnamed if fabric in own_machines.BY_CARDS and not cards else _plain(fabric)
+        yield "network.fabric", unnamed if fabric in selfmanaged.BY_CARDS and not cards else _plain(fabric)
         yield "network.cards", _plain(cards or None)
         yield "network.in_use", _plain(self._in_use() or None)
         yield "network.api_ranges", self._api_ranges()
@@ -159,7 +159,7 @@ class CodeReader:
         subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
         of_subnets = {zone for subnet in subnets if (zone := known(subnet.zone))}
         own = of_pools or of_subnets or set(known(self.cluster.node_locations) or ())
-        own = own or set(own_machines.zones(self.objects))
+        own = own or set(selfmanaged.zones(self.objects))
         if not own and known(self.cluster.zonal) and (location := known(self.cluster.location)):
             own = {location}
         if own:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
@@ -11,26 +11,30 @@ from kcheck.config import schemas
 from kcheck.config.config import Config, ConfigError
 from kcheck.config.numbers import machines
 from kcheck.generate import intent as intents
-from kcheck.generate import own_machines, recommended
+from kcheck.generate import recommended, selfmanaged
 from kcheck.generate.assembly import as_tree, drafted
-from kcheck.generate.differences import cidrs, differences
 from kcheck.generate.intent_fields import PROVIDERS, CodeReader
-from kcheck.generate.training_pools import because
+from kcheck.generate.training_pools import because, described, named
 from kcheck.inventory import reader as inventory
 from kcheck.report.text import skipped_text
 from kcheck.scale.world import World
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree
+from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.partly_known import wrap
+from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, known
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from kcheck.generate.intent import Intent
     from kcheck.inventory.reading import Reading
-    from kcheck.model import Cluster
+    from kcheck.model import Cluster, NodePool
     from kcheck.text.text import Span
+    from kcheck.text.values import Value
+
+T = TypeVar("T")
 
 _RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
@@ -103,7 +107,7 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
     fields, unclear = dict(found.fields), dict(found.unclear)
     while True:
         try:
-            made = intents.with_defaults(found.cloud, nested({**fields, **given}))
+            made = intents.with_defaults(found.cloud, recommended.nested({**fields, **given}))
         except ConfigError as error:
             wrong = str(error).partition(":")[0]
             top = wrong.partition(".")[0]
@@ -175,20 +179,6 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     return found
 
 
-def nested(fields: Mapping[str, object]) -> dict[str, object]:
-    """Nest fields with dotted names."""
-    found: dict[str, object] = {}
-    for name, value in fields.items():
-        outer, _, inner = name.partition(".")
-        if inner:
-            own = found.setdefault(outer, {})
-            assert isinstance(own, dict)  # noqa: S101 - no name is both
-            own[inner] = value
-        else:
-            found[name] = value
-    return found
-
-
 # --- the intent that was written down
 
 
@@ -245,7 +235,7 @@ def read(source: Source) -> Found:
 
 def _read_tree(tree: Tree, config: Config, source: Source) -> Found:
     """Read the fields of the source's cluster; raise ConfigError if there is not exactly one."""
-    reading = inventory.read(tree, config, own_machines.RAW)
+    reading = inventory.read(tree, config, selfmanaged.RAW)
     world = World(reading.inventory, config)
     cluster = _only(reading, source)
     reader = CodeReader(cluster, reading, world)
@@ -298,5 +288,117 @@ def _gaps(reading: Reading) -> str:
 
 
 def _is_field(name: str, value: object, place: Span) -> bool:
-    data = wrap(nested({name: value}), Origin((place,)))
+    data = wrap(recommended.nested({name: value}), Origin((place,)))
     return isinstance(data, Known) and not schemas.differences(data, "intent", "field", "the intent")
+
+
+# --- parts of the code that an intent cannot express
+
+_MOST_LISTED = 6
+
+
+def differences(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    """Yield a sentence for each part of the old code that the new code does not keep."""
+    yield from _name(old, new)
+    yield from _tier(old, new)
+    yield from _family(old)
+    yield from _system(old, new)
+    yield from _taints(old, new)
+    yield from _least(old, new)
+    yield from _ranges(old, new)
+
+
+def _name(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    before, after = known(old.cluster.name), known(new.cluster.name)
+    if before and after and before != after:
+        yield f"the cluster is called {after}; in the code it is {before} ({old.cluster.place.location})"
+
+
+def _tier(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    before, after = old.cluster.tier, new.cluster.tier
+    if isinstance(before, Known) and isinstance(after, Known) and before.value.lower() != after.value.lower():
+        place = before.origin.spans[0] if before.origin.spans else old.cluster.place
+        yield f"the control plane has the tier {after.value}; in the code it has {before.value} ({place.location})"
+
+
+def _family(old: CodeReader) -> Iterator[str]:
+    family = old.cluster.ip_family
+    if known(family) == "ipv6":
+        place = family.origin.spans[0] if family.origin and family.origin.spans else old.cluster.place
+        yield f"pods and Services get IPv4 addresses; in the code they get IPv6 ({place.location})"
+
+
+def _system(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    after = new.training.system
+    types = [name for pool in after for name in _types(pool)]
+    before = [pool for pool in old.training.system if not set(_types(pool)) & set(types)]
+    if before and after:
+        was = "; ".join(described(pool, old.world) for pool in before)
+        yield f"the cluster's own pods get {'; '.join(_sized(pool, new) for pool in after)}; the code has {was}"
+
+
+def _types(pool: NodePool) -> tuple[str, ...]:
+    return known(pool.machine.instance_types) or ()
+
+
+def _sized(pool: NodePool, reader: CodeReader) -> str:
+    nodes = known(reader.world.sizes.of_pool(pool)) or 0
+    return f"up to {counted(nodes, 'node')} of {'/'.join(_types(pool)) or 'an unknown type'}"
+
+
+def _taints(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    kept = {_key(taint) for pool in new.training.sizes for taint in known(pool.scheduling.taints) or ()}
+    lost: dict[str, NodePool] = {}
+    for pool in old.training.sizes:
+        for taint in known(pool.scheduling.taints) or ():
+            if _key(taint) not in kept:
+                lost.setdefault(taint, pool)
+    if lost:
+        listed = [f"{taint} of {named(pool)}" for taint, pool in lost.items()]
+        yield f"taints are left out: {_some(listed)}"
+
+
+def _key(taint: str) -> str:
+    return taint.partition(":")[0].partition("=")[0]
+
+
+def _least(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    """Report nodes that always exist, where the new pools grow from zero."""
+    if not any(known(pool.size.autoscaled) and known(pool.size.min_nodes) == 0 for pool in new.training.sizes):
+        return
+    fixed = [pool for pool, size in old.training.sizes.items() if known(pool.size.autoscaled) is False and size]
+    growing = [pool for pool in old.training.sizes if known(pool.size.autoscaled) and known(pool.size.min_nodes)]
+    listed = [f"{described(pool, old.world)} at any time" for pool in fixed]
+    listed += [f"{named(pool)}, at least {known(pool.size.min_nodes):,}" for pool in growing]
+    if listed:
+        yield f"pools grow from 0 nodes; the code has {_some(listed)}"
+
+
+def _ranges(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    before = cidrs(old)
+    lost = [f"{cidr} ({place})" for cidr, place in before.items() if cidr not in cidrs(new)]
+    if lost:
+        yield f"network.range: chosen by size; the code has {_some(lost)}"
+
+
+def cidrs(reader: CodeReader) -> dict[str, str]:
+    """Map the network and pod ranges of a cluster to their places."""
+    found: dict[str, str] = {}
+    for pool in reader.world.pools.of_cluster(reader.cluster):
+        subnets = known(pool.addresses.subnets) or ()
+        for network in filter(None, (known(subnet.network) for subnet in subnets)):
+            found |= dict.fromkeys(_written(network.cidrs) or (), network.place.location)
+        pods = known(pool.addresses.pod_range)
+        if pods is not None and (cidr := _written(pods.cidr)):
+            found.setdefault(cidr, pods.place.location)
+    return {cidr: place for cidr, place in found.items() if parse_cidr(cidr)}
+
+
+def _written(value: Value[T]) -> T | None:
+    """Return a value set in the code; None for a default."""
+    return value.value if isinstance(value, Known) and value.origin.missing is None else None
+
+
+def _some(listed: list[str]) -> str:
+    more = f"; and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""
+    return f"{'; '.join(listed[:_MOST_LISTED])}{more}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.config.numbers import equivalents, machines
+from kcheck.config.numbers import machines
 from kcheck.generate import intent as intents
 from kcheck.generate import recommended, render
 from kcheck.generate.assembly import ImpossibleError, generate
@@ -74,7 +74,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
     Raises:
         ConfigError: the cloud has no such machines, or fields contradict each other there.
     """
-    found = [equivalents.equivalent(intent.cloud, name, cloud) for name in intent.machines]
+    found = [machines.equivalent(intent.cloud, name, cloud) for name in intent.machines]
     types = list(dict.fromkeys(one.machine for one in found if one is not None))
     if not types:
         told = f"no machine of {cloud} is known to do the work of {_described(intent)}"
@@ -117,7 +117,7 @@ def _anywhere(line: str) -> str:
 
 
 def _described(intent: Intent) -> str:
-    model = equivalents.model(intent.cloud, intent.machine)
+    model = machines.model(intent.cloud, intent.machine)
     return f"{intent.machine}{f' ({intent.gpus} x {model})' if model else ''}"
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from math import ceil
+from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Values = dict[str, int | str | bool]
 
@@ -51,3 +55,17 @@ def training_nodes_within(cloud: str, nodes: int) -> int:
     if most is None or nodes > int(most):
         return nodes
     return min(nodes, int(most) - non_training_nodes(cloud, int(most)))
+
+
+def nested(fields: Mapping[str, object]) -> dict[str, object]:
+    """Nest fields with dotted names."""
+    found: dict[str, object] = {}
+    for name, value in fields.items():
+        outer, _, inner = name.partition(".")
+        if inner:
+            own = found.setdefault(outer, {})
+            assert isinstance(own, dict)  # noqa: S101 - no name is both
+            own[inner] = value
+        else:
+            found[name] = value
+    return found

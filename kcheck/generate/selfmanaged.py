@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
@@ -9,15 +10,20 @@ from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
-from kcheck.generate.own_machines import BY_CARDS
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.recommended import control_nodes
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.inventory.clouds.selfmanaged.clusters import ZONE
+from kcheck.model import Raw
+from kcheck.text.syntax import yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
+    from kcheck.model import Cluster, Manifest
 
 _CLOUD = "selfmanaged"
 _SERVICES = 16
@@ -225,3 +231,44 @@ def neighbours(target: int) -> Neighbours:
 def backlog(target: int) -> int:
     """Return the listen backlog: a power of two, at least the number of kubelets and the default."""
     return max(int(recommended.values(_CLOUD)["kernel.backlog"]), 1 << (target - 1).bit_length())
+
+
+# --- the code of an existing cluster
+
+RAW = Raw(kinds=frozenset({"Metal3MachineTemplate", "NicClusterPolicy", "ResourceFlavor", "SriovNetworkNodePolicy"}))
+"""Objects to keep as written, beyond those that rules need."""
+
+BY_CARDS = ("roce", "infiniband-sriov")
+"""GPU networks whose cards must be named."""
+
+_PLACES = {
+    "ResourceFlavor": ("spec", "nodeLabels", ZONE),
+    "Metal3MachineTemplate": ("spec", "template", "spec", "hostSelector", "matchLabels", ZONE),
+}
+
+
+def beside(cluster: Cluster, objects: Iterable[Manifest]) -> list[Manifest]:
+    """List the objects in the folder of a cluster and below."""
+    return [one for one in objects if cluster.root == "." or one.place.source.path.startswith(f"{cluster.root}/")]
+
+
+def zones(objects: Iterable[Manifest]) -> list[str]:
+    """List the zones named in queues and machine templates."""
+    return sorted({yaml.text(one.tree, *_PLACES[one.kind]) for one in objects if one.kind in _PLACES} - {""})
+
+
+def cards(objects: Iterable[Manifest], resource: str) -> list[str]:
+    """List the interfaces that NVIDIA's network operator offers to pods as a resource, in order."""
+    return list(dict.fromkeys(name for one in objects for name in _cards(one, resource.rpartition("/")[2])))
+
+
+def _cards(item: Manifest, resource: str) -> Iterator[str]:
+    if yaml.text(item.tree, "spec", "resourceName") == resource:
+        yield from (one.text for one in yaml.scalars(item.tree, "spec", "nicSelector", "pfNames"))
+    config = yaml.text(item.tree, "spec", "rdmaSharedDevicePlugin", "config")
+    if config:
+        try:
+            listed = [one for one in json.loads(config)["configList"] if one["resourceName"] == resource]
+            yield from (str(name) for one in listed for name in one.get("selectors", {}).get("ifNames", ()))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return

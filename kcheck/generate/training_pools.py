@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.config.numbers import equivalents, machines
+from kcheck.config.numbers import machines
 from kcheck.generate.recommended import non_training_nodes
 from kcheck.model import CONTROL_PLANE
 from kcheck.text.units import counted, some
@@ -73,7 +73,7 @@ class TrainingPools(Struct):
         return [name for name in self._types if name not in self.machines]
 
     def _alike(self, name: str) -> bool:
-        first, own = equivalents.model(self.cloud, self._types[0]), equivalents.model(self.cloud, name)
+        first, own = machines.model(self.cloud, self._types[0]), machines.model(self.cloud, name)
         return None in (first, own) or first == own
 
     @property
@@ -152,7 +152,7 @@ def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
     groups: dict[tuple[int | None, str | None], list[NodePool]] = defaultdict(list)
     for pool in pools:
         cluster, names = known(pool.cluster), known(pool.machine.instance_types)
-        model = equivalents.model(cluster.cloud, names[0]) if cluster and names else None
+        model = machines.model(cluster.cloud, names[0]) if cluster and names else None
         groups[known(pool.machine.gpus), model].append(pool)
 
     def cards(kind: tuple[int | None, str | None]) -> tuple[int, int]:

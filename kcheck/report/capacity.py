@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
-from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
+from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link, wrapped
 from kcheck.scale import quotas, walls
 from kcheck.text.control_characters import visible
 from kcheck.text.text import grouped
@@ -172,7 +171,7 @@ def _text(cluster: Cluster, world: World) -> str:
     limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
     lines += ["", *(_line(group, target) for group in near)] if near else []
-    return "\n".join([*lines, *_quotas(cluster, world), "", *_wrapped(summary_sentence(cluster, world))]) + "\n"
+    return "\n".join([*lines, *_quotas(cluster, world), "", *wrapped(summary_sentence(cluster, world), _LINE)]) + "\n"
 
 
 def is_account_quota(wall: Wall) -> bool:
@@ -203,10 +202,9 @@ def _is_relevant(wall: Wall) -> bool:
 
 def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
     """Group walls of the same kind, place and number: relevant groups first, and unknown numbers before known ones."""
-    result: dict[object, list[Wall]] = {}
-    for wall in walls.find_walls(cluster, world):
-        result.setdefault((wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id), []).append(wall)
-    return sorted(result.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))
+    found = walls.find_walls(cluster, world)
+    groups = grouped(found, lambda wall: (wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id))
+    return sorted(groups.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))
 
 
 def _line(group: list[Wall], target: int | None) -> str:
@@ -238,15 +236,7 @@ def _details(group: list[Wall]) -> list[str]:
     lines = [f"{bounds}{wall.arithmetic}", f"{wall.place.location}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
-    return [part for line in lines for part in _wrapped(line, _INDENT)]
-
-
-def _wrapped(line: str, indent: str = "") -> list[str]:
-    """Wrap a line at the terminal's width; commands and addresses stay whole."""
-    return textwrap.wrap(
-        visible(line), _LINE, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+    return [part for line in lines for part in wrapped(line, _LINE, _INDENT, _INDENT)]
 
 
 def _bar(wall: Wall, target: int | None) -> str:

@@ -134,7 +134,17 @@ def defused(text: str) -> str:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
-# --- tables
+# --- text in lines and tables
+
+
+def wrapped(text: str, width: int, begin: str = "", rest: str = "") -> list[str]:
+    """Wrap text for a terminal, the first line after `begin`; commands and addresses stay whole."""
+    from textwrap import wrap
+
+    return wrap(
+        visible(text), width, initial_indent=begin, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def short(name: str, most: int) -> str:

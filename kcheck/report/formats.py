@@ -1,4 +1,4 @@
-"""Report formats, each rendered by the module of its name, which is imported on demand."""
+"""Report formats, rendered by modules that are imported on demand."""
 
 from __future__ import annotations
 
@@ -59,5 +59,6 @@ class Report(NamedTuple):
 
 def render(name: str, report: Report) -> str:
     """Render a report in the format `name`."""
-    text: str = import_module(f"kcheck.report.{'html.check' if name == 'html' else name}").render(report)
+    module, function = {"html": ("html.check", "render"), "concise": ("text", "concise")}.get(name, (name, "render"))
+    text: str = getattr(import_module(f"kcheck.report.{module}"), function)(report)
     return text

@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from kcheck.report.escape import wrapped
 from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
@@ -110,14 +111,7 @@ def _text(block: Block) -> Iterator[str]:
         case Point(line, below):
             yield f"  {_plain(line)}"
             for text in below:
-                yield from textwrap.wrap(
-                    visible(text),
-                    _WIDTH,
-                    initial_indent="    ",
-                    subsequent_indent="    ",
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
+                yield from wrapped(text, _WIDTH, "    ", "    ")
         case Code(text):
             yield from textwrap.indent(text, "  ").splitlines()
 

@@ -1,4 +1,4 @@
-"""Findings for a terminal, one by one or counted by rule, and the closing lines."""
+"""Findings for a terminal, one by one, on a line each or counted by rule, and the closing lines."""
 
 from __future__ import annotations
 
@@ -334,3 +334,14 @@ def _statistics_line(name: str, findings: list[Finding], wide: int) -> str:
     fixable = [finding.fix.safety for finding in findings if finding.fix is not None]
     fixes = f"  {len(fixable):,} fixable ({', '.join(dict.fromkeys(fixable))})" if fixable else ""
     return f"{len(findings):7,}  {name:{wide}}  {worst:7}{fixes}".rstrip()
+
+
+def concise(report: Report) -> str:
+    """Render each finding as `path:line:column: severity rule: message`, then the closing lines."""
+    lines = [*map(_concise_line, report.findings), *(() if report.quiet else closing(report))]
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _concise_line(finding: Finding) -> str:
+    fix = f" [{finding.fix.safety} fix]" if finding.fix else ""
+    return f"{finding.span.exact_location}: {finding.severity.word} {finding.rule}: {finding.message}{fix}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers import flags
+from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY
 from kcheck.scale import placement
@@ -134,9 +134,10 @@ def idles(pods: PodTemplate, world: World) -> Value[str]:
 
 @or_unknown
 def held(pods: PodTemplate, world: World) -> Value[int]:
-    """Count the GPUs that pods of a service hold whatever the load; 0 for jobs and single pods."""
+    """Count the GPUs that pods of a service hold whatever the load; 0 for jobs, single pods and unknown kinds."""
     owner = world.deployed.workload(pods)
-    if owner.batch or owner.per_node or owner.kind == "Pod" or owner.release:
+    is_known = f"{owner.group}/{owner.kind}".strip("/") in profiles.workloads()
+    if owner.batch or owner.per_node or owner.kind == "Pod" or not is_known:
         return computed(pods, 0)
     return computed(pods, need(pods.count if isinstance(pods.kept, Unset) else pods.kept) * need(pods.gpus))
 

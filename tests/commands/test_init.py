@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kcheck import __version__
 from kcheck.commands.cli import cli
-from kcheck.commands.setup import clusters, hook_and_job
+from kcheck.commands.setup import hook_and_job, proposal
 from kcheck.commands.setup.hook_and_job import AdditionError
 from kcheck.config import settings
 from kcheck.text.text import Source
@@ -259,7 +259,7 @@ def test_modules_that_only_examples_call_keep_them(write: Write) -> None:
     ],
 )
 def test_what_is_excluded(folders: list[str], wanted: list[str]) -> None:
-    assert clusters.folders_to_exclude(folders) == wanted
+    assert proposal.folders_to_exclude(folders) == wanted
 
 
 def test_many_clusters_are_a_line_each(write: Write) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
 from kcheck.config.config import ConfigError
-from kcheck.config.numbers import equivalents, machines
+from kcheck.config.numbers import machines
 from kcheck.generate import intent, other_clouds
 from kcheck.generate.other_clouds import Refused, Translated
 from kcheck.text.bundled import PROFILES
@@ -42,11 +42,11 @@ def test_equivalents_have_as_many_gpus_and_lead_back(model: str) -> None:
     types = TABLE["gpus"][model]
     for cloud, other in itertools.permutations(types, 2):
         for name in types[cloud].split():
-            found = equivalents.equivalent(cloud, name, other)
+            found = machines.equivalent(cloud, name, other)
             if found is None:
                 continue
             assert machines.gpus(other, found.machine) == machines.gpus(cloud, name)
-            back = equivalents.equivalent(other, found.machine, cloud)
+            back = machines.equivalent(other, found.machine, cloud)
             assert back is not None
             assert back.common == found.common
 
@@ -66,7 +66,7 @@ def test_equivalents_have_as_many_gpus_and_lead_back(model: str) -> None:
     ],
 )
 def test_a_machine_has_an_equivalent_or_none(cloud: str, name: str, other: str, found: tuple[str, str] | None) -> None:
-    assert equivalents.equivalent(cloud, name, other) == found
+    assert machines.equivalent(cloud, name, other) == found
 
 
 def test_what_is_wanted_stays_as_it_is() -> None:

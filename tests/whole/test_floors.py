@@ -225,7 +225,7 @@ READ_BY_THEMSELVES = {
     "addons.fleet.checkout": "lists folders and follows no link in them",
     "addons.fleet.process": "the null device, and what Linux says of this process",
     "addons.calibration.read": "standard input",
-    **dict.fromkeys(("fix.gate.repository", "kubernetes.render"), "run a program that the user asks for"),
+    **dict.fromkeys(("fix.gate.git", "kubernetes.render"), "run a program that the user asks for"),
 }  # fmt: skip
 """Modules that may, and why."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from kcheck.addons.fleet import results
 from kcheck.commands.cli import cli
 from kcheck.text.files import save
 from tests.conftest import written
@@ -133,6 +134,6 @@ def test_parts_that_write_by_themselves(place: Path) -> None:
         with pytest.raises(PermissionError, match="it is outside of the repository"):
             move()
     (place / "work/.lock").symlink_to("../victim/lock")
-    with pytest.raises(OSError, match="symbolic link"), save.locked("."):
+    with pytest.raises(OSError, match="symbolic link"), results.locked("."):
         pass
     assert listing(place / "victim") == {"x": b"x"}

@@ -16,6 +16,7 @@ from kcheck.engine.suppressions import IGNORE, ignoring
 from kcheck.inventory import reader
 from kcheck.scale.world import World
 from kcheck.text.regex import regex
+from kcheck.text.text import grouped
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -167,17 +168,14 @@ def _indented(text: str) -> str:
 
 def _resources(one: Policy) -> list[Manifest]:
     """List the kinds by API group; custom resources match in any version."""
-    groups: dict[str, list[str]] = {}
-    for kind in one.kinds:
-        groups.setdefault(kind.rpartition("/")[0], []).append(table.resource(one.rule.subject, kind))
     return [
         {
             "apiGroups": [group],
             "apiVersions": ["*" if "." in group and group not in _OWN_GROUPS else "v1"],
             "operations": ["CREATE", "UPDATE"],
-            "resources": found,
+            "resources": [table.resource(one.rule.subject, kind) for kind in found],
         }
-        for group, found in groups.items()
+        for group, found in grouped(one.kinds, lambda kind: kind.rpartition("/")[0]).items()
     ]
 
 

@@ -1,17 +1,18 @@
-"""Table of words as expressions in the API server, and the kinds that policies cover."""
+"""Table of words as expressions in the API server, the kinds that policies cover, and the API server's CEL."""
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
+from cel_expr_python import cel as _cel
+from cel_expr_python.ext import ext_optional, ext_strings
+
 from kcheck.config.numbers import profiles
-from kcheck.text import bundled
-from kcheck.text.bundled import PROFILES
+from kcheck.text.syntax.cel import Expression, SyntaxProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 # `as` is a word of Python
@@ -52,7 +53,7 @@ class Table(TypedDict):
 @cache
 def table() -> Table:
     """Load the table."""
-    data: Table = bundled.load(os.path.join(PROFILES, "any", "admission.yaml"))
+    data: Table = profiles.load_own("any", "admission")
     return data
 
 
@@ -93,3 +94,47 @@ def facts(kind: str) -> Mapping[str, object]:
         "per_node": entry.get("per_node", False),
         "settings": [*settings, *inner],
     }
+
+
+# --- CEL as in the API server of Kubernetes, with optional fields and its own functions
+
+_TYPE = _cel.Type
+_FUNCTIONS = {
+    "find": ((_TYPE.STRING, _TYPE.STRING), _TYPE.STRING),
+    "findAll": ((_TYPE.STRING, _TYPE.STRING), _TYPE.List(_TYPE.STRING)),
+    "sum": ((_TYPE.List(_TYPE.INT),), _TYPE.INT),
+    "min": ((_TYPE.List(_TYPE.INT),), _TYPE.INT),
+    "max": ((_TYPE.List(_TYPE.INT),), _TYPE.INT),
+    "asApproximateFloat": ((_TYPE.STRING,), _TYPE.DOUBLE),
+}
+"""Methods that only the API server has: types of their arguments and result."""
+
+VARIABLES = ("object", "oldObject", "request", "params", "variables")
+
+
+def compile_policy(text: str, names: tuple[str, ...]) -> Expression:
+    """Compile an expression of a policy.
+
+    Raises:
+        SyntaxProblem: it is invalid.
+    """
+    try:
+        return Expression(text, names, environment(names).compile(text))
+    except RuntimeError as error:
+        raise SyntaxProblem(f"{str(error).partition(chr(10))[0]} of `{' '.join(text.split())}`") from None
+
+
+@cache
+def environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...] = ()) -> _cel.Env:
+    """Make an environment like the API server's; `functions` implement by name what only the API server has."""
+    declared = [
+        _cel.FunctionDecl(name, [_cel.Overload(name, result, list(takes), is_member=True)])
+        for name, (takes, result) in _FUNCTIONS.items()
+    ]
+    declared.append(_cel.FunctionDecl("quantity", [_cel.Overload("quantity", _TYPE.STRING, [_TYPE.STRING])]))
+    return _cel.NewEnv(
+        variables=dict.fromkeys(names, _TYPE.DYN),
+        extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
+        functions=declared,
+        function_impls=dict(functions),
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.admission import kinds
 from kcheck.addons.admission.kinds import literal
-from kcheck.addons.admission.table import PARTS, facts, table
+from kcheck.addons.admission.table import PARTS, VARIABLES, compile_policy, facts, table
 from kcheck.config.numbers import names, profiles, tags
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.engine.words.subjects import SUBJECTS
@@ -17,7 +17,7 @@ from kcheck.kubernetes.workloads import gangs, pods
 from kcheck.model import KUEUE_PRIORITY, image_names
 from kcheck.scale import jobs, placement, queues
 from kcheck.text.regex import regex
-from kcheck.text.syntax import cel, cel_kubernetes
+from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ _FROM = {"template": ("templates",), "container": ("templates", "containers")}
 _ROOTS = {**_FROM, "pool": ("pool_list",)}
 """Like `_FROM`, plus lists in parameters."""
 
-_NAMES = (*cel_kubernetes.VARIABLES, "pod", "item", "template", "container", "pool", "line")
+_NAMES = (*VARIABLES, "pod", "item", "template", "container", "pool", "line")
 RESERVED = {"namespace": "object_namespace"}
 """New names for words that CEL reserves."""
 
@@ -130,7 +130,7 @@ class Words:
 
     @staticmethod
     def _filled(text: str) -> str:
-        return _CONSTANT.sub(lambda match: literal(_constant(match[1])), " ".join(text.split()))
+        return _CONSTANT.sub(lambda match: literal(_constants()[match[1]]), " ".join(text.split()))
 
     def _computed(self, subject: str, name: str) -> str | None:
         """Return a word's expression by the tables of kinds; None if they have none."""
@@ -252,7 +252,7 @@ def _of(subject: str, name: str) -> str:
 
 @cache
 def _paths(text: str) -> tuple[Path, ...]:
-    usage = cel.usage(cel_kubernetes.compile(text, _NAMES))
+    usage = cel.usage(compile_policy(text, _NAMES))
     return tuple(tuple(path.split(".")) for path in sorted(usage.paths))
 
 
@@ -301,7 +301,3 @@ def _constants() -> dict[str, object]:
         "stores": f"(?i){names.pattern('stores').pattern}",
         "volcano_queues": list(gangs.VOLCANO),
     }
-
-
-def _constant(name: str) -> object:
-    return _constants()[name]

@@ -17,7 +17,7 @@ from kcheck.text.control_characters import visible
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree
 from kcheck.text.findings import Severity
 from kcheck.text.syntax import edit
-from kcheck.text.units import counted
+from kcheck.text.units import clipped, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -115,7 +115,8 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
 
 def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Offer]:
     """Yield actions that fix all findings of a class."""
-    fixable = [finding for finding in snapshot.result.findings if finding.fix is not None and _is_due(finding)]
+    due = (finding for finding in snapshot.result.findings if finding.severity >= Severity.WARNING)  # as `kcheck fix`
+    fixable = [finding for finding in due if finding.fix is not None]
     safe = [finding for finding in fixable if finding.fix is not None and finding.fix.safety == "safe"]
     for title, kind, what, found in (
         ("Fix {} in this file", FILE, "file", [one for one in safe if _is_within(one, source.path)]),
@@ -135,9 +136,7 @@ def fix_title(finding: Finding) -> str:
     """Format a fix as an instruction, with its class and the consequences."""
     if finding.fix is None:
         return ""
-    safety, instruction = finding.fix.safety, finding.fix.title
-    if len(instruction) > _LONGEST:
-        instruction = f"{instruction[:_LONGEST]}..."
+    safety, instruction = finding.fix.safety, clipped(finding.fix.title, _LONGEST)
     meaning = {"safe": "", "costs": f": {_COSTS}"}.get(safety, f": {_replaced(finding)}")
     return visible(f"{instruction[:1].upper()}{instruction[1:]} ({safety}{meaning})")
 
@@ -174,11 +173,6 @@ def _is_written_at(change: Change, source: Source, start: int, end: int) -> bool
     missing = change.origin.missing
     span = missing.container if missing is not None else change.origin.written
     return _is_in(source, span.source) and span.start <= end and start <= source.line_end(span.start)
-
-
-def _is_due(finding: Finding) -> bool:
-    """Whether `kcheck fix` fixes it by default: infos are left alone."""
-    return finding.severity >= Severity.WARNING
 
 
 def _is_within(finding: Finding, path: str) -> bool:

@@ -133,7 +133,7 @@ def _settings(text: str, path: str, cursor: int, snapshot: Snapshot | None) -> C
         ]
     elif place.key and wanted.get("type") == "array" and not place.dashed:
         item = schemas.below("settings", (*place.steps, 0)) or {}
-        items = [_in_list(one) for one in _items(place, item, path, snapshot)]
+        items = [one._replace(text=f"- {one.text}") for one in _items(place, item, path, snapshot)]
     elif wanted.get("type") not in ("object", "array"):
         items = [_value(one, place, lead) for one in _values(place.steps, wanted, path, snapshot)]
     return Completions(place.start, place.end, items) if items else None
@@ -145,10 +145,6 @@ def _items(place: Slot, item: Schema, path: str, snapshot: Snapshot | None) -> I
         yield from (one._replace(text=f"{one.label}: ") for one in _keys(steps, item, path, snapshot))
     else:
         yield from (_value(one, place, "") for one in _values(steps, item, path, snapshot))
-
-
-def _in_list(one: Completion) -> Completion:
-    return one._replace(text=f"- {one.text}")
 
 
 def _key(one: Completion, place: Slot) -> Completion:
@@ -247,13 +243,10 @@ def _files(wanted: str, snapshot: Snapshot) -> Iterator[str]:
     elif wanted == "manifests":
         yield from manifests
     elif wanted == "values":
-        yield from (source.path for source in tree.sources().values() if source is not None and _is_values(source.path))
+        paths = (source.path for source in tree.sources().values() if source is not None)
+        yield from (one for one in paths if one.endswith(MANIFESTS) and "values" in os.path.basename(one))
     elif wanted == "found":
         yield from (finding.span.source.path for finding in snapshot.result.findings)
     if wanted in ("folders", "manifests", "found"):
         files = manifests if wanted == "manifests" else [*manifests, *(f"{one}/x" for one in terraform)]
         yield from (os.path.dirname(one) for one in files if os.path.dirname(one) not in ("", "."))
-
-
-def _is_values(path: str) -> bool:
-    return path.endswith(MANIFESTS) and "values" in os.path.basename(path)

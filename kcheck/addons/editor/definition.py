@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.addons.editor.hover import chosen_expression
 from kcheck.addons.editor.object_links import of_yaml
-from kcheck.addons.editor.values_at import MOST, code_of
+from kcheck.addons.editor.values_at import MOST, code_of, name_span
 from kcheck.terraform.filesystem import OutsideError
 from kcheck.text.syntax.hcl import nodes
 
@@ -101,16 +101,11 @@ def _setters(module: Module, name: str) -> Iterator[Span]:
             yield written
     given = module.block.body.attributes.get(name) if module.block is not None else None
     if given is not None:
-        yield _name_of(given)
+        yield name_span(given)
 
 
 def _holds(outer: Span, inner: Span) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
-
-
-def _name_of(attribute: nodes.Attribute) -> Span:
-    span = attribute.span
-    return span.source.span(span.start, min(span.end, span.start + len(attribute.name.encode())))
 
 
 # --- references
@@ -127,7 +122,7 @@ def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Itera
             yield from _setters(module, name)
             yield from _variable(own, name)
         case ("local", name, *_) if name in own.locals:
-            yield _name_of(own.locals[name])
+            yield name_span(own.locals[name])
         case ("module", name) if name in own.calls:
             yield own.calls[name].header
         case ("module", name, output, *_) if name in own.calls:
@@ -139,7 +134,7 @@ def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Itera
         case ("each" | "count" as kind, *_):
             top = place.top
             entry = top.body.attributes.get("for_each" if kind == "each" else "count") if top is not None else None
-            yield from (_name_of(entry),) if entry is not None else ()
+            yield from (name_span(entry),) if entry is not None else ()
         case ("self", *rest):
             yield from _of_block(place.top, rest)
         case (kind, name, *rest):
@@ -162,7 +157,7 @@ def _of_block(block: nodes.Block | None, rest: list[str]) -> Iterator[Span]:
         return
     entry = block.body.attributes.get(rest[0]) if rest else None
     if entry is not None:
-        yield _name_of(entry)
+        yield name_span(entry)
     yield block.header
 
 

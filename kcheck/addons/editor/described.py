@@ -14,7 +14,7 @@ from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.word import type_name
 from kcheck.text.text import grouped
-from kcheck.text.units import as_text, counted, shown, singular
+from kcheck.text.units import as_text, clipped, counted, shown, singular, some
 from kcheck.text.values import Known, Secret, Unknown, known, reason_of
 
 if TYPE_CHECKING:
@@ -89,9 +89,7 @@ def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Ite
     rows = [f"**{title}**"]
     for own in groups[:_MOST_VALUES]:
         names = list(dict.fromkeys(one.where for one in own if one.where))
-        where = f"{', '.join(map(as_code, names[:_MOST_THINGS]))}" if names else ""
-        where += f" and {len(names) - _MOST_THINGS} more" if len(names) > _MOST_THINGS else ""
-        rows.append(f"- {where} {_one(own[0].value, (), snapshot)}")
+        rows.append(f"- {some(list(map(as_code, names)), _MOST_THINGS)} {_one(own[0].value, (), snapshot)}")
     if len(groups) > _MOST_VALUES:
         least = "at least " if len(subject.values) == MOST else ""
         rows.append(f"- and {least}{counted(len(groups) - _MOST_VALUES, 'other value')}")
@@ -137,14 +135,11 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
     """Yield the fields of kcheck's model that have the value, unless they depend only on its presence."""
     plain_values = [known(one.value) for one in subject.values if isinstance(one.value, Known)]
     is_choice = not plain_values or any(isinstance(value, bool) or value in ("true", "false") for value in plain_values)
-    groups: dict[tuple[str, str], list[Fact]] = {}
-    for fact in fields:
-        if is_choice or not isinstance(known(fact.value), bool):
-            groups.setdefault((fact.subject, fact.field.name), []).append(fact)
+    kept = (fact for fact in fields if is_choice or not isinstance(known(fact.value), bool))
+    groups = grouped(kept, lambda fact: (fact.subject, fact.field.name))
     for (kind, name), own in list(groups.items())[:_MOST_FIELDS]:
         things = list(dict.fromkeys(thing_name(fact.thing) for fact in own))
-        of = f" of {', '.join(map(as_code, things[:_MOST_THINGS]))}"
-        of += f" and {len(things) - _MOST_THINGS} more" if len(things) > _MOST_THINGS else ""
+        of = f" of {some(list(map(as_code, things)), _MOST_THINGS)}"
         field = own[0].field
         of += f" ({', '.join(filter(None, (type_name(field), field.unit)))})"
         yield f"- {as_code(f'{kind}.{name}')}{of}: {markdown(field.meaning)}"
@@ -187,10 +182,7 @@ def thing_name(thing: Thing) -> str:
 
 def _limits(walls: Sequence[Wall], snapshot: Snapshot) -> Iterator[str]:
     """Yield the limits that depend on the value, with similar ones on one line."""
-    alike: dict[tuple[object, ...], list[Wall]] = {}
-    for wall in walls:
-        key = (wall.cluster, wall.mechanism, wall.nodes) if wall.nodes is not None else (wall,)
-        alike.setdefault(key, []).append(wall)
+    alike = grouped(walls, lambda one: one if one.nodes is None else (one.cluster, one.mechanism, one.nodes))
     if alike:
         yield "**Limits**"
     for first, *others in list(alike.values())[:_MOST_WALLS]:
@@ -204,7 +196,7 @@ def wall_line(wall: Wall, snapshot: Snapshot) -> str:
     aim = facts_of(snapshot).aim(wall)
     what = wall.what.removesuffix(" of the cluster") if wall.scope == "the cluster" else wall.what
     what += f" of cluster {thing_name(wall.cluster)}" if wall.scope == "the cluster" else ""
-    arithmetic = wall.arithmetic if len(wall.arithmetic) <= _WIDEST else f"{wall.arithmetic[:_WIDEST]}..."
+    arithmetic = clipped(wall.arithmetic, _WIDEST)
     if wall.nodes is None:
         return f"{markdown(what)}: {markdown(arithmetic)}"
     of = f" of {aim}" if wall.short else ""

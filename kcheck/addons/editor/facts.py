@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from kcheck.addons.editor.values_at import code_of
 from kcheck.engine.words.subjects import PARTS, SUBJECTS, things
@@ -60,6 +59,7 @@ class Facts:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self._parts: dict[Span, tuple[Span, ...]] = {}
 
     # --- fields
 
@@ -145,10 +145,6 @@ class Facts:
         if span not in self._parts:
             self._parts[span] = tuple(self._references(span))
         return self._parts[span]
-
-    @cached_property
-    def _parts(self) -> dict[Span, tuple[Span, ...]]:
-        return {}
 
     def _references(self, span: Span) -> Iterator[Span]:
         code = code_of(self._snapshot)
@@ -267,12 +263,6 @@ def _of_pool(pool: NodePool, mechanism: str) -> Iterator[Value[object]]:
         yield addresses.max_pods
 
 
-_FACTS: WeakKeyDictionary[Snapshot, Facts] = WeakKeyDictionary()
-
-
 def facts_of(snapshot: Snapshot) -> Facts:
     """Return the facts of a snapshot, created once."""
-    found = _FACTS.get(snapshot)
-    if found is None:
-        found = _FACTS[snapshot] = Facts(snapshot)
-    return found
+    return snapshot.once(Facts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.addons.editor.described import Subject, described, knows
 from kcheck.addons.editor.facts import facts_of
 from kcheck.addons.editor.object_links import steps_to
-from kcheck.addons.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of
+from kcheck.addons.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of, name_span
 from kcheck.config import schemas
 from kcheck.config.locations import NAME
 from kcheck.engine.suppressions import COMMENT, IGNORE
@@ -114,9 +114,7 @@ def _assigned(snapshot: Snapshot, source: Source, place: Place) -> Subject | Non
     if attribute is None:
         return None
     code = code_of(snapshot)
-    end = min(attribute.span.end, attribute.span.start + len(attribute.name.encode()))
-    span = attribute.span.source.span(attribute.span.start, end)
-    top = place.top
+    span, top = name_span(attribute), place.top
     if top is None:  # of a tfvars file
         values = [
             Evaluated(root.environment, value, root)
@@ -182,20 +180,16 @@ def _key_of(expression: nodes.Expression, place: Place) -> str:
 def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Subject | None:
     """Describe a literal, only if kcheck knows more than its text."""
     literal, top, attribute = place.path[-1], place.top, place.attribute
-    whole = attribute is not None and literal is attribute.expression
-    is_default = whole and top is not None and top.type == "variable" and _name_of(attribute) == "default"
+    whole = attribute if attribute is not None and literal is attribute.expression else None
+    is_default = whole is not None and top is not None and (top.type, whole.name) == ("variable", "default")
     if not isinstance(literal, nodes.Literal):
         return None
-    if (top is None and whole) or is_default:
+    if (top is None and whole is not None) or is_default:
         own = _assigned(snapshot, source, place._replace(path=()))
         return own._replace(span=span) if own is not None else None
     value = Evaluated("", Known(literal.value, Origin((literal.span,))), None)
     found = Subject(_key_of(literal, place), span, [value], tuple(_around(place)))
     return found if knows(found, snapshot) else None
-
-
-def _name_of(attribute: nodes.Attribute | None) -> str:
-    return attribute.name if attribute is not None else ""
 
 
 def _around(place: Place) -> Iterator[Span]:

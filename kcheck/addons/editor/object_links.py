@@ -119,20 +119,15 @@ def _requirement(place: YamlPlace) -> Requirement | None:
     if "matchExpressions" not in keys or not {"nodeSelectorTerms", "preference", "nodeAffinity"} & set(keys):
         return None
     item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
-    key, operator, values = (yaml.get(item, name) for name in ("key", "operator", "values"))
-    if not isinstance(key, yaml.Scalar):
-        return None
-    texts = values.items if isinstance(values, yaml.Sequence) else ()
-    own = tuple(one.text for one in map(yaml.resolve, texts) if isinstance(one, yaml.Scalar))
-    return Requirement(key.text, operator.text if isinstance(operator, yaml.Scalar) else "In", own)
+    key, values = yaml.text(item, "key"), tuple(one.text for one in yaml.scalars(item, "values"))
+    return Requirement(key, yaml.text(item, "operator") or "In", values) if key else None
 
 
 def _toleration(place: YamlPlace) -> Toleration | None:
     if not {"tolerations", "nodeTaints"} & set(place.keys):
         return None
     item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
-    parts = [yaml.get(item, name) for name in ("key", "operator", "value", "effect")]
-    key, operator, value, effect = (part.text if isinstance(part, yaml.Scalar) else "" for part in parts)
+    key, operator, value, effect = (yaml.text(item, name) for name in ("key", "operator", "value", "effect"))
     return Toleration(key, operator or "Equal", value, effect) if key else None
 
 
@@ -205,8 +200,8 @@ def _kinds(place: YamlPlace) -> tuple[str, ...]:
     if len(keys) > 1 and keys[-2] in _BY_PARENT:
         return (_BY_PARENT[keys[-2]],)
     item = next((node for node in reversed(place.nodes[1:-1]) if isinstance(node, yaml.Mapping)), None)
-    kind = yaml.get(item, "kind") if item is not None else None
-    return (kind.text,) if isinstance(kind, yaml.Scalar) else ()
+    kind = yaml.text(item, "kind")
+    return (kind,) if kind else ()
 
 
 def _declared(source: Source, kinds: tuple[str, ...], name: str, namespace: str) -> Iterator[Span]:
@@ -216,12 +211,9 @@ def _declared(source: Source, kinds: tuple[str, ...], name: str, namespace: str)
 
     for document in yaml.documents(source, may_hold) if may_hold(source.data) else ():
         for item in _items(document.root):
-            kind, own = yaml.get(item, "kind"), yaml.get(item, "metadata", "name")
-            if not isinstance(kind, yaml.Scalar) or kind.text not in kinds:
-                continue
-            where = yaml.get(item, "metadata", "namespace")
+            own, where = yaml.get(item, "metadata", "name"), yaml.get(item, "metadata", "namespace")
             elsewhere = isinstance(where, yaml.Scalar) and namespace and where.text != namespace
-            if isinstance(own, yaml.Scalar) and own.text == name and not elsewhere:
+            if yaml.text(item, "kind") in kinds and isinstance(own, yaml.Scalar) and own.text == name and not elsewhere:
                 yield own.span
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
@@ -17,7 +17,7 @@ from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem, Span
+
+T = TypeVar("T")
 
 
 class Snapshot:
@@ -46,6 +48,14 @@ class Snapshot:
         self.result = result
         self.stand_ins = stand_ins
         self.partial = partial
+        self._addresses: dict[str, str] = {}
+        self._made: dict[Callable[[Snapshot], object], object] = {}
+
+    def once(self, make: Callable[[Snapshot], T]) -> T:
+        """Return what a function makes of this snapshot, made once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast("T", self._made[make])
 
     @property
     def reading(self) -> Reading:
@@ -83,10 +93,6 @@ class Snapshot:
             own = os.path.join(self._named, os.path.relpath(real, self.folder)) if inside else real
             self._addresses[path] = uri(own)
         return self._addresses[path]
-
-    @cached_property
-    def _addresses(self) -> dict[str, str]:
-        return {}
 
     @cached_property
     def _sources(self) -> dict[str, Source]:

@@ -12,7 +12,7 @@ from kcheck.report.text import line_text
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
-from kcheck.text.units import as_text
+from kcheck.text.units import as_text, clipped
 from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.text.text import Source, Span
-    from kcheck.text.values import Symbol, Value
+    from kcheck.text.values import Value
 
 HIDDEN = "(sensitive, not shown)"
 _UNKNOWN = "(unknown)"
@@ -72,14 +72,10 @@ def _line(value: Value[object], room: int, depth: int) -> str:
     if isinstance(value, Partial):
         return _joined(value.part, room, depth, more=True)
     if isinstance(value, Unknown):
-        symbol = value.symbol
-        return f"{symbol.address}.{symbol.attribute}" if symbol and _is_named(symbol) else _UNKNOWN
+        symbol = value.symbol  # of a value only known after apply: a resource attribute has a name
+        is_named = symbol is not None and symbol.attribute not in ("", "?", "text")
+        return f"{symbol.address}.{symbol.attribute}" if symbol is not None and is_named else _UNKNOWN
     return "null" if isinstance(value, Unset) else _known(value.value, room, depth)
-
-
-def _is_named(symbol: Symbol) -> bool:
-    """Whether a value only known after apply has a name: a resource attribute."""
-    return symbol.attribute not in ("", "?", "text")
 
 
 def _known(value: object, room: int, depth: int) -> str:
@@ -87,7 +83,7 @@ def _known(value: object, room: int, depth: int) -> str:
         return "null"
     if isinstance(value, str):
         text = str(value)
-        return json.dumps(text if len(text) <= room else f"{text[:room]}...", ensure_ascii=False)
+        return json.dumps(clipped(text, room), ensure_ascii=False)
     if isinstance(value, bool | int | Fraction):
         return as_text(value)
     if isinstance(value, tuple | dict):
@@ -165,7 +161,7 @@ def block(value: Value[object]) -> str:
         if len(rows) == _MOST_LINES:
             rows.append("...")
             break
-        rows.append(row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}...")
+        rows.append(clipped(row, _LONGEST_LINE))
     if not rows:
         return ""
     text = visible_lines("\n".join(rows))
@@ -191,5 +187,5 @@ def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) ->
     for span in spans:
         hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
         code = "" if hidden else line_text(span)
-        shown = f"  {as_code(code if len(code) <= WIDE else f'{code[:WIDE]}...')}" if code else ""
+        shown = f"  {as_code(clipped(code, WIDE))}" if code else ""
         yield f"{link(span, snapshot)}{shown}"

@@ -6,7 +6,6 @@ import os
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.evaluator import evaluate, rounds, value_of
@@ -300,12 +299,12 @@ def _rounds(loop: nodes.For | nodes.TemplateFor, scope: Scope) -> Iterator[tuple
         return
 
 
-_CODES: WeakKeyDictionary[Snapshot, Code] = WeakKeyDictionary()
-
-
 def code_of(snapshot: Snapshot) -> Code:
     """Return the code of a snapshot, created once."""
-    found = _CODES.get(snapshot)
-    if found is None:
-        found = _CODES[snapshot] = Code(snapshot)
-    return found
+    return snapshot.once(Code)
+
+
+def name_span(attribute: nodes.Attribute) -> Span:
+    """Return the place of an attribute's name."""
+    span = attribute.span
+    return span.source.span(span.start, min(span.end, span.start + len(attribute.name.encode())))

@@ -33,8 +33,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES
 from kcheck.report import capacity
 from kcheck.report.formats import Report
-from kcheck.report.owners import owners
-from kcheck.report.verdict import Savings, Waste, reach_of
+from kcheck.report.verdict import Savings, Waste, owners, reach_of
 from kcheck.scale import quotas, walls
 from kcheck.scale.addresses import address_units
 from kcheck.scale.walls import egress

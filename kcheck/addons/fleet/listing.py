@@ -5,16 +5,17 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from kcheck.addons.fleet.outcomes import Settings
 from kcheck.config import schemas
-from kcheck.config.config import ConfigError, Environment, nearest
+from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.config.settings import environment
 from kcheck.text.files import system
 from kcheck.text.text import Source
 from kcheck.text.values import known, plain
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.addons.fleet.tables import UseRow
+    from kcheck.config.schemas import Written
     from kcheck.text.text import Span
     from kcheck.text.values import Datum, DatumValue, Known
 
-_Written = dict[str, Any]
-"""A part of a list, which fits its schema."""
 _MOST_BYTES = 20_000_000
 """Of a list."""
 _UNITS = "vpc.address_units"
@@ -146,7 +146,7 @@ def _list(path: str) -> Known[DatumValue]:
     return data
 
 
-def _listed(path: str, entries: list[_Written]) -> Iterator[Repository]:
+def _listed(path: str, entries: list[Written]) -> Iterator[Repository]:
     """Find the repositories of a list."""
     if not entries:
         raise ConfigError(f"{path}: it lists no repository")
@@ -158,9 +158,9 @@ def _listed(path: str, entries: list[_Written]) -> Iterator[Repository]:
             yield _entry(one.folder, entry)
 
 
-def _entry(folder: str, entry: _Written) -> Repository:
+def _entry(folder: str, entry: Written) -> Repository:
     written = entry.get("environments", ())
-    environments, own = tuple(map(_environment, written)), convert(entry, Surroundings)
+    environments, own = tuple(environment(one, os.path.normpath) for one in written), convert(entry, Surroundings)
     settings = Settings(
         roots=tuple(entry.get("roots", ())), nodes=(str(entry["nodes"]),) if "nodes" in entry else (),
         price=str(float(entry["price"])) if "price" in entry else "", var_files=tuple(entry.get("var_files", ())),
@@ -171,13 +171,6 @@ def _entry(folder: str, entry: _Written) -> Repository:
         for made, one in zip(environments, written, strict=True)
     }
     return Repository(entry.get("name", ""), folder, entry.get("owner", ""), settings, {("", ""): own, **around})
-
-
-def _environment(written: _Written) -> Environment:
-    files, price = written.get("var_files"), written.get("price")
-    name = written.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else "")
-    cents = None if price is None else round(price * 100)
-    return convert({**written, "root": os.path.normpath(written["root"]), "name": name, "price": cents}, Environment)
 
 
 def _named(found: list[Repository]) -> list[Repository]:
@@ -204,7 +197,7 @@ def _named(found: list[Repository]) -> list[Repository]:
 
 def _stated(data: Known[DatumValue]) -> Stated:
     """Return the shared limits of a list."""
-    written: _Written = plain(data)
+    written: Written = plain(data)
     accounts: dict[tuple[str, str], dict[str, int]] = {}
     listed = written.get("accounts", [])
     names = _names() if listed else {}

@@ -7,8 +7,10 @@ moved to its place. The DuckDB file follows them: a copy is brought up to date, 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
+import sys
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from inspect import getdoc
@@ -23,7 +25,6 @@ from kcheck.addons.fleet.outcomes import FAILED, encoded
 from kcheck.addons.fleet.shared import placed
 from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.text.files import save, system
-from kcheck.text.files.save import LockedError, locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -298,3 +299,50 @@ def _remove_unfinished(folder: str) -> None:
     known = set(runs(folder))
     for run in {run for table in TABLES for run in _stored(os.path.join(folder, _PARQUET, table))} - known:
         _remove(run, folder)
+
+
+# --- a lock of the folder, which the system holds: a killed process leaves none
+
+_LOCK = ".lock"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
+"""Error codes of a lock that another process has; others mean that this disk has no locks."""
+
+
+class LockedError(Exception):
+    """Another process writes to the folder."""
+
+
+@contextlib.contextmanager
+def locked(folder: str) -> Iterator[None]:
+    """Lock an existing folder against other processes; without effect where there are no locks.
+
+    Raises:
+        LockedError: another process has it.
+        OSError: the lock file cannot be written.
+    """
+    handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
+    try:
+        try:
+            _take(handle)
+        except OSError as error:
+            if error.errno in _TAKEN:
+                raise LockedError from error
+        yield
+    finally:
+        os.close(handle)  # which gives it back
+
+
+if sys.platform == "win32":
+
+    def _take(handle: int) -> None:
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+else:
+
+    def _take(handle: int) -> None:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

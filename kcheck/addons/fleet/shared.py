@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.addons.fleet.listing import Surroundings
 from kcheck.addons.fleet.outcomes import FAILED
 from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, SharedRow
-from kcheck.text.units import counted, singular
+from kcheck.text.units import counted, singular, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -199,9 +199,8 @@ def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, i
 def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
     """Say what a sum leaves out: copies of clusters, and those that are not known to be of it."""
     if copies:
-        more = f" and {len(copies) - _MOST_NAMES:,} more" if len(copies) > _MOST_NAMES else ""
-        names = ", ".join(share.who for share in copies[:_MOST_NAMES])
-        yield f"the same cluster in copies counts once: {names}{more}"
+        names = some([share.who for share in copies], _MOST_NAMES)
+        yield f"the same cluster in copies counts once: {names}"
     if others:
         yield f"{counted(others, 'cluster')} of an unknown account or region may take of it, too"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -50,21 +50,12 @@ class Sample(Struct):
     value: tuple[float, float]
 
 
-class _Matrix(Struct):
-    result: list[Series]
+class _Result(Struct, Generic[T]):
+    result: list[T]
 
 
-class _Vector(Struct):
-    result: list[Sample]
-
-
-class _Range(Struct):
-    data: _Matrix
-    warnings: list[str] = []
-
-
-class _Instant(Struct):
-    data: _Vector
+class _Answer(Struct, Generic[T]):
+    data: _Result[T]
     warnings: list[str] = []
 
 
@@ -73,8 +64,8 @@ class _Failure(Struct):
     errorType: str = ""  # noqa: N815 - Prometheus' name
 
 
-_RANGE = msgspec.json.Decoder(_Range, strict=False)  # numbers are texts in these answers
-_INSTANT = msgspec.json.Decoder(_Instant, strict=False)
+_RANGE = msgspec.json.Decoder(_Answer[Series], strict=False)  # numbers are texts in these answers
+_INSTANT = msgspec.json.Decoder(_Answer[Sample], strict=False)
 _FAILURE = msgspec.json.Decoder(_Failure)
 
 

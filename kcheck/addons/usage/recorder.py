@@ -140,7 +140,7 @@ def _lacks_of(recording: Recording) -> Iterator[Lack]:
         yield Lack("window", text)
     if recording.gaps:
         lost = sum(end - begin for begin, end in recording.gaps)
-        count = f"{len(recording.gaps)} gap{'s' * (len(recording.gaps) != 1)}"
+        count = units.counted(len(recording.gaps), "gap")
         yield Lack("gaps", f"nothing was scraped for {units.readable(lost)} in {count}; that time is left out")
     nodes, silent = set(), set()
     for pod in recording.pods:

@@ -93,7 +93,7 @@ def with_hook(source: Source, below: str) -> bytes | None:
     if entry is None or isinstance(entry.value, yaml.Alias):
         raise AdditionError("it has no list of `repos`")
     hooks = (item for repo in _items(entry.value) for item in _items(yaml.get(repo, "hooks")))
-    if any(isinstance(name := yaml.get(hook, "id"), yaml.Scalar) and name.text == "kcheck" for hook in hooks):
+    if any(yaml.text(hook, "id") == "kcheck" for hook in hooks):
         return None
     repo = _repository(below)
     edits = edits_to_add(entry.value.span, Insertion(items=[repo]))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.config.numbers.profiles import flag_file
-from kcheck.text import bundled
-from kcheck.text.bundled import PROFILES
+from kcheck.config.numbers.profiles import flag_file, load_own
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
@@ -104,7 +101,7 @@ def known_to(name: str, own: Release | None) -> bool:
 
 @cache
 def _charts() -> _Charts:
-    charts: dict[str, _Charts] = bundled.load(os.path.join(PROFILES, "any", "charts.yaml"))
+    charts: dict[str, _Charts] = load_own("any", "charts")
     return charts["cluster-autoscaler"]
 
 

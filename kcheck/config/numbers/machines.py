@@ -296,3 +296,50 @@ def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:
                 code, title = own, title.format(family=own)
             result.append(Quota(key, code, title, entry["counts"], entry.get("of", "region")))
     return result
+
+
+# --- machine types of other clouds that do the same work
+
+
+class Equivalent(NamedTuple):
+    """A machine type and what both have in common: `8 x H100 80 GB` or `32 vCPUs`."""
+
+    machine: str
+    common: str
+
+
+class _Equivalents(TypedDict):
+    gpus: dict[str, dict[str, str]]
+    general: dict[str, str]
+
+
+@cache
+def _equivalents() -> _Equivalents:
+    data: _Equivalents = profiles.load_own("any", "equivalents")
+    return data
+
+
+def equivalent(cloud: str, name: str, other: str) -> Equivalent | None:
+    """Find a machine type of another cloud that does the same work; None if none is known."""
+    found = machine(cloud, name)
+    if found is None:
+        return None
+    if found.gpus:
+        return _with_gpus(cloud, name, found.gpus, other)
+    types = _equivalents()["general"].get(other, "").split()
+    sizes = [(one.vcpus, kind) for kind in types if (one := machine(other, kind)) and one.vcpus]
+    fitting = [(vcpus, kind) for vcpus, kind in sizes if vcpus >= (found.vcpus or vcpus + 1)]
+    return Equivalent(min(fitting)[1], f"{min(fitting)[0]} vCPUs") if fitting else None
+
+
+def _with_gpus(cloud: str, name: str, count: int, other: str) -> Equivalent | None:
+    own = model(cloud, name)
+    types = _equivalents()["gpus"][own].get(other, "").split() if own else []
+    first = next((kind for kind in types if gpus(other, kind) == count), None)
+    return Equivalent(first, f"{count} x {own}") if first else None
+
+
+def model(cloud: str, name: str) -> str | None:
+    """Return the GPU model of a machine; None if it is not in the tables."""
+    every = _equivalents()["gpus"].items()
+    return next((own for own, types in every if name in types.get(cloud, "").split()), None)

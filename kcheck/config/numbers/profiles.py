@@ -254,7 +254,7 @@ def entries(name: str) -> dict[str, ProfileValue]:
 @cache
 def flag_file() -> FlagFile:
     """Load the flags of the cluster autoscaler."""
-    data: FlagFile = bundled.load(os.path.join(PROFILES, "any", "flags.yaml"))
+    data: FlagFile = load_own("any", "flags")
     return data
 
 
@@ -275,7 +275,7 @@ def flag_entry(name: str) -> ProfileValue | None:
 @cache
 def charts() -> tuple[str, ...]:
     """List the known published charts."""
-    return tuple(bundled.load(os.path.join(PROFILES, "any", "charts.yaml")))
+    return tuple(load_own("any", "charts"))
 
 
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:

@@ -6,7 +6,10 @@ import contextlib
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers.clouds import CLOUDS
@@ -15,6 +18,7 @@ from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, display_path
 from kcheck.text.findings import Severity, tally, unnumbered
+from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-class BaselineEntry(NamedTuple):
+class BaselineEntry(Struct, frozen=True, omit_defaults=True):
     """A known finding, without line or numbers, which change; a worse severity is a new finding.
 
     The message is for people. `about` is that of findings, or empty if another version wrote the entry.
@@ -38,6 +42,10 @@ class BaselineEntry(NamedTuple):
     severity: str
     since: str
     about: str = ""
+
+    def __post_init__(self) -> None:
+        if self.severity.upper() not in Severity.__members__:
+            raise ValueError(f"unknown severity {self.severity}")
 
     def identity(self, name: str) -> Identity:
         """Return the identity of the finding for one of its objects."""
@@ -64,10 +72,8 @@ class Baseline:
 
     def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
         """Update names of moved files and folders, and of entries from versions without `about`."""
-        now: dict[tuple[str, str], list[Identity]] = {}
         there = {identity for finding in findings for identity in finding.identities}
-        for identity in sorted(there - self.known.keys()):
-            now.setdefault((identity[0], _without_place(identity[2])), []).append(identity)
+        now = grouped(sorted(there - self.known.keys()), lambda one: (one[0], _without_place(one[2])))
         entries = []
         for entry in self.entries:
             objects: dict[tuple[str, str], list[str]] = {}
@@ -81,7 +87,7 @@ class Baseline:
                         _, path, called, about = moved
                 objects.setdefault((path, about), []).append(called)
             entries += [
-                entry._replace(path=path, objects=tuple(names), about=about) for (path, about), names in objects.items()
+                replace(entry, path=path, objects=tuple(names), about=about) for (path, about), names in objects.items()
             ]
         return Baseline(self.path, entries, self.not_ignorable, self.arguments)
 
@@ -116,38 +122,24 @@ class Baseline:
         entries = _of_objects(others, lambda entry, name: entry.identity(name) not in told)
         for finding in found:
             message, severity = unnumbered(finding.message), finding.severity.word
-            objects: dict[tuple[str, str], list[str]] = {}
-            for _, path, name, about in sorted(finding.identities):
-                objects.setdefault((path, about), []).append(name)
-            for (path, about), together in objects.items():
-                day = min(since.get((finding.rule, path, name, about), now) for name in together)
-                entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
-        own = self.arguments if others else tuple(arguments)
+            for (path, about), own in grouped(sorted(finding.identities), lambda one: (one[1], one[3])).items():
+                names, day = tuple(name for _, _, name, _ in own), min(since.get(one, now) for one in own)
+                entries.append(BaselineEntry(finding.rule, path, names, message, severity, day, about=about))
         return Baseline(
             self.path,
             sorted(entries, key=lambda one: (one.path, one.rule, *one.objects, one.about)),
             self.not_ignorable,
-            own,
+            self.arguments if others else arguments,
         )
 
     def dump(self) -> bytes:
         """Serialize the baseline as JSON, in the order of its entries."""
         import json
 
-        folder = _home(os.path.dirname(self.path))
-        entries = [
-            {
-                "rule": entry.rule,
-                "path": entry.path,
-                "objects": list(entry.objects),
-                "message": entry.message,
-                "severity": entry.severity,
-                "since": entry.since,
-                **({"about": entry.about} if entry.about else {}),
-            }
-            for entry in self.entries
-        ]
-        data = {"version": VERSION, "folder": folder, "arguments": list(self.arguments), "findings": entries}
+        data = {
+            "version": VERSION, "folder": _home(os.path.dirname(self.path)), "arguments": list(self.arguments),
+            "findings": to_builtins(self.entries),
+        }  # fmt: skip
         return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
@@ -161,7 +153,7 @@ def _home(folder: str) -> str:
 
 def _of_objects(entries: Iterable[BaselineEntry], counts: Callable[[BaselineEntry, str], bool]) -> list[BaselineEntry]:
     """Keep the objects that count, and drop entries without any."""
-    kept = (entry._replace(objects=tuple(name for name in entry.objects if counts(entry, name))) for entry in entries)
+    kept = (replace(entry, objects=tuple(name for name in entry.objects if counts(entry, name))) for entry in entries)
     return [entry for entry in kept if entry.objects]
 
 
@@ -196,8 +188,8 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     try:
         folder = str(data["folder"])
         arguments = [str(text) for text in data["arguments"]]
-        entries = [_entry(item) for item in data["findings"]]
-    except (KeyError, TypeError, ValueError) as error:
+        entries = convert(data["findings"], list[BaselineEntry])
+    except (KeyError, TypeError, ValidationError) as error:
         raise ConfigError(f"{path}: not a complete kcheck baseline: {error}; `kcheck baseline` writes one") from error
     home = os.path.join(os.path.dirname(path), folder)
     if not os.path.isdir(home):
@@ -247,17 +239,4 @@ def _seen_from_here(entry: BaselineEntry, home: str) -> BaselineEntry:
         return f"{cloud}/{rest}" if cloud else rest
 
     names = tuple(_rename_parts(name, placed) for name in entry.objects)
-    return entry._replace(path=path(entry.path), objects=names)
-
-
-def _entry(item: dict[str, Any]) -> BaselineEntry:
-    names = ("rule", "path", "message", "severity", "since")
-    rule, path, message, severity, since = (item[name] for name in names)
-    objects, about = item["objects"], item.get("about", "")
-    if not isinstance(objects, list) or not all(
-        isinstance(text, str) for text in (rule, path, message, since, about, *objects)
-    ):
-        raise ValueError("an entry holds something other than strings")
-    if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
-        raise ValueError(f"unknown severity {severity}")
-    return BaselineEntry(rule, path, tuple(objects), message, severity, since, about=about)
+    return replace(entry, path=path(entry.path), objects=names)

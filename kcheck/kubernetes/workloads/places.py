@@ -89,7 +89,8 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
         if node is not None and spec(node) is not None:
             absent = own.absent if own is not None else None
             kept = NOTHING if _most(item, owner, place, role) is None else _least(owner, place)
-            yield Group(node, role, _count(item, owner, place, role, span), span, policies, absent, kept)
+            count = _count(item, owner, place, role, span)
+            yield Group(node, role, count, span, policies=policies, absent=absent, kept=kept)
 
 
 def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
@@ -150,7 +151,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
 
 
 def _least(owner: yaml.Target, place: profiles.PodPlace) -> Value[int]:
-    """Return what the pods of an elastic role shrink to: 0 where a path of its own says nothing, else its count."""
+    """Return what an elastic role shrinks to: its `from`, by default 0, else its count."""
     path = place["grows"].get("from")
     found = _number(owner, path or place["count"])
     return Known(0 if path else 1, Origin((owner.span,))) if isinstance(found, Unset) else found

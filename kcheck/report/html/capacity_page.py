@@ -72,8 +72,8 @@ def _row(group: list[Wall]) -> tuple[Markup | str, ...]:
     nodes = document.markup("limit.html", wall=wall)
     name, kind = capacity.group_name(group), wall.kind
     about = f"{kind}, source of {name} ({wall.cluster.place.location})"
-    source = document.link(kind, wall.source, about) if is_address(wall.source) else kind
-    return nodes, name, source, wall.arithmetic, _place(wall), wall.move
+    source = document.markup("link.html", text=kind, address=wall.source, label=about)  # other links have this text
+    return nodes, name, source if is_address(wall.source) else kind, wall.arithmetic, _place(wall), wall.move
 
 
 def _place(wall: Wall) -> Markup:
@@ -133,15 +133,6 @@ class Rung(NamedTuple):
     solid: float
     reach: float
     is_beyond: bool
-
-
-class Key(NamedTuple):
-    """A legend entry."""
-
-    kind: str
-    text: str
-    x: str
-    y: int
 
 
 class Axis(NamedTuple):
@@ -268,7 +259,7 @@ def _label(text: str) -> list[str]:
 _KEYS = {"before": "hit before target", "after": "not before target", "unclear": "maybe before target"}
 
 
-def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | None) -> list[Key]:
+def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | None) -> list[dict[str, object]]:
     kinds = {rung.kind for rung in rungs}
     texts = [(kind, text) for kind, text in _KEYS.items() if kind in kinds]
     if any(group[0].nodes is not None and group[0].nodes.exact is None for group in groups):
@@ -277,7 +268,10 @@ def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | N
         texts.append(("beyond", "beyond the scale"))
     if target is not None:
         texts.append(("target", f"target: {counted(target, 'node')}"))
-    return [Key(kind, text, "50%" if at % 2 else "0%", 16 + 20 * (at // 2)) for at, (kind, text) in enumerate(texts)]
+    return [
+        {"kind": kind, "text": text, "x": "50%" if at % 2 else "0%", "y": 16 + 20 * (at // 2)}
+        for at, (kind, text) in enumerate(texts)
+    ]
 
 
 def _notes(rest: Sequence[list[Wall]], unknown: Sequence[str]) -> list[str]:

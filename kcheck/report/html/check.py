@@ -10,11 +10,10 @@ from kcheck.report import capacity
 from kcheck.report.html import capacity_page, document
 from kcheck.report.html.code import excerpt, fix_lines
 from kcheck.report.html.document import Head, Section
-from kcheck.report.owners import owners
 from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
 from kcheck.report.text import ALSO, closing, judged_lines, other_objects, related_code, sorted_checks
-from kcheck.report.verdict import STATES, Savings, Waste, reach_of, states_text
+from kcheck.report.verdict import STATES, Savings, Waste, owners, reach_of, states_text
 from kcheck.scale import walls
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.units import counted, some
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.model import Cluster
     from kcheck.report.formats import Report
-    from kcheck.report.html.code import Changed, Line
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
     from kcheck.text.findings import Finding
@@ -152,38 +150,6 @@ _MOST_CHARACTERS = 8_000_000
 _MOST_PLACES, _MOST_DETAILS, _MOST_OTHERS = 12, 30, 12
 
 
-class Place(NamedTuple):
-    """Another place of a finding, with its code and a note."""
-
-    place: str
-    code: str
-    note: str
-
-
-class Card(NamedTuple):
-    """A finding as shown; `others` are further affected objects, `clusters` the numbers of its clusters."""
-
-    name: str
-    rule: str
-    severity: str
-    waste: bool
-    message: str
-    place: str
-    path: str
-    clusters: str
-    thing: str
-    details: list[str]
-    others: list[str]
-    more_others: int
-    code: list[Line]
-    places: list[Place]
-    more_places: int
-    help: list[str]
-    fix: str
-    safety: str
-    changes: list[Changed]
-
-
 class Group(NamedTuple):
     """Findings of a rule; only some may have room on the page."""
 
@@ -217,30 +183,23 @@ def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Gr
         yield Group(rules[name], url(rules[name]), own[0][0].severity.word, cards, len(own))
 
 
-def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
-    source, others = finding.span.source, other_objects(finding)
+def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> dict[str, object]:
+    """Return a finding as shown; `others` are further affected objects, `clusters` the numbers of its clusters."""
+    source, others, fix = finding.span.source, other_objects(finding), finding.fix
     places = [one for one in finding.related if not one.message.startswith(ALSO)]
-    return Card(
-        name=f"f-{fingerprint[:12]}",
-        rule=finding.rule,
-        severity=finding.severity.word,
-        waste=finding.waste,
-        message=finding.message,
-        place=finding.span.exact_location,
-        path=source.path,
-        clusters=" ".join(map(str, numbers)),
-        thing=finding.object.rpartition(f"{source.path}:")[2] if source.private else "",
-        details=list(finding.details[:_MOST_DETAILS]),
-        others=others[:_MOST_OTHERS],
-        more_others=max(0, len(others) - _MOST_OTHERS),
-        code=excerpt(finding.span),
-        places=[Place(one.span.location, *related_code(one)) for one in places[:_MOST_PLACES]],
-        more_places=max(0, len(places) - _MOST_PLACES),
-        help=finding.help.splitlines(),
-        fix=finding.fix.title if finding.fix is not None else "",
-        safety=finding.fix.safety if finding.fix is not None else "",
-        changes=fix_lines(finding) if finding.fix is not None else [],
-    )
+    codes = [(one.span.location, *related_code(one)) for one in places[:_MOST_PLACES]]
+    return {
+        "name": f"f-{fingerprint[:12]}", "rule": finding.rule, "severity": finding.severity.word,
+        "waste": finding.waste, "message": finding.message, "place": finding.span.exact_location, "path": source.path,
+        "clusters": " ".join(map(str, numbers)),
+        "thing": finding.object.rpartition(f"{source.path}:")[2] if source.private else "",
+        "details": list(finding.details[:_MOST_DETAILS]), "others": others[:_MOST_OTHERS],
+        "more_others": max(0, len(others) - _MOST_OTHERS), "code": excerpt(finding.span),
+        "places": [{"place": place, "code": code, "note": note} for place, code, note in codes],
+        "more_places": max(0, len(places) - _MOST_PLACES), "help": finding.help.splitlines(),
+        "fix": fix.title if fix is not None else "", "safety": fix.safety if fix is not None else "",
+        "changes": fix_lines(finding) if fix is not None else [],
+    }  # fmt: skip
 
 
 _MOST_OPEN, _MOST_BODIES = 3, 60

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.report.text import attribute_text
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
-from kcheck.text.text import OverlapError, steps
+from kcheck.text.text import OverlapError, grouped, steps
 from kcheck.text.units import clipped, counted
 
 if TYPE_CHECKING:
@@ -98,10 +98,8 @@ def concealed(text: str, above: str = "") -> str:
 
 def fix_lines(finding: Finding) -> list[Changed]:
     """Return a finding's fix as a diff; empty if the fix can only be described."""
-    by_source: dict[Source, list[Edit]] = {}
     try:
-        for one in edit.edits(finding.changes):
-            by_source.setdefault(one.span.source, []).append(one)
+        by_source = grouped(edit.edits(finding.changes), lambda one: one.span.source)
         found = [line for source, own in by_source.items() for line in _file(source, own)]
     except (edit.EditError, OverlapError):
         return []

@@ -86,11 +86,6 @@ def markup(template: str, **context: object) -> Markup:
     return Markup(_environment().get_template(template).render(context).strip())  # noqa: S704 - it escapes
 
 
-def link(text: str, address: str, label: str = "") -> Markup:
-    """Link text to a web address; `label` distinguishes links with the same text."""
-    return markup("link.html", text=text, address=address, label=label)
-
-
 def contents(label: str, parts: Sequence[tuple[str, str]]) -> Markup | str:
     """Render links to sections; empty for fewer than two."""
     return markup("contents.html", label=label, parts=parts) if len(parts) > 1 else ""
@@ -99,6 +94,16 @@ def contents(label: str, parts: Sequence[tuple[str, str]]) -> Markup | str:
 def numbers(found: Sequence[Number]) -> Markup | str:
     """Render the headline numbers."""
     return markup("numbers.html", numbers=found) if found else ""
+
+
+def round_step(least: float) -> int:
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`."""
+    size = 1
+    while True:
+        for step in (size, 2 * size, 5 * size):
+            if step >= least:
+                return step
+        size *= 10
 
 
 @cache

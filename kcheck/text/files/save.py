@@ -1,7 +1,4 @@
-"""Save files: all or none, each with its old or its new bytes at every moment.
-
-`locked` keeps a folder to one writing process.
-"""
+"""Save files: all or none, each with its old or its new bytes at every moment."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import contextlib
 import errno
 import os
 import stat
-import sys
 import tempfile
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +17,7 @@ from kcheck.text.files.boundary import REASON, leads_out
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 _TEMPORARY = regex(r"\.kcheck-(\d{1,10})-\w{8}\.tmp")
 """Name of a file being written, with the number of its process."""
@@ -284,52 +280,3 @@ def _replace(file: File) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-# --- one writing process a folder
-
-_LOCK = ".lock"
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-_TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
-"""Error codes of a lock that another process has; others mean that this disk has no locks."""
-
-
-class LockedError(Exception):
-    """Another process writes to the folder."""
-
-
-@contextlib.contextmanager
-def locked(folder: str) -> Iterator[None]:
-    """Lock an existing folder against other writing processes; without effect where there are no locks.
-
-    The system holds the lock, so that a killed process leaves none.
-
-    Raises:
-        LockedError: another process has it.
-        OSError: the lock file cannot be written.
-    """
-    handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
-    try:
-        try:
-            _take(handle)
-        except OSError as error:
-            if error.errno in _TAKEN:
-                raise LockedError from error
-        yield
-    finally:
-        os.close(handle)  # which gives it back
-
-
-if sys.platform == "win32":
-
-    def _take(handle: int) -> None:
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-
-else:
-
-    def _take(handle: int) -> None:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

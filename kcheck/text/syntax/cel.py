@@ -1,6 +1,6 @@
 """Compile and evaluate CEL, the language of conditions, and find which words of the rules it uses.
 
-Only this module and `cel_kubernetes` import cel_expr_python.
+Only this module and `addons.admission.table` import cel_expr_python.
 """
 
 from __future__ import annotations

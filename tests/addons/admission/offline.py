@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cel_expr_python import cel
 
-from kcheck.addons.admission.table import table
-from kcheck.text.syntax.cel_kubernetes import VARIABLES, environment
+from kcheck.addons.admission.table import VARIABLES, environment, table
 from kcheck.text.units import quantity
 
 if TYPE_CHECKING:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.addons.fleet.database import opened
+from kcheck.addons.fleet.database import Answer, as_json, opened
 from kcheck.addons.fleet.results import columns
 from kcheck.addons.fleet.tables import TABLES, VERSION
-from kcheck.report import query_result
-from kcheck.report.query_result import Answer
 from tests.addons.fleet import story
 from tests.output_schemas import check_all_fields
 from tests.places import ROOT
@@ -39,5 +37,5 @@ def test_rows_have_the_fields_of_the_schema(tmp_path: Path) -> None:
         for table in TABLES:
             found = tables.execute(f"FROM {table}")
             names = [str(name) for name, *_ in found.description or ()]
-            rows[table] = json.loads(query_result.json(Answer(names, found.fetchall())))
+            rows[table] = json.loads(as_json(Answer(names, found.fetchall())))
     check_all_fields("fleet", rows)

@@ -14,12 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcheck.addons.fleet import database
-from kcheck.addons.fleet.database import QUESTIONS, ask, question
+from kcheck.addons.fleet.database import QUESTIONS, Answer, ask, question
 from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.tables import Rows
 from kcheck.commands.cli import cli
-from kcheck.report import query_result
-from kcheck.report.query_result import Answer
 from tests.addons.fleet import story
 from tests.addons.fleet.story import FIRST, SECOND, THIRD
 from tests.places import ROOT
@@ -27,7 +25,7 @@ from tests.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcheck.report.query_result import Value
+    from kcheck.addons.fleet.database import Value
 
 
 @pytest.fixture(scope="module")
@@ -338,7 +336,7 @@ SHOWN = Answer(
 
 
 def test_text_is_aligned_below_names_of_several_lines() -> None:
-    assert query_result.text(SHOWN) == (
+    assert database.as_text(SHOWN) == (
         f"{' ' * 62}a long name\n"
         f"name{' ' * 58}of a number  is so    at         share\n"
         f"{'x' * 20}...{'x' * 37}    1,234,567  yes      unknown      0.5\n"
@@ -348,7 +346,7 @@ def test_text_is_aligned_below_names_of_several_lines() -> None:
 
 
 def test_csv_has_plain_values_and_no_formulas() -> None:
-    made = query_result.table(Answer(["a", "=b"], [("=1+1", True), ("\t@x", None), ("-2", -2)]))
+    made = database.as_csv(Answer(["a", "=b"], [("=1+1", True), ("\t@x", None), ("-2", -2)]))
     assert made == "a,'=b\r\n'=1+1,true\r\n\\t@x,\r\n'-2,-2\r\n"
 
 
@@ -356,4 +354,4 @@ def test_csv_has_plain_values_and_no_formulas() -> None:
     ("form", "empty"), [("text", "Nothing.\n"), ("markdown", "Nothing.\n"), ("json", "[]\n"), ("csv", "a\r\n")]
 )
 def test_no_rows_are_said_to_be_none(form: str, empty: str) -> None:
-    assert query_result.FORMATS[form](Answer(["a"], [])) == empty
+    assert database.FORMATS[form](Answer(["a"], [])) == empty

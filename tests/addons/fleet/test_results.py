@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from kcheck.addons.fleet import results
 from kcheck.addons.fleet.database import ResultsError, opened
 from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.results import columns
+from kcheck.addons.fleet.results import LockedError, columns, locked
 from kcheck.addons.fleet.tables import TABLES, Rows, SharedRow
 from kcheck.commands.cli import cli
-from kcheck.text.files.save import LockedError, locked
 from tests.addons.fleet import story
 from tests.addons.fleet.story import FIRST, SECOND, THIRD
 from tests.places import ROOT
@@ -249,7 +248,7 @@ def test_two_runs_of_one_second_have_ids_in_order(tmp_path: Path) -> None:
     )  # a clock that was set back
 
 
-HOLDER = "import sys; from kcheck.text.files.save import locked\nwith locked(sys.argv[1]): print(flush=True); sys.stdin.read()"
+HOLDER = "import sys; from kcheck.addons.fleet.results import locked\nwith locked(sys.argv[1]): print(flush=True); sys.stdin.read()"
 
 
 def test_a_second_run_is_refused_and_a_killed_one_leaves_no_lock(tmp_path: Path) -> None:

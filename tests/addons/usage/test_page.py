@@ -61,7 +61,7 @@ class Page(HTMLParser):
 
 @pytest.mark.usefixtures("_plots")
 def test_a_page_says_what_the_bill_does() -> None:
-    page = Page(usage_html.render(billed(week())))
+    page = Page(usage_html.as_html(billed(week())))
     words = set(page.words)
     assert {"Usage by team, 16 to 23 Nov 2026 (7 days)", "$18,493", "$14,255", "of it idle (77%)"} <= words
     assert {"vision", "speech", "(none)", "(not requested)", "$5,504"} <= words
@@ -72,7 +72,7 @@ def test_a_page_says_what_the_bill_does() -> None:
 @pytest.mark.usefixtures("_plots")
 @pytest.mark.parametrize("made", [week(), fortnight()], ids=["week", "fortnight"])
 def test_a_page_needs_nothing_else(made: Recording) -> None:
-    text = usage_html.render(billed(made))
+    text = usage_html.as_html(billed(made))
     page = Page(text)
     assert not page.tags & {"script", "link", "img", "iframe", "object", "image", "metadata"}
     assert all(link.startswith("#") for link in page.links)
@@ -108,13 +108,13 @@ def test_a_cluster_without_gpus_has_a_plot_of_its_cores() -> None:
 
 @pytest.mark.usefixtures("_plots")
 def test_the_same_bill_is_the_same_page() -> None:
-    assert usage_html.render(billed(week())) == usage_html.render(billed(week()))
+    assert usage_html.as_html(billed(week())) == usage_html.as_html(billed(week()))
 
 
 @pytest.mark.usefixtures("_plots")
 def test_a_large_page_stays_small() -> None:
     pods = [pod(f"p{i}", namespace=f"space-{i}", gpus=1, busy=i % 90, hours=168) for i in range(50)]
-    page = usage_html.render(billed(recording(pods, [node("a", gpus=64)]), "namespace"))
+    page = usage_html.as_html(billed(recording(pods, [node("a", gpus=64)]), "namespace"))
     assert len(page) < 100_000
 
 
@@ -124,7 +124,7 @@ def test_a_large_page_stays_small() -> None:
 )
 def test_names_of_strangers_are_text(name: str) -> None:
     pods = [pod("a", namespace=name, gpus=1, busy=5), pod("b", namespace="other", gpus=1, busy=5)]
-    text = usage_html.render(billed(recording(pods, [node("a")]), "namespace"))
+    text = usage_html.as_html(billed(recording(pods, [node("a")]), "namespace"))
     page = Page(text)
     assert not page.tags & {"script", "img"}
     assert page.events == []
@@ -147,13 +147,13 @@ def test_settings_of_plots_in_the_current_folder_are_none(tmp_path: Path) -> Non
 
 def test_without_matplotlib_the_tables_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    page = Page(usage_html.render(billed(week())))
+    page = Page(usage_html.as_html(billed(week())))
     assert "svg" not in page.tags
     assert "table" in page.tags
     assert "For plots, install matplotlib beside kcheck, such as by its extra plots." in page.words
 
 
 def test_nothing_makes_a_page_too() -> None:
-    page = Page(usage_html.render(billed(recording())))
+    page = Page(usage_html.as_html(billed(recording())))
     assert "table" not in page.tags
     assert page.open == []

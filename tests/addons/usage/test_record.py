@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
-from kcheck.commands.prometheus_options import Network, question
+from kcheck.commands.usage import Network, question
 from kcheck.scale.usage.recording import HOUR, read
 from tests.addons.usage.fake_prometheus import FakePrometheus, Reply, Request, failure, serving
 from tests.addons.usage.test_recorder import END, GIB, MAIN

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from kcheck.addons.usage.bill import BY, Bill, By, Order, bill
-from kcheck.addons.usage.report import usage_csv, usage_json, usage_text
+from kcheck.addons.usage.report import usage_formats
 from kcheck.scale.usage import joining
 from kcheck.scale.usage.recording import HOUR, Lack, QueueWait
 from tests.addons.usage.recordings import node, nowhere, pod, recording
@@ -77,7 +77,7 @@ def billed(made: Recording, by: By = "team") -> Bill:
 
 
 def test_text() -> None:
-    assert usage_text.render(billed(week())) == TEXT
+    assert usage_formats.as_text(billed(week())) == TEXT
 
 
 TEXT = """\
@@ -113,7 +113,7 @@ Not measured:
 
 
 def test_text_of_two_weeks() -> None:
-    assert usage_text.render(billed(fortnight(), "job")) == CHANGED
+    assert usage_formats.as_text(billed(fortnight(), "job")) == CHANGED
 
 
 CHANGED = """\
@@ -146,34 +146,34 @@ Prices:
 def test_text_without_nodes() -> None:
     made = week()
     made.nodes = []
-    text = usage_text.render(billed(made))
+    text = usage_formats.as_text(billed(made))
     assert "$" not in text
     assert "(not requested)" not in text
     assert "no nodes in the recording, so no prices" in text
 
 
 def test_text_without_gpus_has_no_column_of_them() -> None:
-    text = usage_text.render(billed(recording([pod("a")])))
+    text = usage_formats.as_text(billed(recording([pod("a")])))
     assert "GPU" not in text
     assert "Most unused cores first." in text
 
 
 def test_text_without_pods() -> None:
-    assert "No pods in the recording.\n" in usage_text.render(billed(recording()))
+    assert "No pods in the recording.\n" in usage_formats.as_text(billed(recording()))
 
 
 def test_many_rows_are_cut_in_text_alone() -> None:
     made = recording([pod(f"p{i}", namespace=f"n{i:03}", gpus=1, busy=i) for i in range(100)])
-    text = usage_text.render(billed(made, "namespace"))
+    text = usage_formats.as_text(billed(made, "namespace"))
     assert text.count("\nn0") == 30
     assert "70 more rows in --format json, csv or html." in text
-    assert len(json.loads(usage_json.render(billed(made, "namespace")))["rows"]) == 100
+    assert len(json.loads(usage_formats.as_json(billed(made, "namespace")))["rows"]) == 100
 
 
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("made", [week(), fortnight(), recording()], ids=["week", "fortnight", "nothing"])
 def test_json_keeps_its_contract(by: By, made: Recording) -> None:
-    data = json.loads(usage_json.render(billed(made, by)))
+    data = json.loads(usage_formats.as_json(billed(made, by)))
     check_fields("usage", data)
     assert data["requested"]["paid"] + data["not_requested"]["paid"] == pytest.approx(data["total"]["paid"])
 
@@ -181,7 +181,7 @@ def test_json_keeps_its_contract(by: By, made: Recording) -> None:
 @pytest.mark.parametrize("order", get_args(Order))
 def test_json_names_its_order(order: Order) -> None:
     made = bill(joining.joined(week(), None), nowhere(), "job", order=order)
-    data = json.loads(usage_json.render(made))
+    data = json.loads(usage_formats.as_json(made))
     check_fields("usage", data)
     assert data["order"] == order
 
@@ -192,7 +192,7 @@ def lines(text: str) -> list[dict[str, str]]:
 
 def test_csv_has_a_line_for_each_row_with_all_numbers() -> None:
     found = billed(week())
-    text = usage_csv.render(found)
+    text = usage_formats.as_csv(found)
     assert text.count("\r\n") == text.count("\n") == 1 + len(found.rows) + 3
     rows = lines(text)
     assert [(row["kind"], row["team"]) for row in rows] == [
@@ -202,15 +202,15 @@ def test_csv_has_a_line_for_each_row_with_all_numbers() -> None:
     assert float(rows[0]["gpu_hours"]) == 800
     assert rows[2]["gpu_use"] == ""
     assert float(rows[-1]["paid"]) == pytest.approx(found.total.amounts.paid)
-    assert "recent_paid" in lines(usage_csv.render(billed(fortnight())))[0]
+    assert "recent_paid" in lines(usage_formats.as_csv(billed(fortnight())))[0]
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", ' =cmd|"/c calc"!A1', "\t=1", EVIL])
 def test_no_cell_is_a_formula(name: str) -> None:
-    text = usage_csv.render(billed(recording([pod("a", namespace=name)]), "namespace"))
+    text = usage_formats.as_csv(billed(recording([pod("a", namespace=name)]), "namespace"))
     assert not lines(text)[0]["namespace"].lstrip().startswith(("=", "+", "-", "@", "\t"))
 
 
 def test_waits_are_said_in_words() -> None:
     made = recording([pod("a", created=0, scheduled=HOUR // 2)])
-    assert "30 min" in usage_text.render(billed(made))
+    assert "30 min" in usage_formats.as_text(billed(made))

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kcheck.commands.cli import cli
 from kcheck.config import settings
@@ -330,8 +331,8 @@ def test_names_that_are_not_unicode_are_known(write: Write) -> None:
 def test_the_worst_of_several_findings_is_known() -> None:
     entry = baseline.BaselineEntry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
     found = finding("a-rule", Severity.ERROR, "text", "x")
-    assert knows([entry, entry._replace(severity="warning")], found)
-    assert not knows([entry._replace(severity="warning")], found)
+    assert knows([entry, replace(entry, severity="warning")], found)
+    assert not knows([replace(entry, severity="warning")], found)
 
 
 def knows(entries: list[baseline.BaselineEntry], *found: Finding) -> bool:
@@ -528,7 +529,7 @@ def test_fix_leaves_what_is_known(write: Write) -> None:
         ),
         (
             '{"version": 1, "folder": ".", "arguments": [], "findings": [{"rule": "r", "path": "p", "objects": "o", "message": "m", "severity": "error", "since": ""}]}',
-            "something other than strings",
+            "Expected `array`, got `str`",
         ),
         ('{"version": 1, "folder": ".", "findings": [{"rule": "x"}]}', "not a complete kcheck baseline"),
         ('{"version": 1, "folder": 7, "arguments": [], "findings": []}', "was written for 7"),

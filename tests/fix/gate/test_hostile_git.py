@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from kcheck.fix.gate.git import Difference
-from kcheck.fix.gate.repository import Repository
+from kcheck.fix.gate.git import Difference, Repository
 from tests.conftest import written
 from tests.fix.gate.test_gate import FREE, cluster
 from tests.places import ROOT

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from kcheck.report import simulation
-from kcheck.report.html import run_chart, run_page
+from kcheck.report.html import run_page
 from kcheck.scale.simulate import results
 from kcheck.scale.simulate.model import PHASES, Span
 from kcheck.scale.simulate.run import trace
@@ -83,7 +83,7 @@ def test_areas_are_the_paid_time(write: Write) -> None:
 
 def test_parts_and_nodes_of_the_table_are_those_of_the_picture(write: Write) -> None:
     outcome = results.run_scenario(found(write, FILES))
-    rows = run_chart.rows(outcome, trace(outcome.case))
+    rows = run_page.chart_rows(outcome, trace(outcome.case))
     assert 10 < len(rows) <= 24
     for _, *numbers in rows:
         *parts, every = map(int, numbers)

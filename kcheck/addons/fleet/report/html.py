@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Picture, Section
-from kcheck.report.html.run_chart import round_step
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def _body(part: Part) -> Markup:
 def chart(runs: Sequence[Row]) -> Picture:
     """Draw the clusters of some runs, the oldest first."""
     most = max(1, *(run.clusters for run in runs))
-    step = round_step(most / 4)
+    step = document.round_step(most / 4)
     top = -(-most // step) * step
     begin = 8 + _LINE * len(_STATES) + 8
     svg = document.markup(

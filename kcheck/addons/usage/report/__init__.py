@@ -1,1 +1,1 @@
-"""Reports of a bill, one module per format."""
+"""Reports of a bill."""

@@ -1,0 +1,166 @@
+"""Bill as text (a table, the worst first, and notes), JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from kcheck.addons.usage.accounting import Amounts
+from kcheck.addons.usage.report import usage_notes
+from kcheck.addons.usage.report.usage_numbers import cells, change_titles, changes, columns, places, plain, sums
+from kcheck.report.escape import defused, json_text, short, wrapped
+from kcheck.text.control_characters import visible
+from kcheck.text.units import counted
+from kcheck.text.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcheck.addons.usage.accounting import Span
+    from kcheck.addons.usage.bill import Bill, Row
+    from kcheck.model import Workload
+
+_MOST = 30
+_NAME = 36
+_WIDTH = 110
+
+
+def as_text(bill: Bill) -> str:
+    """Render the bill for a terminal."""
+    lines = [usage_notes.title(bill), *(f"  {line}" for line in usage_notes.headline(bill)), ""]
+    lines += [*_table(bill), ""]
+    lines += _changes(bill)
+    for note in usage_notes.notes(bill):
+        lines.append(f"{note.title}:")
+        for line in note.lines:
+            lines += wrapped(line, _WIDTH, "  ", "    ")
+    return "\n".join(map(visible, lines)).rstrip("\n") + "\n"
+
+
+def _table(bill: Bill) -> Iterator[str]:
+    if not bill.rows:
+        yield "No pods in the recording."
+        return
+    rows = [(short(row.name, _NAME), row) for row in bill.rows[:_MOST]] + sums(bill)
+    titles = [column.title for column in columns(bill)]
+    yield from _aligned([bill.by, *titles], [[name, *cells(row, bill)] for name, row in rows])
+    rest = len(bill.rows) - _MOST
+    more = f" {counted(rest, 'more row')} in --format json, csv or html." if rest > 0 else ""
+    yield f"{usage_notes.order(bill)}{more}"
+
+
+def _changes(bill: Bill) -> Iterator[str]:
+    times = usage_notes.compared(bill)
+    if not times:
+        return
+    rows = [(short(row.name, _NAME), row) for row in bill.rows[:_MOST]] + sums(bill)
+    yield f"Change, {times}:"
+    yield from _aligned([bill.by, *change_titles(bill)], [[name, *changes(row, bill)] for name, row in rows])
+    yield ""
+
+
+def _aligned(head: Sequence[str], body: Iterable[Sequence[str]]) -> Iterator[str]:
+    rows = [head, *body]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(head))]
+    for row in rows:
+        numbers = (f"{text:>{width}}" for text, width in zip(row[1:], widths[1:], strict=True))
+        yield "  ".join((f"{row[0]:{widths[0]}}", *numbers)).rstrip()
+
+
+# --- JSON
+
+VERSION = 1
+"""Of the JSON, whose contract is docs/usage.schema.json: additive changes keep it."""
+
+
+def as_json(bill: Bill) -> str:
+    """Render the bill as JSON: times in seconds since 1970, durations in hours, money in US dollars."""
+    joined, recording, compared = bill.joined, bill.joined.recording, bill.compared
+    data = {
+        "version": VERSION,
+        "by": bill.by,
+        "time": _time(bill.span) | {"asked": recording.asked, "step": recording.step},
+        "source": recording.source,
+        "labels": bill.labels,
+        "order": bill.order if bill.order != "idle" or bill.by_money else "gpu_idle",
+        "rows": [{"name": row.name, **_numbers(row), "code": _code(row)} for row in bill.rows],
+        "requested": _numbers(bill.requested),
+        "not_requested": _numbers(bill.spare),
+        "total": _numbers(bill.total),
+        "compared": None if compared is None else {
+            "recent": _time(compared.recent), "before": _time(compared.before), "factor": round(compared.factor, 6)
+        },
+        "nodes": len(bill.nodes),
+        "pools": [
+            {"name": one.name, "machines": one.machines, "nodes": one.nodes, **_size(one.whole),
+             "not_requested": _size(one.spare)}
+            for one in bill.pools
+        ],
+        "unpriced": [
+            {"machine": one.machine or None, "nodes": one.nodes, "node_hours": round(one.hours, 6)}
+            for one in bill.unpriced
+        ],
+        "queues": [
+            {name: getattr(one, name) for name in ("system", "queue", "what", "count", "mean", "high")}
+            for one in recording.waits
+        ],
+        "lacks": [{"what": one.what, "why": one.why} for one in recording.lacks],
+        "not_in_code": [
+            {"namespace": space, "kind": kind, "name": name, "pods": pods}
+            for space, (kind, name), pods in joined.strangers
+        ],
+        "never_ran": [_workload(one) for one in joined.unseen],
+        "doubts": [{"what": one.what, "why": one.why} for one in joined.doubts],
+    }  # fmt: skip
+    return json_text(data, indent=2)
+
+
+def _code(row: Row) -> list[dict[str, object]]:
+    return [{"path": path, "line": line} for path, line in places(row)]
+
+
+def _size(amounts: Amounts) -> dict[str, float]:
+    numbers = {"paid": amounts.paid, "gpu_hours": amounts.gpu_hours, "core_hours": amounts.cpu_requested}
+    return {name: round(number, 6) for name, number in numbers.items()}
+
+
+def _time(span: Span) -> dict[str, int]:
+    return {"begin": span.begin, "end": span.end}
+
+
+def _numbers(row: Row) -> dict[str, object]:
+    return {
+        **dict(plain(row.amounts)),
+        "recent": None if row.recent is None else dict(plain(row.recent)),
+        "before": None if row.before is None else dict(plain(row.before)),
+    }
+
+
+def _workload(one: Workload) -> dict[str, object]:
+    return {
+        "kind": one.kind, "namespace": known(one.namespace), "name": known(one.name),
+        "path": one.place.source.path, "line": one.place.begin.line,
+    }  # fmt: skip
+
+
+# --- CSV, for spreadsheets
+
+
+def as_csv(bill: Bill) -> str:
+    """Render the bill as CSV: records of kind `row`, then of kind `sum`."""
+    names = [name for name, _ in plain(Amounts())]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    changes = [f"{time}_{name}" for time in ("recent", "before") for name in names] if bill.compared else []
+    writer.writerow(["kind", bill.by, *names, *changes])
+    for row in bill.rows:
+        writer.writerow(["row", defused(row.name), *_cells(row)])
+    for name, row in sums(bill):
+        writer.writerow(["sum", name, *_cells(row)])
+    return text.getvalue()
+
+
+def _cells(row: Row) -> list[float | int | None]:
+    times = (row.amounts, row.recent, row.before)
+    return [value for one in times if one is not None for _, value in plain(one)]
