@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class Support(NamedTuple):
     """Support of a version by the plan of the cluster.
 
-    `days_ended` counts the days since it ended, the day itself too; `days_extended` those since the end of standard
-    support, None without a plan that goes on. Without it, `longer` is the day until which it would go on; None if past.
+    `ends` is a day, of versions older than all known ones the last possible. `days_ended` counts the days since, the
+    day itself too; `days_extended` those since the end of standard support, None without a plan that goes on. Without
+    it, `longer` is the day until which it would go on; None if past.
     """
 
     ends: str
@@ -51,7 +52,7 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     ends = extended or window.ends
     longer = window.extended if extended is None and window.extended and not has_come(window.extended) else None
     found = Support(
-        ends.isoformat(),
+        ends.isoformat() + (" or before" if number < min(table.minors) else ""),
         days_since(ends),
         window.ends.isoformat(),
         days_since(window.ends) if extended else None,

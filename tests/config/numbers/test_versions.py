@@ -112,6 +112,13 @@ def test_support_of_versions(check: Check, code: str, version: str, plan: str, e
 
 
 @pytest.mark.parametrize("code", [EKS, AKS, GKE])
+def test_a_version_older_than_all_known_ones_ended_at_a_day_or_before(check: Check, code: str) -> None:
+    files = {"main.tf": code.replace("VERSION", "1.11").replace("PLAN", "")}
+    (found,) = (one for one in check(files).findings if one.rule == ENDED)
+    assert found.message.endswith(" or before")
+
+
+@pytest.mark.parametrize("code", [EKS, AKS, GKE])
 def test_nothing_is_said_of_versions_that_are_not_written(check: Check, code: str) -> None:
     without = "\n".join(line for line in code.splitlines() if "VERSION" not in line)
     assert verdicts(check, without, "") == {}

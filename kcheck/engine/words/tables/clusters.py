@@ -137,7 +137,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("price", "int", "price of an hour, beside that of the cluster", "mills"),
     ),
     "support": (
-        part("ends", "string", "day on which the support of the version ends by the plan of the cluster, as 2027-03-31"),
+        part("ends", "string", "day on which the support of the version ends by the plan of the cluster, as 2027-03-31; 'or before' for one older than all that are known"),
         part("days_ended", "int", "days since then, that day too; before it, zero or less", "days"),
         part("standard_ends", "string", "day on which standard support ends"),
         part("days_extended", "int", "days since then, that day too, with a plan that goes on; null without one", "days", nullable=True),
