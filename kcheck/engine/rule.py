@@ -1,10 +1,10 @@
-"""A rule: its tables in YAML, and the parsed form that runs."""
+"""A rule: the parsed form of what `profiles/rule.schema.json` describes."""
 
 from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
+    from kcheck.config.schemas import Written
 
 
 class RuleError(ConfigError):
@@ -27,86 +28,6 @@ class RuleError(ConfigError):
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
-
-
-# --- as it is written
-
-
-class GradeTable(TypedDict, total=False):
-    """Severity by size."""
-
-    of: str
-    wall: str
-    recommended: str
-    silent: str
-
-
-class ChangeTable(TypedDict, total=False):
-    """One change of a fix: a place to `set`, or a list to `append` to."""
-
-    set: str
-    append: str
-    to: str | int | bool
-
-
-SentenceTable = TypedDict("SentenceTable", {"if": str, "each": str, "say": str}, total=False)
-"""A text of a finding with a condition, or one for each record of a list."""
-
-
-class ObstacleTable(TypedDict):
-    """A condition that forbids a fix, and the help to show instead."""
-
-    where: str
-    help: str
-
-
-class FixTable(ChangeTable, total=False):
-    """A fix: one change, or several."""
-
-    safety: str
-    unsafe: str
-    changes: list[ChangeTable]
-    withheld: list[ObstacleTable]
-
-
-class RuleTable(TypedDict, total=False):
-    """The first document of a rule file, as `rule.schema.json` describes it."""
-
-    summary: str
-    severity: str
-    grade: GradeTable
-    waste: bool
-    tag: str
-    subject: str
-    when: str
-    problem: str | bool
-    at_most: dict[str, str]
-    at: str
-    related: list[str]
-    message: str
-    details: list[str | SentenceTable]
-    help: str | list[str | SentenceTable]
-    unless: list[str]
-    fix: FixTable
-    sources: list[str]
-
-
-Files: TypeAlias = str | dict[str, str]
-"""One file, or several by name; for `good` and `fixed` also a diff of `bad`."""
-
-
-class ExampleTable(TypedDict, total=False):
-    """An example of the second document."""
-
-    bad: Files
-    good: Files
-    fixed: Files
-    file: str
-    nodes: int
-    price: str | float
-
-
-# --- as it is judged
 
 
 class Grade(Struct, frozen=True):
@@ -243,10 +164,10 @@ def _documentation(path: str) -> Documentation:
     return Documentation(data.get("why", "").strip(), examples)
 
 
-def _example(number: int, data: ExampleTable) -> Example:
+def _example(number: int, data: Written) -> Example:
     """Read an example; without `good`, `fixed` is."""
 
-    def files(value: Files) -> dict[str, str]:
+    def files(value: str | dict[str, str]) -> dict[str, str]:
         if isinstance(value, str) and value.startswith("@@"):
             return patched(bad, value)
         return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}

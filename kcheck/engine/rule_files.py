@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.engine.rule import FixTable, RuleError, RuleTable
+from kcheck.engine.rule import RuleError
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.regex import regex
@@ -18,6 +18,7 @@ from kcheck.text.values import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.config.schemas import Written
     from kcheck.text.text import Span
 
 SUFFIXES = (".yaml", ".yml")
@@ -32,7 +33,7 @@ class File(Struct, frozen=True):
     path: str
     group: str
     name: str
-    rule: RuleTable
+    rule: Written
     root: yaml.Target
     documentation: yaml.Target | None
 
@@ -114,7 +115,7 @@ def read(group: str, path: str) -> File:
     for root, part in zip(found, ("rule", "details"), strict=False):
         found_wrong = schemas.differences(schemas.datum(root), f"rule#/$defs/{part}", "key", f"the {part}")
         wrong += [f"{place.exact_location}: {message}" for place, message in found_wrong]
-    rule: RuleTable = {} if wrong else plain(schemas.datum(found[0]))
+    rule: Written = {} if wrong else plain(schemas.datum(found[0]))
     if rule:
         if ("severity" in rule) == ("grade" in rule):
             wrong.append(f"{found[0].span.exact_location}: the rule needs a severity or a grade, not both")
@@ -125,7 +126,7 @@ def read(group: str, path: str) -> File:
     return File(source.path, group, name, rule, found[0], found[1] if len(found) > 1 else None)
 
 
-def _fix_problem(fix: FixTable) -> str:
+def _fix_problem(fix: Written) -> str:
     """Return which keys a fix lacks or has too many of; empty for a good one."""
     forms = [name for name in ("set", "append", "changes") if name in fix]
     if len(forms) != 1:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.engine.rule import ChangeTable, FixTable, RuleTable, SentenceTable
+    from kcheck.config.schemas import Written
 
-RuleEntry: TypeAlias = "tuple[str, str, RuleTable]"
+RuleEntry: TypeAlias = "tuple[str, str, Written]"
 """Group of a rule, its path below the folder of rules, and its table."""
 
 
@@ -180,9 +180,9 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
     return Raw(kinds, types)
 
 
-def _rule(group: str, path: str, data: RuleTable) -> Rule:
+def _rule(group: str, path: str, data: Written) -> Rule:
     try:
-        fix: FixTable = data.get("fix") or {}
+        fix: Written = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
         texts = data.get("help", ())
         return Rule(
@@ -214,12 +214,12 @@ def _rule(group: str, path: str, data: RuleTable) -> Rule:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
 
 
-def _setting(change: ChangeTable) -> Setting:
+def _setting(change: Written) -> Setting:
     append = "append" in change
     return Setting(change["append"] if append else change["set"], as_text(change["to"]), append)
 
 
-def _sentence(data: str | SentenceTable) -> Sentence:
+def _sentence(data: str | Written) -> Sentence:
     if isinstance(data, str):
         return Sentence(data.strip())
     return Sentence(data["say"].strip(), data.get("if", ""), data.get("each", ""))
