@@ -20,7 +20,8 @@ class Autoscaler(Thing, frozen=True):
     """The autoscaler of a cluster. Times are in seconds.
 
     `kind`: cluster-autoscaler if its settings can be read; gke or ack if the cloud runs it and shows only a few.
-    `scale_down`: whether it removes nodes at all. `max_nodes`, `max_cores`, `max_memory` (GiB): limits of the cluster.
+    `scale_down`: whether it removes nodes at all. `max_nodes`, `max_cores`, `max_memory` (GiB), `max_accelerators` (by
+    type): limits of the cluster.
     `scale_up_nodes`: most nodes added at a time. `balance`: whether it evens out similar pools. `skip_...`: whether
     such pods keep their node. `grace`: longest time for an evicted pod to stop. `priority_cutoff`: pods with a lower
     priority do not count. `cpu` and `cpu_limit`: millicores of its own pod. `managed`: whether the cloud runs it.
@@ -45,6 +46,7 @@ class Autoscaler(Thing, frozen=True):
     max_nodes: Value[int] = NOTHING
     max_cores: Value[int] = NOTHING
     max_memory: Value[int] = NOTHING
+    max_accelerators: Value[dict[str, int]] = NOTHING
     scale_up_nodes: Value[int] = NOTHING
     binpacking_time: Value[int] = NOTHING
     balance: Value[bool] = NOTHING

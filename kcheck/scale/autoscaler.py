@@ -12,6 +12,7 @@ from kcheck.model import Machine, Market, NodePool, Scheduling, Size
 from kcheck.scale import deletion, placement
 from kcheck.scale.basics import anyone, cluster_of, computed, is_default, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
+from kcheck.scale.queue_limits import Excess
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
@@ -19,8 +20,8 @@ from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import NotKnown, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
-from kcheck.text.units import minor_version
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of
+from kcheck.text.units import counted, minor_version
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of, sure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -224,6 +225,26 @@ def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
     if _machines_known(autoscaler, world):
         return Known(most, cores.origin)
     return Bounded(_UNKNOWN_TYPES, cores.origin, bounds=Interval(0, most))
+
+
+def overrun(autoscaler: Autoscaler, world: World) -> Value[Excess]:
+    """Find the job that asks for most accelerators beyond what auto-provisioning adds; null without one."""
+    cluster, limits = known(autoscaler.cluster), known(autoscaler.max_accelerators)
+    if cluster is None or limits is None:
+        return computed(autoscaler, None)
+    labels, pools = cloud(cluster.cloud).gpu_labels, world.pools.of_cluster(cluster)
+    found = []
+    for job in (one for one in world.deployed.on(cluster).workloads if one.batch and not one.per_node):
+        for pods in (one for one in job.templates if number(one.gpus, 0) and number(one.count, 0)):
+            terms = sure(pods.selection) or ()
+            names = {name for term in terms for one in term if one.key in labels for name in one.values} or {*limits}
+            if len(names) != 1 or any(world.pools.fit(pods, pool).fits is not False for pool in pools):
+                continue  # nodes with another kind, or of a pool, may take them
+            kind, count, each = names.pop(), number(pods.count, 0), number(pods.gpus, 0)
+            if count * each > limits.get(kind, 0):
+                parts, name = f"{counted(count, 'pod')} x {each}", known(job.name) or "?"
+                found.append(Excess(kind, count * each, limits.get(kind, 0), parts, job.kind, name))
+    return computed(autoscaler, max(found, key=lambda one: one.asked, default=None))
 
 
 def _machines_known(autoscaler: Autoscaler, world: World) -> bool:

@@ -890,6 +890,7 @@ def carried() -> Iterator[Mistake]:
 MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
+    "auto-provisioning-below-job": "generated clusters write a pool for each accelerator",
     "gpu-pool-of-fixed-size": "all pools that are generated grow from zero",
     "gpu-pool-unused": "pools that are generated are empty until a job comes",
     "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",

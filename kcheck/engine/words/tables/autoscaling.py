@@ -60,6 +60,8 @@ AUTOSCALER = (
     made("wanted", "int", "nodes that the cluster should reach: --nodes, else the sum of its pools' maxima, whatever the caps", autoscaler.wanted, "nodes"),
     made("wanted_cores", "int", "cores of these nodes; at least one for a node of unknown type", autoscaler.wanted_cores, "cores", bounded=True),
     made("capacity", "int", "nodes of those wanted that its caps on nodes and cores allow", autoscaler.capacity, "nodes", bounded=True),
+    simple("max_accelerators", "int", "caps on the accelerators of the cluster by type (limits of node auto-provisioning); null without such limits", kind="map"),
+    record("overrun", "excess", "the job that asks for most accelerators beyond these caps, by its kind and name, and no pool of its own takes; null without one", autoscaler.overrun, nullable=True),
     records("choices", "pool", "largest group of its pools with the same taints and different machine types", autoscaler.choices),
     records("twins", "pool", "largest group of its pools with equal machines, labels and taints; with GPUs also equal subnets and zones", autoscaler.twins),
     record("cluster", "cluster", "its cluster", basics.cluster_of),

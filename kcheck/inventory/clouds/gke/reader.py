@@ -377,7 +377,9 @@ def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autos
     """Build a cluster's autoscaler; `unneeded` is how long the BALANCED profile keeps an idle node."""
     profile = fields.text("profile")
     balanced = equals(profile, "BALANCED")
-    most = _provisioning_limits(fields) if known(fields.flag("provisioning")) else {}
+    most, place = _provisioning_limits(fields) if known(fields.flag("provisioning")) else ({}, None)
+    cards = {name: amount.value for name, amount in most.items() if isinstance(amount, Known) and "-" in name}
+    are_known = all(map(known, most.values()))
     return Autoscaler(
         f"{cluster.id}/autoscaler",
         cluster.place,
@@ -388,14 +390,16 @@ def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autos
         unneeded_time=mapped(unneeded, seconds) if balanced else Unset(profile.origin or Origin(())),
         max_cores=most.get("cpu", NOTHING),
         max_memory=most.get("memory", NOTHING),
+        max_accelerators=Known(cards, place) if place and are_known else NOTHING,
     )
 
 
-def _provisioning_limits(fields: Fields) -> dict[str, Value[int]]:
-    """Return the limits of auto-provisioning by resource; they apply to all pools together."""
+def _provisioning_limits(fields: Fields) -> tuple[dict[str, Value[int]], Origin | None]:
+    """Return the limits of auto-provisioning by resource, and their place; they apply to all pools together."""
     outer = fields.record.blocks("cluster_autoscaling")
     nested = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("resource_limits")
     if isinstance(nested, Unknown):
-        return {"cpu": nested, "memory": nested}
+        return {"cpu": nested, "memory": nested}, nested.origin
     limits = [Fields(CLOUD, _LIMITS, record) for record in nested]
-    return {known(own.text("resource")) or "": own.number("most") for own in limits}
+    place = Origin((nested[0].span,)) if nested else None
+    return {known(own.text("resource")) or "": own.number("most") for own in limits}, place
