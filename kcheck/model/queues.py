@@ -107,7 +107,7 @@ class Sharing(Thing, frozen=True):
 
     It comes from NVIDIA's device plugin, from a `pool`, or is only the strategy given to the operator or the plugin's
     chart (`strategy_only`). `names` are the resources that are copied: of `slices`, then of `mps`. Nodes that name no
-    configuration take the `default`.
+    configuration take the `default`, or the one that the operator `chooses`: ConfigMap/key.
     """
 
     slices: tuple[Value[int], ...]
@@ -117,6 +117,7 @@ class Sharing(Thing, frozen=True):
     pool: NodePool | None = None
     strategy_only: bool = False
     default: bool = False
+    chooses: str = ""
 
     @property
     def of_cards(self) -> list[Value[int]]:

@@ -198,3 +198,34 @@ def test_a_job_on_slices_needs_fewer_nodes(write: Write) -> None:
     world, _ = read(write, GPU + release, job("{nvidia.com/gpu: 1}", pods=65))
     (template,) = world.inventory.workloads[0].templates
     assert filled(template, world.inventory.pools[0], world) == 3
+
+
+POLICY = """\
+---
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: policy}
+spec: {devicePlugin: {config: {name: %s, default: %s}}}
+"""
+CHOOSES = """\
+resource "helm_release" "gpu" {
+  name   = "gpu"
+  chart  = "gpu-operator"
+  values = ["devicePlugin: {config: {name: plugin, default: any}}"]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "policy", "slots"),
+    [
+        ("", POLICY % ("plugin", "any"), (32, 32)),
+        ("", POLICY % ("plugin", "other"), (8, 32)),  # there is none of that name: nobody knows what is meant
+        (CHOOSES, "", (32, 32)),
+    ],
+)
+def test_the_operator_names_the_configuration_of_all_nodes(
+    code: str, policy: str, slots: tuple[int, int], write: Write
+) -> None:
+    world, _ = read(write, GPU + code, job("{nvidia.com/gpu: 1}") + SHARED + policy)
+    assert world.pools.slots(world.inventory.pools[0]) == Interval(*slots)

@@ -43,11 +43,18 @@ def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool 
 
 
 def of_policy(item: Object) -> Iterator[Sharing]:
-    """Yield the MIG strategy that NVIDIA's operator passes to the device plugin."""
+    """Yield the MIG strategy and the default configuration that NVIDIA's operator gives the device plugin."""
     strategy = text(item.root, "spec", "mig", "strategy")
-    if not isinstance(strategy, Unset):
-        place = strategy.origin.written if strategy.origin else item.span
-        yield Sharing(identity(item), place, (), (), strategy, strategy_only=True)
+    chooses = _chosen(yaml.get(item.root, "spec", "devicePlugin", "config"))
+    if not isinstance(strategy, Unset) or chooses:
+        place = strategy.origin.written if strategy.origin and strategy.origin.spans else item.span
+        yield Sharing(identity(item), place, (), (), strategy, strategy_only=True, chooses=chooses)
+
+
+def _chosen(config: yaml.Node | None) -> str:
+    """Return the ConfigMap and the key that nodes without a choice take; empty where none is named."""
+    name, default = yaml.text(config, "name"), yaml.text(config, "default")
+    return f"{name}/{default}" if name and default else ""
 
 
 _CHARTS = {
@@ -69,6 +76,8 @@ def of_release(release: Release) -> Iterator[Sharing]:
         root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
         if node is not None and root is not None and is_device_plugin_config(root):
             yield of_configuration(root, node.span, f"{own}/{name}", default=only or name == chosen)
-    value = release.scalar(*strategy) if strategy else NOTHING
-    if isinstance(value, Known):
-        yield Sharing(own, value.origin.written, (), (), mapped(value, str), strategy_only=True)
+    value = mapped(release.scalar(*strategy), str) if strategy else NOTHING
+    chooses = _chosen(yaml.get(release.values, *texts[:-1])) if texts else ""
+    if isinstance(value, Known) or chooses:
+        place = value.origin.written if isinstance(value, Known) else release.place
+        yield Sharing(own, place, (), (), value, strategy_only=True, chooses=chooses)

@@ -280,12 +280,14 @@ class Pools(Memory):
         own = [one for one in self._inventory.sharings if one.pool is pool]
         others = [one for one in self._inventory.sharings if self._inventory.cluster_of.get(one) in (cluster, None)]
         taken = [one for one in others if one.pool is None and self._may_take(pool, cluster, one)]
-        found = own or [one for one in taken if one.default] or [one for one in taken if not one.strategy_only]
+        chosen = tuple(f"/{one.chooses}" for one in others if one.chooses)
+        default = [one for one in taken if one.default or (chosen and one.id.endswith(chosen))]
+        found = own or default or [one for one in taken if not one.strategy_only]
         copies = [many for one in found for many in one.of_cards]
         if not copies:
             return whole
         most = max(number(one, 0) for one in copies) if all(map(known, copies)) else None
-        is_sure = bool(own) or all(one.default for one in found)
+        is_sure = bool(own or default)
         low = cards * min(number(one, 1) for one in copies) if is_sure else cards
         return Interval(low, None if most is None else cards * max(1, most))
 
