@@ -235,3 +235,4 @@ def _of_pod(template: PodTemplate) -> Iterator[tuple[str, int]]:
         yield str(names.pop()), number(template.gpus, 0)
     yield "cpu", number(template.cpu, 0)
     yield "memory", number(template.memory, 0)
+    yield "pods", 1

@@ -100,6 +100,8 @@ def of(write: Write, *manifests: str) -> Value[Excess]:
         ((queue(), job(9, '{kueue.x-k8s.io/job-min-parallelism: "2"}')), None),
         ((queue(cohort="cohortName: all", more="borrowingLimit: 8"), job(5)), None),
         ((queue(cohort="cohortName: all", more="borrowingLimit: 7"), job(5)), ("nvidia.com/gpu", 40, 39)),
+        ((queue().replace("cpu, nominalQuota: 100", "pods, nominalQuota: 3"), job(3)), None),
+        ((queue().replace("cpu, nominalQuota: 100", "pods, nominalQuota: 3"), job(4)), ("pods", 4, 3)),
         ((QUOTA, PYTORCH), ("nvidia.com/gpu", 72, 64)),
         ((QUOTA.replace("64", "72"), PYTORCH), None),
         ((QUOTA.replace("namespace: a", "namespace: b"), PYTORCH), None),
