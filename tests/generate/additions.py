@@ -51,6 +51,12 @@ def deployment(found: Dict, replicas: int = 2) -> str:
     return text(thing("apps/v1", "Deployment", "service", spec))
 
 
+def budget() -> str:
+    """A budget that allows nothing."""
+    selector = {"matchLabels": {"app": "added"}}
+    return text(thing("policy/v1", "PodDisruptionBudget", "added", {"maxUnavailable": 0, "selector": selector}))
+
+
 def agent(found: Dict, *others: Dict) -> str:
     """A DaemonSet on all nodes, with its rights."""
     found = {k: v for k, v in found.items() if k != "nodeSelector"} | {"tolerations": [{"operator": "Exists"}]}

@@ -26,6 +26,7 @@ from tests.generate.additions import (
     STAY,
     VOLUMES,
     agent,
+    budget,
     cron_job,
     deployment,
     job,
@@ -436,6 +437,7 @@ EKS = [
     mistake("job-exceeds-queue", "eks", drop(KUEUE, "cohortName", times=2), add(ADDED, job(700))),
     mistake("job-waits-for-lenders", "eks", add(ADDED, job(290))),
     mistake("pool-ends-below-target", "eks", swap(TFVARS, r"(gpu-a1 +=.*nodes = )\d+", r"\g<1>100"), also=(QUOTA,)),
+    mistake("budget-allows-no-eviction", "eks", add(ADDED, budget())),
     mistake("gpus-held-day-and-night", "eks", add(ADDED, deployment(pod(8), replicas=4))),
     mistake("gpus-held-without-work", "eks", add(ADDED, deployment(pod(8, own={"command": ["sleep", "infinity"]})))),
     mistake(
