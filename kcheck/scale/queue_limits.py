@@ -56,8 +56,8 @@ def excess(job: Workload, world: World) -> Value[Excess]:
         found = _beyond(job, queue, most(queue, world))
         if found is not None:
             return computed(job, replace(found, cohort=known(queue.cohort)))
-    rigid = job.batch and not job.per_node and known(job.rigid)
-    return computed(job, _beyond_namespace(job, world) if rigid else None)
+    fixed = known(job.rigid) if job.batch else all(isinstance(one.kept, Unset) for one in job.templates)
+    return computed(job, _beyond_namespace(job, world) if fixed and not job.per_node else None)
 
 
 @or_unknown

@@ -60,6 +60,22 @@ kind: ResourceQuota
 metadata: {name: gpus, namespace: a}
 spec: {hard: {requests.nvidia.com/gpu: "64"}}
 """
+SERVICE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve, namespace: a}
+spec:
+  replicas: 9
+  template:
+    spec:
+      containers: [{name: main, image: registry.example.com/serve:1, resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+SCALER = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: serve, namespace: a}
+spec: {scaleTargetRef: {kind: Deployment, name: serve}, maxReplicas: 9}
+"""
 PYTORCH = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -103,6 +119,8 @@ def of(write: Write, *manifests: str) -> Value[Excess]:
         ((queue().replace("cpu, nominalQuota: 100", "pods, nominalQuota: 3"), job(3)), None),
         ((queue().replace("cpu, nominalQuota: 100", "pods, nominalQuota: 3"), job(4)), ("pods", 4, 3)),
         ((QUOTA, PYTORCH), ("nvidia.com/gpu", 72, 64)),
+        ((QUOTA, SERVICE), ("nvidia.com/gpu", 72, 64)),
+        ((QUOTA, SERVICE, SCALER), None),  # the quota may be meant as its cap
         ((QUOTA.replace("64", "72"), PYTORCH), None),
         ((QUOTA.replace("namespace: a", "namespace: b"), PYTORCH), None),
     ],

@@ -73,7 +73,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("daily_cost", "cost", "what the nodes of its pods with GPUs cost in a day; null where these are not known", jobs.daily_cost, nullable=True),
         record("endless", "template", "its pods that never end by themselves: workers of an MPIJob, parameter servers of a TFJob; null without any", jobs.endless, nullable=True),
         record("servers", "template", "its parameter servers: pods without GPUs of the role PS; null without any", jobs.servers, nullable=True),
-        record("excess", "excess", "what it asks of its queue beyond the most that this ever gives; of a job whose pods wait for each other also of the quota of its namespace; null where that is enough",
+        record("excess", "excess", "what it asks of its queue beyond the most that this ever gives; of a job whose pods wait for each other, and of what nothing scales, also of the quota of its namespace; null where that is enough",
                queue_limits.excess, nullable=True),
         record("borrowed", "excess", "what it asks of its ClusterQueue beyond the quota of that, where the cohort can lend it; null where that is enough, or never is",
                queue_limits.borrowed, nullable=True),
