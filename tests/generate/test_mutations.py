@@ -200,7 +200,13 @@ EKS = [
     mistake("retired-node-image", "eks", swap(POOLS, "AL2023_x86_64_STANDARD", "AL2_x86_64")),
     # files
     # GPUs
-    mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
+    mistake(
+        "gpu-not-shared",
+        "eks",
+        drop(GPU_PLUGIN, "  shared: "),
+        add(ADDED, deployment(pod(1), 12)),
+        also=("gpus-held-day-and-night",),
+    ),
     mistake("gpu-node-without-request", "eks", add(ADDED, job(1, worker(0)))),
     mistake("claimed-gpus-unused", "eks", add(ADDED, claiming(used=False)), also=("queue-ignores-gpus",)),
     mistake(
@@ -263,7 +269,7 @@ EKS = [
     mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
     mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),
     mistake("priorities-do-not-preempt", "eks", drop(KUEUE, " preemption:", times=2)),
-    mistake("queue-ignores-gpus", "eks", every(KUEUE, GPU, "memory"), opens=True),
+    mistake("queue-ignores-gpus", "eks", every(KUEUE, GPU, "memory"), also=("job-exceeds-queue",)),
     mistake(
         "queue-label-missing",
         "eks",
@@ -301,7 +307,7 @@ EKS = [
     mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
     mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
     mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("gpu-image-disk-small",)),
-    mistake("pool-below-job", "eks", add(ADDED, job(1200)), opens=True),
+    mistake("pool-below-job", "eks", add(ADDED, job(1200)), also=("job-exceeds-queue",)),
     mistake("pool-over-quota", "eks", pools(a=500, b=200)),
     mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
     mistake(QUOTA, "eks", swap("kcheck.yaml", r"(eks.quota.p:\n +value:) \d+", r"\1 960")),
@@ -319,7 +325,7 @@ EKS = [
         also=(QUOTA,),
     ),
     # quotas
-    mistake("fractional-gpu", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", GPU + ": 0.5"))),
+    mistake("fractional-gpu", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", GPU + ": 0.5")), opens=True),
     mistake("gpu-quota-never-counts", "eks", every(TEAMS, "requests.nvidia.com", "limits.nvidia.com")),
     mistake(
         "gpu-request-not-equal-limit",

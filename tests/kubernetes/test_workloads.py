@@ -130,6 +130,11 @@ KINDS: dict[str, tuple[str, dict[str, int]]] = {
         f"    - name: decode\n      replicas: 2\n      leaderWorkerPattern:\n        size: 4\n        template:\n          {indented(POD, 10)}"),
         {"router": 2, "prefill": 3, "decode": 8},
     ),
+    "serving.kserve.io/InferenceService": (
+        ("spec:\n  predictor:\n    minReplicas: 2\n    maxReplicas: 5\n    model:\n      image: quay.io/example/train:1\n"
+        "      resources: {requests: {cpu: 500m, memory: 2Gi}, limits: {nvidia.com/gpu: 8}}"),
+        {"predictor": 5},
+    ),
     "elastic.iml.github.io/ElasticJob": (f"spec:\n  replicaSpecs:\n{roles(('ps', 2), ('worker', 4))}", {"ps": 2, "worker": 4}),
     "elastic.pytorch.org/ElasticJob": (f"spec:\n  maxReplicas: 16\n  replicaSpecs:\n{roles(('Worker', 4))}", {"Worker": 16}),
     "kai.alibabacloud.com/TrainingJob": (f"spec:\n  etReplicaSpecs:\n{roles(('worker', 4))}\n      maxReplicas: 9", {"worker": 9}),
@@ -170,7 +175,7 @@ def test_pods_of_every_kind(kind: str, read: Read) -> None:
 
 
 WITHOUT_TEMPLATE = {
-    "Pod", "trainer.kubeflow.org/TrainJob", "sparkoperator.k8s.io/SparkApplication",
+    "serving.kserve.io/InferenceService", "Pod", "trainer.kubeflow.org/TrainJob", "sparkoperator.k8s.io/SparkApplication",
     "sparkoperator.k8s.io/ScheduledSparkApplication",
 }  # fmt: skip
 

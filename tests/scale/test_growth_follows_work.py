@@ -183,6 +183,7 @@ SLICES_OF_MIG = "{mps: {resources: [{name: nvidia.com/mig-1g.10gb, replicas: 4}]
         ("gpu-operator", "", SLICES, (8, 32)),  # nodes choose one by a label that is not in the code
         ("gpu-operator", "any", SLICES_OF_MIG, (8, 8)),
         ("nvidia-device-plugin", "", SLICES, (32, 32)),  # its only configuration
+        ("nvidia-device-plugin", "", f"{SLICES}}}, default: {{version: v1, sharing: {{}}", (8, 8)),  # by its name
     ],
 )
 def test_the_default_configuration_of_a_chart_is_that_of_all_nodes(

@@ -80,3 +80,10 @@ def test_the_image_of_a_model_is_that_of_its_runtime(read: Read) -> None:
     assert known(container.image) is None
     own = KSERVE.format(least="").replace("model: {", "model: {image: example.com/vllm:1, ")
     assert known(read({"serve.yaml": own}).workloads[0].templates[0].containers[0].image) == "example.com/vllm:1"
+
+
+def test_a_model_on_several_nodes_has_workers_beside_its_predictor(read: Read) -> None:
+    parts = "minReplicas: 1, workerSpec: {pipelineParallelSize: 3, containers: [{name: worker}]}, "
+    text = KSERVE.format(least=parts).replace("}}\n", "}, transformer: {containers: [{name: main, image: a:1}]}}\n")
+    (workload,) = read({"serve.yaml": text}).workloads
+    assert {one.role: known(one.count) for one in workload.templates} == {"predictor": 8, "transformer": 1, "worker": 2}

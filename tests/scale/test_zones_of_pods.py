@@ -67,6 +67,7 @@ apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {{name: zonal}}
 provisioner: pd.csi.storage.gke.io
+volumeBindingMode: WaitForFirstConsumer
 allowedTopologies:
   - matchLabelExpressions: [{{key: {key}, values: [{zone}]}}]
 """
@@ -100,6 +101,10 @@ def test_the_selection_of_pods_and_that_of_their_volume_both_hold(write: Write) 
 def test_a_volume_without_a_place_asks_for_none(write: Write) -> None:
     free = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {capacity: {storage: 1Ti}}\n"
     assert refused(write, POD.format(selector="{}"), CLAIM.format(more="volumeName: disk"), free) is None
+    bound = CLASS.format(key=GKE, zone="us-central1-b").replace(
+        "WaitForFirstConsumer", "Immediate"
+    )  # as of a file system
+    assert refused(write, POD.format(selector="{}"), CLAIM.format(more="storageClassName: zonal"), bound) is None
     other = VOLUME.format(key=GKE, zone="us-central1-b")
     assert refused(write, POD.format(selector="{}"), CLAIM.format(more="volumeName: another"), other) is None
 

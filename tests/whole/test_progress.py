@@ -74,7 +74,11 @@ def completed(words: str, last: str) -> list[str]:
         ("check", "--diff", ["--diff-base"]),
         ("check --format", "s", ["sarif"]),
         ("check --select", "subnet-too", ["subnet-too-small"]),
-        ("check --ignore", "auto", ["autoscaling", "auto-mode-node-expiry", "auto-provisioning-limits-low"]),
+        (
+            "check --ignore",
+            "auto",
+            ["autoscaling", "auto-mode-node-expiry", "auto-provisioning-below-job", "auto-provisioning-limits-low"],
+        ),
         ("fix --select", "kubenet-r", ["kubenet-retiring"]),
         ("explain", "subnet-too", ["subnet-too-small"]),
     ],

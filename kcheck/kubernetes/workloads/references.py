@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, text
-from kcheck.model import Definition, Reference, Requirement
+from kcheck.model import NOTHING, Definition, Reference, Requirement
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text
 from kcheck.text.values import Known, Origin, Unknown, known
@@ -62,7 +62,8 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
     name, namespace = (text(item.root, "metadata", key) for key in ("name", "namespace"))
     found = Definition(own, item.span, item.kind, name, namespace)
     if item.kind == _CLASS:
-        nodes = node_terms(item.root, "allowedTopologies")
+        waits = known(text(item.root, "volumeBindingMode")) == "WaitForFirstConsumer"
+        nodes = node_terms(item.root, "allowedTopologies") if waits else NOTHING  # else its driver says who reaches it
         found = replace(found, storage=text(item.root, "provisioner"), nodes=nodes)
     elif item.kind == _VOLUME:
         found = replace(found, nodes=node_terms(item.root, "spec", "nodeAffinity", "required", "nodeSelectorTerms"))

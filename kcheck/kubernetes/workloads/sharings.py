@@ -70,12 +70,13 @@ def of_release(release: Release) -> Iterator[Sharing]:
     own = f"{release.place.source.path}:{release.address}"
     found = release.names(*texts) if texts else {}
     chosen = known(release.scalar(*texts[:-1], "default")) if texts else None
-    only = equals(release.chart, "nvidia-device-plugin") and len(found) == 1  # its fallback, where nothing is chosen
+    if not chosen and equals(release.chart, "nvidia-device-plugin"):  # its fallbacks: named, single
+        chosen = "default" if "default" in found else next(iter(found), None) if len(found) == 1 else None
     for name in found:
         node = yaml.get(release.values, *texts, name)
         root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
         if node is not None and root is not None and is_device_plugin_config(root):
-            yield of_configuration(root, node.span, f"{own}/{name}", default=only or name == chosen)
+            yield of_configuration(root, node.span, f"{own}/{name}", default=name == chosen)
     value = mapped(release.scalar(*strategy), str) if strategy else NOTHING
     chooses = _chosen(yaml.get(release.values, *texts[:-1])) if texts else ""
     if isinstance(value, Known) or chooses:

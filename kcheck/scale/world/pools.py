@@ -14,6 +14,7 @@ from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
 from kcheck.text.need import following, need, or_unknown
+from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import some
 from kcheck.text.values import Known, Origin, Unknown, equals, known, number, reason_of, sure
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _CLAIM, _VOLUME = "PersistentVolumeClaim", "PersistentVolume"
 CONFIG = "nvidia.com/device-plugin.config"
 """Node label that names the device plugin configuration of the node."""
+_CONFIG_FILE = regex(r"(?:CONFIG_FILE|--config-file)[ =]\S*/([\w.-]+)")
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
@@ -280,7 +282,8 @@ class Pools(Memory):
         own = [one for one in self._inventory.sharings if one.pool is pool]
         others = [one for one in self._inventory.sharings if self._inventory.cluster_of.get(one) in (cluster, None)]
         taken = [one for one in others if one.pool is None and self._may_take(pool, cluster, one)]
-        chosen = tuple(f"/{one.chooses}" for one in others if one.chooses)
+        named = (one.chooses for one in others if one.chooses)
+        chosen = tuple(f"/{name}" for name in (*named, *self._started_with(pool, cluster)))
         default = [one for one in taken if one.default or (chosen and one.id.endswith(chosen))]
         found = own or default or [one for one in taken if not one.strategy_only]
         copies = [many for one in found for many in one.of_cards]
@@ -290,6 +293,16 @@ class Pools(Memory):
         is_sure = bool(own or default)
         low = cards * min(number(one, 1) for one in copies) if is_sure else cards
         return Interval(low, None if most is None else cards * max(1, most))
+
+    def _started_with(self, pool: NodePool, cluster: Cluster) -> Iterator[str]:
+        """Yield the configurations with which device plugins start on nodes that choose none by their label."""
+        own = known(pool.scheduling.labels) or {}
+        plain = replace(pool, scheduling=replace(pool.scheduling, labels=Known({CONFIG: "", **own}, Origin(()))))
+        agents = (one for agent in self._deployed.on(cluster).workloads if agent.per_node for one in agent.templates)
+        for template in agents:
+            found = _CONFIG_FILE.search(" ".join(one.text for one in template.containers))
+            if found and placement.fit(template, plain).fits is not False:
+                yield found[1]
 
     def _may_take(self, pool: NodePool, cluster: Cluster, one: Sharing) -> bool:
         """Whether nodes of a pool may take a device plugin configuration: by their label, or any without."""
