@@ -16,7 +16,7 @@ from kcheck.text.files.configurations import BLUEPRINT, CLOUDFORMATION, COMMAND,
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
-from kcheck.text.values import Known, Origin, Unknown, known, sure
+from kcheck.text.values import Known, Origin, Unknown, equals, known, sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,21 +117,35 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
         return inventory.cluster_of.get(thing) or by_path[key]
 
+    addons, inventory.addons = inventory.addons, []
+    for addon in addons:
+        owners = _owners(home(addon)) if equals(addon.name, "karpenter") else ()
+        copies = [replace(addon) for _ in owners] if len(owners) > 1 else [addon]
+        inventory.addons += copies
+        inventory.cluster_of |= zip(copies, owners, strict=False)
     for thing in inventory.deployed_things():
         found = home(thing)
         if isinstance(found, Candidates):
             inventory.candidates_of[thing] = found
         else:
             inventory.cluster_of[thing] = found
-    for i, autoscaler in enumerate(inventory.autoscalers):
-        if not isinstance(autoscaler.cluster, Unknown):
-            continue
+    autoscalers, inventory.autoscalers = inventory.autoscalers, []
+    for autoscaler in autoscalers:
         found, place = home(autoscaler), Origin((autoscaler.place,))
-        if not isinstance(found, Candidates):
-            inventory.autoscalers[i] = replace(autoscaler, cluster=Known(found, place))
-        elif not autoscaler.managed:
-            inventory.autoscalers[i] = replace(autoscaler, cluster=Unknown(found.reason, place))
-            inventory.candidates_of[inventory.autoscalers[i]] = found
+        if not isinstance(autoscaler.cluster, Unknown) or (autoscaler.managed and not _owners(found)):
+            inventory.autoscalers.append(autoscaler)
+        elif owners := _owners(found):
+            inventory.autoscalers += [replace(autoscaler, cluster=Known(one, place)) for one in owners]
+        elif isinstance(found, Candidates):
+            inventory.autoscalers.append(replace(autoscaler, cluster=Unknown(found.reason, place)))
+            inventory.candidates_of[inventory.autoscalers[-1]] = found
+
+
+def _owners(found: Cluster | Candidates) -> tuple[Cluster, ...]:
+    """Return the clusters that a thing is certainly on: one, or each of its candidates."""
+    if isinstance(found, Candidates):
+        return found.clusters if found.on_each else ()
+    return (found,)
 
 
 _PROVIDER = regex(r"--cloud-provider[= ](\w+)")
@@ -169,6 +183,7 @@ def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config)
     shared = [leading(folders, steps) for _, steps in roots]
     most = max(shared, default=0)
     best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
+    best = [cluster for cluster in best if cluster.environment in folders] or best
     if len(best) == 1:
         return best[0]
     # all files of the first folder that no root shares have the same candidates
@@ -188,7 +203,7 @@ def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
     left = len(names) - _SHOWN
     named = [*names[:_SHOWN], f"{left:,} others"] if left > 1 else names
     what = f"{where} may run on {', '.join(named[:-1])} or {named[-1]}"
-    apart = len({(cluster.root, cluster.environment) for cluster in clusters}) > 1
-    return Candidates(
-        tuple(clusters), what, _SETTING if apart else "one root module creates them, so kcheck.yaml cannot choose"
-    )
+    apart = len({(cluster.root, cluster.environment) for cluster in clusters})
+    way = _SETTING if apart > 1 else "one root module creates them, so kcheck.yaml cannot choose"
+    on_each = apart == len(clusters) and len({cluster.root for cluster in clusters}) == 1
+    return Candidates(tuple(clusters), what, way, on_each)

@@ -187,7 +187,8 @@ def _deploy(
 
 def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
     """Find the cluster of the same root that a resource's provider connects to; None if unknown."""
-    own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
+    here = root.configuration.folder, root.environment
+    own = [cluster for cluster in clusters if (cluster.root, cluster.environment) == here]
     if len(own) < 2 or not root.configuration.providers:
         return own[0] if len(own) == 1 else None
     if instance.block.type == "module":  # its arguments name it, if they do

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config.config import Config, Environment
 from kcheck.engine import several_clusters
-from kcheck.text.values import known
+from kcheck.text.values import known, reason_of
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:
@@ -245,3 +245,93 @@ def test_one_pod_cannot_clash_over_ports(check: Check) -> None:
         "k8s/jobs/train.yaml": job(more).replace("image:", "ports: [{containerPort: 29500}]\n          image:")
     }
     assert not waiting(check(tree), "host-network-port-clash")
+
+
+# --- environments of one root
+
+EKS_ROOT = """
+    variable "name" {
+      type = string
+    }
+    variable "range" {
+      type = string
+    }
+    resource "aws_subnet" "nodes" {
+      cidr_block = var.range
+      tags       = { "karpenter.sh/discovery" = "train" }
+    }
+    resource "aws_eks_cluster" "this" {
+      name = var.name
+    }
+    """
+NODE_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  limits: {nodes: 400}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: gpu
+spec:
+  amiSelectorTerms: [{alias: al2023@v20260101}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: train}}]
+"""
+IN_TERRAFORM = """
+    resource "helm_release" "karpenter" {
+      name  = "karpenter"
+      chart = "karpenter"
+    }
+    resource "kubectl_manifest" "pools" {
+      for_each  = toset(split("---", file("${path.module}/pools.yaml")))
+      yaml_body = each.value
+    }
+    """
+
+
+def environments(**ranges: str) -> dict[str, str]:
+    """A root with a var file for each environment, which has its own range of nodes."""
+    files = {f"eks/{name}.tfvars": f'name = "{name}"\nrange = "{cidr}"\n' for name, cidr in ranges.items()}
+    return {"eks/main.tf": EKS_ROOT, **files}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"eks/karpenter.tf": IN_TERRAFORM, "eks/pools.yaml": NODE_POOL}, {"k8s/pools.yaml": NODE_POOL}],
+    ids=["in the root", "beside it"],
+)
+def test_node_pools_of_karpenter_are_on_each_environment(check: Check, files: dict[str, str]) -> None:
+    """400 nodes of p5 fit into the /16 of prod, and not into the 251 addresses of dev."""
+    result = check(environments(dev="10.0.0.0/24", prod="10.1.0.0/16") | files)
+    owners = [known(pool.cluster) for pool in result.world.inventory.pools]
+    assert sorted(owner.environment for owner in owners if owner) == ["dev", "prod"]
+    (full,) = (one for one in result.findings if one.rule == "subnet-too-small")
+    assert "10.0.0.0/24" in full.message
+    tools = [known(result.world.autoscaling.tool(one)) for one in result.world.inventory.clusters]
+    assert tools == ["karpenter", "karpenter"]
+
+
+def test_a_folder_named_like_an_environment_is_its_own(check: Check) -> None:
+    result = check(environments(dev="10.0.0.0/24", prod="10.1.0.0/16") | {"k8s/prod/pools.yaml": NODE_POOL})
+    (pool,) = result.world.inventory.pools
+    owner = known(pool.cluster)
+    assert owner is not None
+    assert owner.environment == "prod"
+
+
+def test_an_autoscaler_of_unknown_cluster_is_named_at_its_own_place(check: Check) -> None:
+    """The target of a cluster does not wait for it where the answer is the same with and without it."""
+    tree = {f"{name}/main.tf": EKS_ROOT + f'variable "{name}" {{}}\n' for name in ("a", "b")}
+    result = check(tree | {"k8s/pools.yaml": NODE_POOL})
+    why = [result.world.autoscaling.tool(one) for one in result.world.inventory.clusters]
+    assert {reason_of(one).partition(";")[0] for one in why} == {"k8s/ may run on a or b"}
+    places = {one.origin.written.source.path for one in why if one.origin}
+    assert places == {"k8s/pools.yaml"}
