@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Inventory, Raw, Workload
+from kcheck.text.files import system
 from kcheck.text.files.configurations import BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.inventory.reading import Kept
-    from kcheck.model import Cluster, Thing
+    from kcheck.model import Cluster, Sync, Thing
     from kcheck.text.files.tree import Tree
 
 _NAMED = (
@@ -107,13 +108,16 @@ _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way
 def _assign_clusters(inventory: Inventory, config: Config) -> None:
     """Assign workloads, add-ons and autoscalers to clusters, or to candidates."""
     roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
-    by_path: dict[tuple[str, frozenset[str]], Cluster | Candidates] = {}
+    by_path: dict[tuple[str, frozenset[str], Sync | None], Cluster | Candidates] = {}
+    senders = {one.place: one for one in inventory.synced}
 
     def home(thing: Thing) -> Cluster | Candidates:
         path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
-        key = path, _other_clouds(thing) if roots else frozenset[str]()
+        key = path, _other_clouds(thing) if roots else frozenset[str](), senders.get(thing.place)
         if key not in by_path:
-            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config)
+            folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
+            sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
+            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
         return inventory.cluster_of.get(thing) or by_path[key]
 
@@ -169,8 +173,10 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
     return frozenset(clouds.keys() - named) if named else frozenset()
 
 
-def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:
-    """Find the cluster of a path: from kcheck.yaml, else the only one, else the one in the nearest folder."""
+def _home(
+    path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config, sync: Sync | None
+) -> Cluster | Candidates:
+    """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder."""
     folders = path.split("/")[:-1]
     for environment in config.environments:
         if any(matches(path, pattern) for pattern in environment.manifests):
@@ -180,12 +186,18 @@ def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config)
                 way = "correct its `root:` in kcheck.yaml"
                 return Candidates((), f"kcheck.yaml gives {path} to {environment.root}, which has no cluster", way)
             return own[0] if len(own) == 1 else _one_of(path, own)
+    sent = [cluster for cluster, _ in roots if sync is not None and known(cluster.name) in sync.names]
+    if sent and sync is not None:
+        once = len({known(one.name) for one in sent}) == len(sent)
+        return sent[0] if len(sent) == 1 else replace(_one_of(sync.name, sent), on_each=once)
     shared = [leading(folders, steps) for _, steps in roots]
     most = max(shared, default=0)
     best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
     best = [cluster for cluster in best if cluster.environment in folders] or best
     if len(best) == 1:
         return best[0]
+    if best and sync is not None and sync.where:
+        return Candidates(tuple(best), f"{sync.name} is sent to {sync.where}, by no name of a cluster here", _SETTING)
     # all files of the first folder that no root shares have the same candidates
     where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
     return _one_of(where, best) if best else NOWHERE

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes import releases
 from kcheck.kubernetes.patches import rebuild
+from kcheck.model import Sync
 from kcheck.text.files import system
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -26,45 +27,48 @@ KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
 _PLACEHOLDER = regex(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")
 _WHOLE = regex(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
 """Path of an ApplicationSet that stands for each folder its generator finds."""
+_PARAMETER = regex(r"\{\{-?\s*\.?([\w.-]+)\s*-?\}\}")
+_OWN = "https://kubernetes.default.svc"
+"""Address of the cluster on which Argo CD runs."""
 _GROUP = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 
-class Sync(NamedTuple):
-    """A tool that applies folders: its name, and a pattern of real paths."""
-
-    name: str
-    folders: re.Pattern[str]
-
-
 def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
-    """Yield the objects that restore deleted ones; `top` is the folder of a source's repository."""
+    """Yield what applies folders or charts; `top` is the folder of a source's repository."""
     for item in objects:
-        for path in _paths(item):
+        of_flux = item.kind == "Kustomization" and item.api_version.startswith(_GROUP)
+        if of_flux or (item.kind in KINDS and item.api_version.startswith("argoproj.io/")):
+            spec = yaml.get(item.root, *(("spec", "template") if item.kind == "ApplicationSet" else ()), "spec")
+            folder, patterns = system.real_path(top(item.span.source)), []
+            for path in [yaml.text(spec, "path") or "."] if of_flux else _paths(item, spec):
+                whole = os.path.normpath(os.path.join(folder, os.path.normpath(path.lstrip("/"))))
+                patterns.append(f"{'.*'.join(map(re.escape, _PLACEHOLDER.split(whole)))}/")
             name = f"{item.kind} {yaml.text(item.root, 'metadata', 'name') or '?'}"
-            whole = os.path.join(system.real_path(top(item.span.source)), os.path.normpath(path.lstrip("/")))
-            parts = map(re.escape, _PLACEHOLDER.split(os.path.normpath(whole)))
-            yield Sync(name, re.compile(f"{'.*'.join(parts)}/"))
+            heals = of_flux or yaml.text(spec, "syncPolicy", "automated", "selfHeal") == "true"
+            yield Sync(name, item.span, re.compile("|".join(patterns) or "(?!)"), heals, *_destination(item, spec))
 
 
-def _paths(item: Object) -> Iterator[str]:
-    """Yield the applied folders, from the top of the repository; patterns for generators."""
-    group = item.api_version.partition("/")[0]
-    if item.kind == "Kustomization" and f"{group}/" == _GROUP:
-        yield yaml.text(item.root, "spec", "path") or "."
-    if group != "argoproj.io" or item.kind not in KINDS:
-        return
-    spec = (
-        yaml.get(item.root, "spec") if item.kind == "Application" else yaml.get(item.root, "spec", "template", "spec")
-    )
-    if yaml.text(spec, "syncPolicy", "automated", "selfHeal") != "true":
-        return
-    for source in releases.sources_of(spec):
-        path = yaml.text(source, "path")
-        if path and _WHOLE.fullmatch(path):
-            yield from _generated(item)
-        elif path:
-            yield path
+def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
+    """Yield the folders that Argo CD applies, from the top of the repository; patterns for generators."""
+    for path in (yaml.text(source, "path") for source in releases.sources_of(spec)):
+        yield from _generated(item) if _WHOLE.fullmatch(path) else filter(None, (path,))
+
+
+def _destination(item: Object, spec: yaml.Node | None) -> tuple[str, tuple[str, ...]]:
+    """Return where Argo CD applies an object, in words, and texts that name these clusters; empty for its own."""
+    name, server = (yaml.text(spec, "destination", key) for key in ("name", "server"))
+    if name == "in-cluster" or server.rstrip("/") == _OWN:
+        return "", ()
+    key, own = _PARAMETER.fullmatch(name or server), list(yaml.walk(yaml.get(item.root, "spec", "generators")))
+    if key is None:
+        return name or server, (name,)
+    listed = [one for node in own for one in yaml.items(node, "elements")]
+    texts = {yaml.text(one, step) for one in listed for step in ([key[1]] if name else yaml.pairs(one))}
+    selector = next((node for one in own if (node := yaml.get(one, "clusters")) is not None), None)
+    labels = yaml.pairs(selector, "selector", "matchLabels")
+    having = " and ".join(f"{label}={yaml.text(selector, 'selector', 'matchLabels', label)}" for label in labels)
+    return f"clusters with the labels {having}" if having else "clusters that a generator finds", tuple(texts)
 
 
 def _generated(item: Object) -> Iterator[str]:

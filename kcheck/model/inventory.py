@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.model.pods import Addon, Definition, Mirror, Monitor, Service, Workload
     from kcheck.model.pools import KarpenterPool, NodePool, Reservation
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+    from kcheck.text.text import Span
     from kcheck.text.values import Record
     from kcheck.text.yaml_nodes import Mapping
 
@@ -86,6 +87,21 @@ class Candidates(Struct, frozen=True):
         return f"{self.what}; set --nodes N"
 
 
+class Sync(Struct, frozen=True, eq=False):
+    """Applies folders of a repository: its name, and a pattern of real paths.
+
+    `heals`: whether it restores deleted objects. `where`: what it says of its clusters, which `names` may name; empty
+    for its own.
+    """
+
+    name: str
+    place: Span
+    folders: re.Pattern[str]
+    heals: bool
+    where: str
+    names: tuple[str, ...]
+
+
 NOWHERE = Candidates((), "no cluster in this tree", "check the manifests together with the Terraform of their cluster")
 """Candidates of manifests in a tree without a cluster."""
 
@@ -95,9 +111,8 @@ class Inventory(Struct, eq=False):
 
     `candidates_of`: clusters on which other things may be. `doubts`: by pool id, why there may be no such pool, or
     several. `objects`, `resources`: raw ones that rules need. `scope_of`: folder to which a kustomization assigns a
-    thing that it renders from files elsewhere. `synced`: tools that recreate deleted objects, with a pattern of the
-    folders they apply. `libraries`: root modules that look like modules for others. `rendered`: folders where charts,
-    kustomizations or templates may make objects.
+    thing that it renders from files elsewhere. `synced`: objects of Argo CD and Flux. `libraries`: root modules that
+    look like modules for others. `rendered`: folders where charts, kustomizations or templates may make objects.
     """
 
     clusters: list[Cluster] = []
@@ -129,7 +144,7 @@ class Inventory(Struct, eq=False):
     objects: list[Manifest] = []
     resources: list[Resource] = []
     scope_of: dict[Thing, str] = {}
-    synced: list[tuple[str, re.Pattern[str]]] = []
+    synced: list[Sync] = []
     libraries: frozenset[str] = frozenset()
     rendered: frozenset[str] = frozenset()
 

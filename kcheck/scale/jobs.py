@@ -274,7 +274,7 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     if workload.place.source.path.endswith((".tf", ".tf.json")):
         return computed(workload, "Terraform")
     folder = f"{system.real_path(world.deployed.folder(workload))}/"
-    found = (name for name, folders in world.inventory.synced if folders.match(folder))
+    found = (one.name for one in world.inventory.synced if one.heals and one.folders.match(folder))
     return computed(workload, next(found, None))
 
 

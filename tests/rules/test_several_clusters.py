@@ -335,3 +335,59 @@ def test_an_autoscaler_of_unknown_cluster_is_named_at_its_own_place(check: Check
     assert {reason_of(one).partition(";")[0] for one in why} == {"k8s/ may run on a or b"}
     places = {one.origin.written.source.path for one in why if one.origin}
     assert places == {"k8s/pools.yaml"}
+
+
+# --- destinations of Argo CD
+
+APPLICATIONS = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata:
+  name: apps
+spec:
+  generators:
+    - {generators}
+  template:
+    spec:
+      source: {{repoURL: https://example.com/repo.git, path: k8s}}
+      destination: {destination}
+"""
+LIST = "list: {elements: [{cluster: dev, url: https://1.2.3.4}, {cluster: prod, url: https://5.6.7.8}]}"
+ONE = "list: {elements: [{cluster: prod, url: https://5.6.7.8}]}"
+
+
+@pytest.mark.parametrize(
+    ("generators", "destination", "home"),
+    [
+        (ONE, "{name: '{{cluster}}'}", "prod"),
+        (ONE, "{server: '{{.url}}'}", "prod"),
+        (f"matrix: {{generators: [{{{ONE}}}, {{git: {{}}}}]}}", "{name: '{{ .cluster }}'}", "prod"),
+        (LIST, "{name: '{{cluster}}'}", "ApplicationSet apps may run on dev or prod"),
+        ("git: {}", "{name: prod}", "prod"),
+        ("git: {}", "{server: https://kubernetes.default.svc}", "k8s/ may run on dev or prod"),
+        (
+            "clusters: {selector: {matchLabels: {tier: gpu}}}",
+            "{name: '{{name}}'}",
+            "ApplicationSet apps is sent to clusters with the labels tier=gpu, by no name of a cluster here",
+        ),
+        (
+            "clusters: {}",
+            "{server: '{{server}}'}",
+            "ApplicationSet apps is sent to clusters that a generator finds, by no name of a cluster here",
+        ),
+        (
+            "git: {}",
+            "{server: https://1.2.3.4}",
+            "ApplicationSet apps is sent to https://1.2.3.4, by no name of a cluster here",
+        ),
+    ],
+)
+def test_manifests_run_where_argo_cd_sends_them(check: Check, generators: str, destination: str, home: str) -> None:
+    text = APPLICATIONS.format(generators=generators, destination=destination)
+    result = check(
+        {"a/main.tf": cluster("dev"), "b/main.tf": cluster("prod"), "k8s/train.yaml": job(), "argo.yaml": text}
+    )
+    (workload,) = result.world.inventory.workloads
+    found = result.world.inventory.cluster_of.get(workload)
+    said = result.world.inventory.unknown_cluster(workload).reason if found is None else known(found.name)
+    assert str(said).partition(";")[0] == home
