@@ -119,7 +119,7 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
             sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
             found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
-        return inventory.cluster_of.get(thing) or by_path[key]
+        return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or by_path[key]
 
     addons, inventory.addons = inventory.addons, []
     for addon in addons:
@@ -128,11 +128,7 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
         inventory.addons += copies
         inventory.cluster_of |= zip(copies, owners, strict=False)
     for thing in inventory.deployed_things():
-        found = home(thing)
-        if isinstance(found, Candidates):
-            inventory.candidates_of[thing] = found
-        else:
-            inventory.cluster_of[thing] = found
+        inventory.place((thing,), home(thing))
     autoscalers, inventory.autoscalers = inventory.autoscalers, []
     for autoscaler in autoscalers:
         found, place = home(autoscaler), Origin((autoscaler.place,))

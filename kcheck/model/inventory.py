@@ -13,7 +13,7 @@ from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Definition, Mirror, Monitor, Service, Workload
@@ -154,6 +154,13 @@ class Inventory(Struct, eq=False):
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
             self.admissions, self.sharings, self.monitors, self.objects, self.resources,
         ))  # fmt: skip
+
+    def place(self, things: Iterable[Thing], found: Cluster | Candidates | None) -> None:
+        """Assign things to a cluster or candidates; None leaves them open."""
+        if isinstance(found, Candidates):
+            self.candidates_of |= dict.fromkeys(things, found)
+        elif found is not None:
+            self.cluster_of |= dict.fromkeys(things, found)
 
     def unknown_cluster(self, thing: Thing) -> Unknown:
         """Return why the cluster of an applied thing is unknown."""

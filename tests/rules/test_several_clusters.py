@@ -328,11 +328,12 @@ def test_a_folder_named_like_an_environment_is_its_own(check: Check) -> None:
 
 
 def test_an_autoscaler_of_unknown_cluster_is_named_at_its_own_place(check: Check) -> None:
-    """The target of a cluster does not wait for it where the answer is the same with and without it."""
     tree = {f"{name}/main.tf": EKS_ROOT + f'variable "{name}" {{}}\n' for name in ("a", "b")}
     result = check(tree | {"k8s/pools.yaml": NODE_POOL})
     why = [result.world.autoscaling.tool(one) for one in result.world.inventory.clusters]
-    assert {reason_of(one).partition(";")[0] for one in why} == {"k8s/ may run on a or b"}
+    assert {reason_of(one).partition(";")[0] for one in why} == {
+        "the cluster of karpenter is not known: k8s/ may run on a or b"
+    }
     places = {one.origin.written.source.path for one in why if one.origin}
     assert places == {"k8s/pools.yaml"}
 
@@ -387,6 +388,45 @@ def test_manifests_run_where_argo_cd_sends_them(check: Check, generators: str, d
     result = check(
         {"a/main.tf": cluster("dev"), "b/main.tf": cluster("prod"), "k8s/train.yaml": job(), "argo.yaml": text}
     )
+    (workload,) = result.world.inventory.workloads
+    found = result.world.inventory.cluster_of.get(workload)
+    said = result.world.inventory.unknown_cluster(workload).reason if found is None else known(found.name)
+    assert str(said).partition(";")[0] == home
+
+
+# --- clusters of other roots
+
+APPLIED = """
+    {more}
+    data "google_container_cluster" "this" {{
+      name     = {name}
+      location = "us-central1-a"
+    }}
+    provider "kubernetes" {{
+      host = "https://${{data.google_container_cluster.this.endpoint}}"
+    }}
+    resource "kubernetes_manifest" "train" {{
+      manifest = yamldecode(file("${{path.module}}/train.yaml"))
+    }}
+    """
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "home"),
+    [
+        ('"prod"', "", "prod"),
+        ("var.name", 'variable "name" {\n default = "dev"\n }', "dev"),
+        (
+            "var.name",
+            'variable "name" {}',
+            "data.google_container_cluster.this asks for a cluster by name: var.name has no value",
+        ),
+        ('"other"', "", "apps/ may run on dev or prod"),
+    ],
+)
+def test_what_terraform_applies_to_a_cluster_of_another_root(check: Check, name: str, more: str, home: str) -> None:
+    files = {"apps/main.tf": APPLIED.format(name=name, more=more), "apps/train.yaml": job()}
+    result = check({"a/main.tf": cluster("dev"), "b/main.tf": cluster("prod")} | files)
     (workload,) = result.world.inventory.workloads
     found = result.world.inventory.cluster_of.get(workload)
     said = result.world.inventory.unknown_cluster(workload).reason if found is None else known(found.name)

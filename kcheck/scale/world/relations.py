@@ -158,8 +158,7 @@ class Autoscaling:
         for thing, name in self._names():
             match = _AUTOSCALER.search(known(name) or "") if thing in homes else None
             if match is not None:
-                place, found = Origin((thing.place,)), homes[thing]
-                result.append(
-                    (found, Either(found.reason, place, branches=(Known(match[1], place), Known(None, place))))
-                )
+                place, why = Origin((thing.place,)), f"the cluster of {match[1]} is not known: {homes[thing].reason}"
+                either = Known(match[1], place), Known(None, place)
+                result.append((homes[thing], Either(why, place, branches=either)))
         return result
