@@ -200,14 +200,9 @@ def _home(
 
 
 def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
-    for names in (
-        [known(cluster.name) or "" for cluster in clusters],
-        [cluster.environment for cluster in clusters],
-        [cluster.root for cluster in clusters],
-        [cluster.id for cluster in clusters],
-    ):
-        if "" not in names and len(set(names)) == len(names):
-            break
+    ways = zip(*((known(one.name) or "", one.environment, one.root, one.id) for one in clusters), strict=True)
+    unique = (way for way in ways if "" not in way and len(set(way)) == len(clusters))
+    names = next(unique, [one.id for one in clusters])
     left = len(names) - _SHOWN
     named = [*names[:_SHOWN], f"{left:,} others"] if left > 1 else names
     what = f"{where} may run on {', '.join(named[:-1])} or {named[-1]}"

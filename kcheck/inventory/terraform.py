@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.files.tree import Tree
-    from kcheck.text.values import Datum, Record
 
 
 def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
@@ -179,7 +178,8 @@ def _cluster_of(instance: Instance, root: Module, clusters: list[Cluster]) -> Cl
         named = [c for c in own if f"{'.'.join(c.address.split('.')[:2])}." in instance.block.span.text]
         return named[0] if len(named) == 1 else None
     provider = providers.provider_block(instance, root)
-    host = _host(provider) if provider is not None else None
+    blocks = (provider, *blocks_below(provider, "kubernetes")) if provider is not None else ()  # those of helm
+    host = next((host for one in blocks if (host := one.entry("host")) is not None), None)
     symbol = host.symbol if isinstance(host, Unknown) else None
     if symbol is None:
         return None
@@ -203,9 +203,3 @@ def _asked(address: str, root: Module, clusters: list[Cluster]) -> Cluster | Can
     named = [one for one in clusters if isinstance(name, Known) and known(one.name) == name.value]
     named = [one for one in named if one.environment == root.environment] or named
     return named[0] if len(named) == 1 else None
-
-
-def _host(record: Record) -> Datum | None:
-    """Return the API server's address in the provider, or in its `kubernetes` block (helm)."""
-    hosts = (one.entry("host") for one in (record, *blocks_below(record, "kubernetes")))
-    return next((host for host in hosts if host is not None), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -51,8 +52,13 @@ def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[S
 
 def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
     """Yield the folders that Argo CD applies, from the top of the repository; patterns for generators."""
-    for path in (yaml.text(source, "path") for source in releases.sources_of(spec)):
-        yield from _generated(item) if _WHOLE.fullmatch(path) else filter(None, (path,))
+    found = [(yaml.text(source, "path"), source) for source in releases.sources_of(spec)]
+    if any(_WHOLE.fullmatch(path) for path, _ in found):
+        nodes = yaml.walk(yaml.get(item.root, "spec", "generators"))
+        found += [(yaml.text(one, "path"), one) for node in nodes for one in yaml.items(node, "directories")]
+    for path, node in found:
+        if path and not _WHOLE.fullmatch(path) and yaml.text(node, "exclude") != "true":
+            yield path
 
 
 def _destination(item: Object, spec: yaml.Node | None) -> tuple[str, tuple[str, ...]]:
@@ -69,13 +75,6 @@ def _destination(item: Object, spec: yaml.Node | None) -> tuple[str, tuple[str, 
     labels = yaml.pairs(selector, "selector", "matchLabels")
     having = " and ".join(f"{label}={yaml.text(selector, 'selector', 'matchLabels', label)}" for label in labels)
     return f"clusters with the labels {having}" if having else "clusters that a generator finds", tuple(texts)
-
-
-def _generated(item: Object) -> Iterator[str]:
-    for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
-        for one in yaml.items(node, "directories"):
-            if yaml.text(one, "exclude") != "true" and (path := yaml.text(one, "path")):
-                yield path
 
 
 # --- substitutions of Flux: `postBuild` of its Kustomizations
@@ -115,53 +114,46 @@ def substituting(
 ) -> Callable[[Iterable[Object]], Iterator[Object]]:
     """Return a function that applies the nearest Kustomization's values, or the common ones of several."""
     found = _substitutions(objects, top, named)
-    by_folder: dict[str, _Filler | None] = {}
+    by_folder: dict[str, Callable[[str, yaml.Target], yaml.Target | None] | None] = {}
 
     def applied(items: Iterable[Object]) -> Iterator[Object]:
         for item in items:
             if item.folder not in by_folder:
                 by_folder[item.folder] = _filler(system.real_path(item.folder), found)
             filler = by_folder[item.folder]
-            yield replace(item, root=rebuild(item.root, filler.filled)) if filler is not None else item
+            yield replace(item, root=rebuild(item.root, filler)) if filler is not None else item
 
     return applied
 
 
-def _filler(folder: str, found: list[Substitution]) -> _Filler | None:
+def _filler(folder: str, found: list[Substitution]) -> Callable[[str, yaml.Target], yaml.Target | None] | None:
     above = [one for one in found if f"{folder}/".startswith(f"{one.folder.rstrip('/')}/")]
     deepest = max((len(one.folder) for one in above), default=0)
     near = [one.values for one in above if len(one.folder) == deepest]
     if not near:
         return None
     same = {key: node for key, node in near[0].items() if all(key in v and v[key].text == node.text for v in near)}
-    return _Filler(same, defaults=len(near) == 1)
+    return partial(_filled, same, len(near) == 1)
 
 
-class _Filler:
-    """Substitutes variables in trees; nodes without variables stay unchanged."""
+def _filled(values: dict[str, yaml.Scalar], defaults: bool, _name: str, node: yaml.Target) -> yaml.Target | None:
+    """Substitute the variables in a text; None for other nodes and texts without any."""
+    if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
+        return None
+    used: list[yaml.Scalar] = []
 
-    def __init__(self, values: dict[str, yaml.Scalar], *, defaults: bool) -> None:
-        self.values = values
-        self.defaults = defaults
+    def value(match: re.Match[str]) -> str:
+        found = values.get(match[1])
+        if found is not None:
+            used.append(found)
+            return found.text
+        return match[0] if match[2] is None or not defaults else match[2]
 
-    def filled(self, _name: str, node: yaml.Target) -> yaml.Target | None:
-        """Substitute the variables in a text; None for other nodes and texts without any."""
-        if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
-            return None
-        used: list[yaml.Scalar] = []
-
-        def value(match: re.Match[str]) -> str:
-            found = self.values.get(match[1])
-            if found is not None:
-                used.append(found)
-                return found.text
-            return match[0] if match[2] is None or not self.defaults else match[2]
-
-        text = _VARIABLE.sub(value, node.text)
-        if text == node.text:
-            return None
-        plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)
-        if "${" in text:  # a part of it is still to be filled in
-            return plain
-        origin = Origin((*(one.span for one in used), node.span))
-        return yaml.Computed(*node.span, None, text, node.style, node.tag, Known(yaml.value(plain), origin))
+    text = _VARIABLE.sub(value, node.text)
+    if text == node.text:
+        return None
+    plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)
+    if "${" in text:  # a part of it is still to be filled in
+        return plain
+    origin = Origin((*(one.span for one in used), node.span))
+    return yaml.Computed(*node.span, None, text, node.style, node.tag, Known(yaml.value(plain), origin))
