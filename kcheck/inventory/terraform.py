@@ -132,7 +132,6 @@ _MANIFESTS = regex(r"apiVersion|\b\w*manifests?\b")
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
-_WAY = "give it in a variable file"
 _CALLS = regex(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
 """Module calls at the start of an address."""
 
@@ -181,10 +180,8 @@ def _cluster_of(instance: Instance, root: Module, clusters: list[Cluster]) -> Cl
     blocks = (provider, *blocks_below(provider, "kubernetes")) if provider is not None else ()  # those of helm
     host = next((host for one in blocks if (host := one.entry("host")) is not None), None)
     symbol = host.symbol if isinstance(host, Unknown) else None
-    if symbol is None:
-        return None
-    inner = _INNER.search(symbol.address)
-    address = inner[1] if inner and symbol.attribute == "text" else symbol.address
+    inner = _INNER.search(symbol.address) if symbol and symbol.attribute == "text" else None
+    address = inner[1] if inner else symbol.address if symbol else ""
     found = [c for c in own if f"{c.address}.".startswith(f"{address}.")]
     return found[0] if len(found) == 1 else _asked(address, root, clusters)
 
@@ -199,7 +196,8 @@ def _asked(address: str, root: Module, clusters: list[Cluster]) -> Cluster | Can
     record = dict(root.sources(kind)).get(address)
     name = record.entry("name") if record is not None else None
     if isinstance(name, Unknown) and len(clusters) > 1:
-        return Candidates(tuple(clusters), f"{address} asks for a cluster by name: {name.reason}", _WAY)
+        what = f"{address} asks for a cluster by name: {name.reason}"
+        return Candidates(tuple(clusters), what, "give it in a variable file")
     named = [one for one in clusters if isinstance(name, Known) and known(one.name) == name.value]
     named = [one for one in named if one.environment == root.environment] or named
     return named[0] if len(named) == 1 else None

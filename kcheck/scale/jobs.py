@@ -106,7 +106,9 @@ def _lands_on_spot(template: PodTemplate, world: World) -> bool:
     found = world.pools.candidates(template)
     if isinstance(found, Unknown) or not found:
         return False
-    return all(certain and known(pool.market.spot) for pool, certain in found)
+    markets = [pool.market.spot for pool, certain in found if certain]
+    perhaps = len(markets) == len(found) and all(known(one) or isinstance(one, Unknown) for one in markets)
+    return perhaps and all(map(need, markets))
 
 
 def keeps_state(workload: Workload, _world: World) -> Value[bool]:

@@ -102,9 +102,10 @@ def _barrier(template: PodTemplate, world: World) -> str:
 def _tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
     """Return a taint that keeps pods off, where all of some pools refuse them; else empty."""
     found = [placement.fit(template, pool) for pool in pools]
-    if any(one.fits is not False for one in found):
-        return ""
-    return next((one.why for one in found if one.kind == "taint"), "")
+    left = [one for one in found if one.fits is not False]
+    if left and all(one.fits is None and one.kind == "taint" for one in left):
+        need(Unknown(left[0].why))
+    return "" if left else next((one.why for one in found if one.kind == "taint"), "")
 
 
 def _only_taint(template: PodTemplate, pools: Iterable[NodePool]) -> str:

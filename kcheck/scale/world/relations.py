@@ -126,7 +126,8 @@ class Autoscaling:
         installed = next(iter(self.installed(cluster)), None)
         if installed is not None:
             return Known(installed, place)
-        unknown = next((name for name in (*names, self._perhaps_on(cluster)) if isinstance(name, Unknown)), None)
+        perhaps = (why for found, why in self._unplaced if cluster in found.clusters)
+        unknown = next((name for name in (*names, *perhaps) if isinstance(name, Unknown)), None)
         return unknown if unknown is not None else Unset(place)
 
     def installed(self, cluster: Cluster) -> list[str]:
@@ -146,10 +147,6 @@ class Autoscaling:
         """Yield add-ons and workloads with what they install."""
         yield from ((addon, addon.name) for addon in self._inventory.addons)
         yield from ((one, image.text) for one in self._inventory.workloads for image in one.images)
-
-    def _perhaps_on(self, cluster: Cluster) -> Unknown | None:
-        """Reason for an autoscaler that may be on a cluster, or on another one."""
-        return next((why for found, why in self._unplaced if cluster in found.clusters), None)
 
     @cached_property
     def _unplaced(self) -> list[tuple[Candidates, Either]]:
