@@ -29,8 +29,7 @@ _PLACEHOLDER = regex(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")
 _WHOLE = regex(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
 """Path of an ApplicationSet that stands for each folder its generator finds."""
 _PARAMETER = regex(r"\{\{-?\s*\.?([\w.-]+)\s*-?\}\}")
-_OWN = "https://kubernetes.default.svc"
-"""Address of the cluster on which Argo CD runs."""
+_OWN = "https://kubernetes.default.svc"  # the cluster on which Argo CD runs
 _GROUP = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 

@@ -137,7 +137,6 @@ class Autoscaling:
 
     @cached_property
     def _installed(self) -> dict[str, list[Value[str]]]:
-        """Names of add-ons and images by cluster."""
         result = defaultdict[str, list[Value[str]]](list)
         for thing, name in self._names():
             result[self._inventory.cluster_of[thing].id if thing in self._inventory.cluster_of else ""].append(name)
