@@ -12,18 +12,19 @@ from msgspec.structs import replace
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Inventory, Raw, Workload
+from kcheck.text.files import system
 from kcheck.text.files.configurations import BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
-from kcheck.text.values import Known, Origin, Unknown, known, sure
+from kcheck.text.values import Known, Origin, Unknown, equals, known, sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcheck.config.config import Config
     from kcheck.inventory.reading import Kept
-    from kcheck.model import Cluster, Thing
+    from kcheck.model import Cluster, Sync, Thing
     from kcheck.text.files.tree import Tree
 
 _NAMED = (
@@ -107,31 +108,44 @@ _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way
 def _assign_clusters(inventory: Inventory, config: Config) -> None:
     """Assign workloads, add-ons and autoscalers to clusters, or to candidates."""
     roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
-    by_path: dict[tuple[str, frozenset[str]], Cluster | Candidates] = {}
+    by_path: dict[tuple[str, frozenset[str], Sync | None], Cluster | Candidates] = {}
+    senders = {one.place: one for one in inventory.synced}
 
     def home(thing: Thing) -> Cluster | Candidates:
         path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
-        key = path, _other_clouds(thing) if roots else frozenset[str]()
+        key = path, _other_clouds(thing) if roots else frozenset[str](), senders.get(thing.place)
         if key not in by_path:
-            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config)
+            folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
+            sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
+            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
-        return inventory.cluster_of.get(thing) or by_path[key]
+        return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or by_path[key]
 
+    addons, inventory.addons = inventory.addons, []
+    for addon in addons:
+        owners = _owners(home(addon)) if equals(addon.name, "karpenter") else ()
+        copies = [replace(addon) for _ in owners] if len(owners) > 1 else [addon]
+        inventory.addons += copies
+        inventory.cluster_of |= zip(copies, owners, strict=False)
     for thing in inventory.deployed_things():
-        found = home(thing)
-        if isinstance(found, Candidates):
-            inventory.candidates_of[thing] = found
-        else:
-            inventory.cluster_of[thing] = found
-    for i, autoscaler in enumerate(inventory.autoscalers):
-        if not isinstance(autoscaler.cluster, Unknown):
-            continue
+        inventory.place((thing,), home(thing))
+    autoscalers, inventory.autoscalers = inventory.autoscalers, []
+    for autoscaler in autoscalers:
         found, place = home(autoscaler), Origin((autoscaler.place,))
-        if not isinstance(found, Candidates):
-            inventory.autoscalers[i] = replace(autoscaler, cluster=Known(found, place))
-        elif not autoscaler.managed:
-            inventory.autoscalers[i] = replace(autoscaler, cluster=Unknown(found.reason, place))
-            inventory.candidates_of[inventory.autoscalers[i]] = found
+        if not isinstance(autoscaler.cluster, Unknown) or (autoscaler.managed and not _owners(found)):
+            inventory.autoscalers.append(autoscaler)
+        elif owners := _owners(found):
+            inventory.autoscalers += [replace(autoscaler, cluster=Known(one, place)) for one in owners]
+        elif isinstance(found, Candidates):
+            inventory.autoscalers.append(replace(autoscaler, cluster=Unknown(found.reason, place)))
+            inventory.candidates_of[inventory.autoscalers[-1]] = found
+
+
+def _owners(found: Cluster | Candidates) -> tuple[Cluster, ...]:
+    """Return the clusters that a thing is certainly on: one, or each of its candidates."""
+    if isinstance(found, Candidates):
+        return found.clusters if found.on_each else ()
+    return (found,)
 
 
 _PROVIDER = regex(r"--cloud-provider[= ](\w+)")
@@ -155,8 +169,10 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
     return frozenset(clouds.keys() - named) if named else frozenset()
 
 
-def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:
-    """Find the cluster of a path: from kcheck.yaml, else the only one, else the one in the nearest folder."""
+def _home(
+    path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config, sync: Sync | None
+) -> Cluster | Candidates:
+    """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder."""
     folders = path.split("/")[:-1]
     for environment in config.environments:
         if any(matches(path, pattern) for pattern in environment.manifests):
@@ -166,29 +182,31 @@ def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config)
                 way = "correct its `root:` in kcheck.yaml"
                 return Candidates((), f"kcheck.yaml gives {path} to {environment.root}, which has no cluster", way)
             return own[0] if len(own) == 1 else _one_of(path, own)
+    sent = [cluster for cluster, _ in roots if sync is not None and known(cluster.name) in sync.names]
+    if sent and sync is not None:
+        once = len({known(one.name) for one in sent}) == len(sent)
+        return sent[0] if len(sent) == 1 else replace(_one_of(sync.name, sent), on_each=once)
     shared = [leading(folders, steps) for _, steps in roots]
     most = max(shared, default=0)
     best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
+    best = [cluster for cluster in best if cluster.environment in folders] or best
     if len(best) == 1:
         return best[0]
+    if best and sync is not None and sync.where:
+        return Candidates(tuple(best), f"{sync.name} is sent to {sync.where}, by no name of a cluster here", _SETTING)
     # all files of the first folder that no root shares have the same candidates
     where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
     return _one_of(where, best) if best else NOWHERE
 
 
 def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
-    for names in (
-        [known(cluster.name) or "" for cluster in clusters],
-        [cluster.environment for cluster in clusters],
-        [cluster.root for cluster in clusters],
-        [cluster.id for cluster in clusters],
-    ):
-        if "" not in names and len(set(names)) == len(names):
-            break
+    ways = zip(*((known(one.name) or "", one.environment, one.root, one.id) for one in clusters), strict=True)
+    unique = (way for way in ways if "" not in way and len(set(way)) == len(clusters))
+    names = next(unique, [one.id for one in clusters])
     left = len(names) - _SHOWN
     named = [*names[:_SHOWN], f"{left:,} others"] if left > 1 else names
     what = f"{where} may run on {', '.join(named[:-1])} or {named[-1]}"
-    apart = len({(cluster.root, cluster.environment) for cluster in clusters}) > 1
-    return Candidates(
-        tuple(clusters), what, _SETTING if apart else "one root module creates them, so kcheck.yaml cannot choose"
-    )
+    apart = len({(cluster.root, cluster.environment) for cluster in clusters})
+    way = _SETTING if apart > 1 else "one root module creates them, so kcheck.yaml cannot choose"
+    on_each = apart == len(clusters) and len({cluster.root for cluster in clusters}) == 1
+    return Candidates(tuple(clusters), what, way, on_each)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
@@ -9,14 +11,14 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity
 from kcheck.inventory.embedded import machines
-from kcheck.model import Reservation, Resource
+from kcheck.model import Candidates, Reservation, Resource
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
 from kcheck.text.files.configurations import BLUEPRINT
 from kcheck.text.regex import regex
 from kcheck.text.text import Problem, Skipped
-from kcheck.text.values import Unknown
+from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,14 +26,11 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.inventory.reading import Reading
-    from kcheck.kubernetes.objects import Object
-    from kcheck.kubernetes.releases import Release
     from kcheck.model import Cluster, Raw
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.files.tree import Tree
-    from kcheck.text.values import Datum, Record
 
 
 def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
@@ -56,9 +55,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     reading.skipped += [one for _, skipped in booted for one in skipped]
     for root in roots:
         deadline.check()
-        if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
-            _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
-        _deployed_by_others(root, tree, reading, wanted)
+        _deploy(root, kinds[root], tree, reading, wanted)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
     reading.skipped += [one for root in roots for one in _unjudged(root, kinds[root], inventory.clusters)]
@@ -151,56 +148,56 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
                 yield Resource(f"{where}{address}", instance.span, kind, address, module, instance)
 
 
-def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
-    from kcheck.inventory.embedded import objects, releases
-
-    _deploy(objects.read(root, kinds), releases.read(root), root, tree, reading, wanted)
-
-
-def _deployed_by_others(root: Module, tree: Tree, reading: Reading, wanted: Raw) -> None:
-    """Add deployments of published modules, as far as their arguments describe them."""
+def _deploy(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
+    """Add what resources deploy, and published modules, as far as their arguments describe it."""
     calls = [(call, names, call.block.span.text) for call, names in root.calls_of_others()]
     helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
     applied = [(call, names) for call, names, text in calls if _MANIFESTS.search(text)]
-    if helm or applied:
-        from kcheck.inventory.embedded import objects, releases
-
-        _deploy(objects.in_arguments(applied), releases.in_arguments(root, helm), root, tree, reading, wanted)
-
-
-def _deploy(
-    items: Iterable[tuple[Object, Instance]], releases: Iterable[tuple[Release, Instance]], root: Module, tree: Tree,
-    reading: Reading, wanted: Raw,
-) -> None:  # fmt: skip
+    if not helm and not applied and not any(kind.startswith(_IN_CLUSTER) for kind in kinds):
+        return
     from kcheck.inventory import deployed
+    from kcheck.inventory.embedded import objects, releases
 
-    inventory = reading.inventory
-    for item, instance in items:
-        cluster = _cluster_of(instance, root, inventory.clusters)
-        things = deployed.Objects([item], inventory, deployed.charts_of(tree, reading), wanted).add_all([item])
-        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
-    for release, instance in releases:
-        cluster = _cluster_of(instance, root, inventory.clusters)
-        things = deployed.add_releases(deployed.charts_of(tree, reading).expanded(release), inventory)
-        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+    inventory, charts = reading.inventory, deployed.charts_of(tree, reading)
+    places = partial(_cluster_of, root=root, clusters=inventory.clusters)
+    for item, instance in chain(objects.read(root, kinds), objects.in_arguments(applied)):
+        things = deployed.Objects([item], inventory, charts, wanted).add_all([item])
+        inventory.place(things, places(instance))
+    for release, instance in chain(releases.read(root), releases.in_arguments(root, helm)):
+        inventory.place(deployed.add_releases(charts.expanded(release), inventory), places(instance))
 
 
-def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
-    """Find the cluster of the same root that a resource's provider connects to; None if unknown."""
-    own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
-    if len(own) < 2 or not root.configuration.providers:
-        return own[0] if len(own) == 1 else None
+def _cluster_of(instance: Instance, root: Module, clusters: list[Cluster]) -> Cluster | Candidates | None:
+    """Find the cluster that a resource's provider connects to; None if unknown."""
+    here = root.configuration.folder, root.environment
+    own = [cluster for cluster in clusters if (cluster.root, cluster.environment) == here]
+    if len(own) == 1:
+        return own[0]
     if instance.block.type == "module":  # its arguments name it, if they do
         named = [c for c in own if f"{'.'.join(c.address.split('.')[:2])}." in instance.block.span.text]
         return named[0] if len(named) == 1 else None
     provider = providers.provider_block(instance, root)
-    host = _host(provider) if provider is not None else None
+    blocks = (provider, *blocks_below(provider, "kubernetes")) if provider is not None else ()  # those of helm
+    host = next((host for one in blocks if (host := one.entry("host")) is not None), None)
     symbol = host.symbol if isinstance(host, Unknown) else None
-    found = [c for c in own if symbol and f"{c.address}.".startswith(f"{symbol.address}.")]
-    return found[0] if len(found) == 1 else None
+    inner = _INNER.search(symbol.address) if symbol and symbol.attribute == "text" else None
+    address = inner[1] if inner else symbol.address if symbol else ""
+    found = [c for c in own if f"{c.address}.".startswith(f"{address}.")]
+    return found[0] if len(found) == 1 else _asked(address, root, clusters)
 
 
-def _host(record: Record) -> Datum | None:
-    """Return the API server's address in the provider, or in its `kubernetes` block (helm)."""
-    hosts = (one.entry("host") for one in (record, *blocks_below(record, "kubernetes")))
-    return next((host for host in hosts if host is not None), None)
+_INNER = regex(r"\$\{(.*)\.\w+\}")
+"""Address in a text, as in `https://${google_container_cluster.main.endpoint}`."""
+
+
+def _asked(address: str, root: Module, clusters: list[Cluster]) -> Cluster | Candidates | None:
+    """Find the cluster, in any root, that a data source asks for; candidates if its name is not known."""
+    kind = next((one for one in profiles.other_clusters()["judged"] if f"data.{one}." in f".{address}"), "")
+    record = dict(root.sources(kind)).get(address)
+    name = record.entry("name") if record is not None else None
+    if isinstance(name, Unknown) and len(clusters) > 1:
+        what = f"{address} asks for a cluster by name: {name.reason}"
+        return Candidates(tuple(clusters), what, "give it in a variable file")
+    named = [one for one in clusters if isinstance(name, Known) and known(one.name) == name.value]
+    named = [one for one in named if one.environment == root.environment] or named
+    return named[0] if len(named) == 1 else None

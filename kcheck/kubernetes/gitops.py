@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes import releases
 from kcheck.kubernetes.patches import rebuild
+from kcheck.model import Sync
 from kcheck.text.files import system
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -26,52 +28,52 @@ KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
 _PLACEHOLDER = regex(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")
 _WHOLE = regex(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
 """Path of an ApplicationSet that stands for each folder its generator finds."""
+_PARAMETER = regex(r"\{\{-?\s*\.?([\w.-]+)\s*-?\}\}")
+_OWN = "https://kubernetes.default.svc"  # the cluster on which Argo CD runs
 _GROUP = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 
-class Sync(NamedTuple):
-    """A tool that applies folders: its name, and a pattern of real paths."""
-
-    name: str
-    folders: re.Pattern[str]
-
-
 def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
-    """Yield the objects that restore deleted ones; `top` is the folder of a source's repository."""
+    """Yield what applies folders or charts; `top` is the folder of a source's repository."""
     for item in objects:
-        for path in _paths(item):
+        of_flux = item.kind == "Kustomization" and item.api_version.startswith(_GROUP)
+        if of_flux or (item.kind in KINDS and item.api_version.startswith("argoproj.io/")):
+            spec = yaml.get(item.root, *(("spec", "template") if item.kind == "ApplicationSet" else ()), "spec")
+            folder, patterns = system.real_path(top(item.span.source)), []
+            for path in [yaml.text(spec, "path") or "."] if of_flux else _paths(item, spec):
+                whole = os.path.normpath(os.path.join(folder, os.path.normpath(path.lstrip("/"))))
+                patterns.append(f"{'.*'.join(map(re.escape, _PLACEHOLDER.split(whole)))}/")
             name = f"{item.kind} {yaml.text(item.root, 'metadata', 'name') or '?'}"
-            whole = os.path.join(system.real_path(top(item.span.source)), os.path.normpath(path.lstrip("/")))
-            parts = map(re.escape, _PLACEHOLDER.split(os.path.normpath(whole)))
-            yield Sync(name, re.compile(f"{'.*'.join(parts)}/"))
+            heals = of_flux or yaml.text(spec, "syncPolicy", "automated", "selfHeal") == "true"
+            yield Sync(name, item.span, re.compile("|".join(patterns) or "(?!)"), heals, *_destination(item, spec))
 
 
-def _paths(item: Object) -> Iterator[str]:
-    """Yield the applied folders, from the top of the repository; patterns for generators."""
-    group = item.api_version.partition("/")[0]
-    if item.kind == "Kustomization" and f"{group}/" == _GROUP:
-        yield yaml.text(item.root, "spec", "path") or "."
-    if group != "argoproj.io" or item.kind not in KINDS:
-        return
-    spec = (
-        yaml.get(item.root, "spec") if item.kind == "Application" else yaml.get(item.root, "spec", "template", "spec")
-    )
-    if yaml.text(spec, "syncPolicy", "automated", "selfHeal") != "true":
-        return
-    for source in releases.sources_of(spec):
-        path = yaml.text(source, "path")
-        if path and _WHOLE.fullmatch(path):
-            yield from _generated(item)
-        elif path:
+def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
+    """Yield the folders that Argo CD applies, from the top of the repository; patterns for generators."""
+    found = [(yaml.text(source, "path"), source) for source in releases.sources_of(spec)]
+    if any(_WHOLE.fullmatch(path) for path, _ in found):
+        nodes = yaml.walk(yaml.get(item.root, "spec", "generators"))
+        found += [(yaml.text(one, "path"), one) for node in nodes for one in yaml.items(node, "directories")]
+    for path, node in found:
+        if path and not _WHOLE.fullmatch(path) and yaml.text(node, "exclude") != "true":
             yield path
 
 
-def _generated(item: Object) -> Iterator[str]:
-    for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
-        for one in yaml.items(node, "directories"):
-            if yaml.text(one, "exclude") != "true" and (path := yaml.text(one, "path")):
-                yield path
+def _destination(item: Object, spec: yaml.Node | None) -> tuple[str, tuple[str, ...]]:
+    """Return where Argo CD applies an object, in words, and texts that name these clusters; empty for its own."""
+    name, server = (yaml.text(spec, "destination", key) for key in ("name", "server"))
+    if name == "in-cluster" or server.rstrip("/") == _OWN:
+        return "", ()
+    key, own = _PARAMETER.fullmatch(name or server), list(yaml.walk(yaml.get(item.root, "spec", "generators")))
+    if key is None:
+        return name or server, (name,)
+    listed = [one for node in own for one in yaml.items(node, "elements")]
+    texts = {yaml.text(one, step) for one in listed for step in ([key[1]] if name else yaml.pairs(one))}
+    selector = next((node for one in own if (node := yaml.get(one, "clusters")) is not None), None)
+    labels = yaml.pairs(selector, "selector", "matchLabels")
+    having = " and ".join(f"{label}={yaml.text(selector, 'selector', 'matchLabels', label)}" for label in labels)
+    return f"clusters with the labels {having}" if having else "clusters that a generator finds", tuple(texts)
 
 
 # --- substitutions of Flux: `postBuild` of its Kustomizations
@@ -111,53 +113,46 @@ def substituting(
 ) -> Callable[[Iterable[Object]], Iterator[Object]]:
     """Return a function that applies the nearest Kustomization's values, or the common ones of several."""
     found = _substitutions(objects, top, named)
-    by_folder: dict[str, _Filler | None] = {}
+    by_folder: dict[str, Callable[[str, yaml.Target], yaml.Target | None] | None] = {}
 
     def applied(items: Iterable[Object]) -> Iterator[Object]:
         for item in items:
             if item.folder not in by_folder:
                 by_folder[item.folder] = _filler(system.real_path(item.folder), found)
             filler = by_folder[item.folder]
-            yield replace(item, root=rebuild(item.root, filler.filled)) if filler is not None else item
+            yield replace(item, root=rebuild(item.root, filler)) if filler is not None else item
 
     return applied
 
 
-def _filler(folder: str, found: list[Substitution]) -> _Filler | None:
+def _filler(folder: str, found: list[Substitution]) -> Callable[[str, yaml.Target], yaml.Target | None] | None:
     above = [one for one in found if f"{folder}/".startswith(f"{one.folder.rstrip('/')}/")]
     deepest = max((len(one.folder) for one in above), default=0)
     near = [one.values for one in above if len(one.folder) == deepest]
     if not near:
         return None
     same = {key: node for key, node in near[0].items() if all(key in v and v[key].text == node.text for v in near)}
-    return _Filler(same, defaults=len(near) == 1)
+    return partial(_filled, same, len(near) == 1)
 
 
-class _Filler:
-    """Substitutes variables in trees; nodes without variables stay unchanged."""
+def _filled(values: dict[str, yaml.Scalar], defaults: bool, _name: str, node: yaml.Target) -> yaml.Target | None:
+    """Substitute the variables in a text; None for other nodes and texts without any."""
+    if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
+        return None
+    used: list[yaml.Scalar] = []
 
-    def __init__(self, values: dict[str, yaml.Scalar], *, defaults: bool) -> None:
-        self.values = values
-        self.defaults = defaults
+    def value(match: re.Match[str]) -> str:
+        found = values.get(match[1])
+        if found is not None:
+            used.append(found)
+            return found.text
+        return match[0] if match[2] is None or not defaults else match[2]
 
-    def filled(self, _name: str, node: yaml.Target) -> yaml.Target | None:
-        """Substitute the variables in a text; None for other nodes and texts without any."""
-        if not isinstance(node, yaml.Scalar) or isinstance(node, yaml.Computed) or "${" not in node.text:
-            return None
-        used: list[yaml.Scalar] = []
-
-        def value(match: re.Match[str]) -> str:
-            found = self.values.get(match[1])
-            if found is not None:
-                used.append(found)
-                return found.text
-            return match[0] if match[2] is None or not self.defaults else match[2]
-
-        text = _VARIABLE.sub(value, node.text)
-        if text == node.text:
-            return None
-        plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)
-        if "${" in text:  # a part of it is still to be filled in
-            return plain
-        origin = Origin((*(one.span for one in used), node.span))
-        return yaml.Computed(*node.span, None, text, node.style, node.tag, Known(yaml.value(plain), origin))
+    text = _VARIABLE.sub(value, node.text)
+    if text == node.text:
+        return None
+    plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)
+    if "${" in text:  # a part of it is still to be filled in
+        return plain
+    origin = Origin((*(one.span for one in used), node.span))
+    return yaml.Computed(*node.span, None, text, node.style, node.tag, Known(yaml.value(plain), origin))

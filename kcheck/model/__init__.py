@@ -13,7 +13,7 @@ from kcheck.model.clusters import (
     Reserved,
     Subnet,
 )
-from kcheck.model.inventory import NOWHERE, Candidates, Input, Inventory, Manifest, Raw, Resource
+from kcheck.model.inventory import NOWHERE, Candidates, Input, Inventory, Manifest, Raw, Resource, Sync
 from kcheck.model.pods import (
     LOCAL,
     STAY,

@@ -13,12 +13,13 @@ from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Definition, Mirror, Monitor, Service, Workload
     from kcheck.model.pools import KarpenterPool, NodePool, Reservation
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+    from kcheck.text.text import Span
     from kcheck.text.values import Record
     from kcheck.text.yaml_nodes import Mapping
 
@@ -65,11 +66,15 @@ class Input(Thing, frozen=True):
 
 
 class Candidates(Struct, frozen=True):
-    """Candidate clusters of manifests. `what` is the missing input, `way` how to set it."""
+    """Candidate clusters of manifests. `what` is the missing input, `way` how to set it.
+
+    `on_each`: whether they are environments of one root, so that what makes nodes is on every one.
+    """
 
     clusters: tuple[Cluster, ...]
     what: str
     way: str
+    on_each: bool = False
 
     @property
     def reason(self) -> str:
@@ -82,6 +87,21 @@ class Candidates(Struct, frozen=True):
         return f"{self.what}; set --nodes N"
 
 
+class Sync(Struct, frozen=True, eq=False):
+    """Applies folders of a repository: its name, and a pattern of real paths.
+
+    `heals`: whether it restores deleted objects. `where`: what it says of its clusters, which `names` may name; empty
+    for its own.
+    """
+
+    name: str
+    place: Span
+    folders: re.Pattern[str]
+    heals: bool
+    where: str
+    names: tuple[str, ...]
+
+
 NOWHERE = Candidates((), "no cluster in this tree", "check the manifests together with the Terraform of their cluster")
 """Candidates of manifests in a tree without a cluster."""
 
@@ -91,9 +111,8 @@ class Inventory(Struct, eq=False):
 
     `candidates_of`: clusters on which other things may be. `doubts`: by pool id, why there may be no such pool, or
     several. `objects`, `resources`: raw ones that rules need. `scope_of`: folder to which a kustomization assigns a
-    thing that it renders from files elsewhere. `synced`: tools that recreate deleted objects, with a pattern of the
-    folders they apply. `libraries`: root modules that look like modules for others. `rendered`: folders where charts,
-    kustomizations or templates may make objects.
+    thing that it renders from files elsewhere. `synced`: objects of Argo CD and Flux. `libraries`: root modules that
+    look like modules for others. `rendered`: folders where charts, kustomizations or templates may make objects.
     """
 
     clusters: list[Cluster] = []
@@ -125,7 +144,7 @@ class Inventory(Struct, eq=False):
     objects: list[Manifest] = []
     resources: list[Resource] = []
     scope_of: dict[Thing, str] = {}
-    synced: list[tuple[str, re.Pattern[str]]] = []
+    synced: list[Sync] = []
     libraries: frozenset[str] = frozenset()
     rendered: frozenset[str] = frozenset()
 
@@ -135,6 +154,13 @@ class Inventory(Struct, eq=False):
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
             self.admissions, self.sharings, self.monitors, self.objects, self.resources,
         ))  # fmt: skip
+
+    def place(self, things: Iterable[Thing], found: Cluster | Candidates | None) -> None:
+        """Assign things to a cluster or candidates; None leaves them open."""
+        if isinstance(found, Candidates):
+            self.candidates_of |= dict.fromkeys(things, found)
+        elif found is not None:
+            self.cluster_of |= dict.fromkeys(things, found)
 
     def unknown_cluster(self, thing: Thing) -> Unknown:
         """Return why the cluster of an applied thing is unknown."""

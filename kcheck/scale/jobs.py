@@ -106,7 +106,9 @@ def _lands_on_spot(template: PodTemplate, world: World) -> bool:
     found = world.pools.candidates(template)
     if isinstance(found, Unknown) or not found:
         return False
-    return all(certain and known(pool.market.spot) for pool, certain in found)
+    markets = [pool.market.spot for pool, certain in found if certain]
+    perhaps = len(markets) == len(found) and all(known(one) or isinstance(one, Unknown) for one in markets)
+    return perhaps and all(map(need, markets))
 
 
 def keeps_state(workload: Workload, _world: World) -> Value[bool]:
@@ -274,7 +276,7 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     if workload.place.source.path.endswith((".tf", ".tf.json")):
         return computed(workload, "Terraform")
     folder = f"{system.real_path(world.deployed.folder(workload))}/"
-    found = (name for name, folders in world.inventory.synced if folders.match(folder))
+    found = (one.name for one in world.inventory.synced if one.heals and one.folders.match(folder))
     return computed(workload, next(found, None))
 
 

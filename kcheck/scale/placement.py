@@ -371,7 +371,8 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
     found = keeping(template, pool)
     if found:
         return Fit(fits=False, kind="taint", why=found[0].rpartition(":")[0].removesuffix("="))
-    given = (pool.scheduling.taints, template.tolerations)
+    of_spot = any(untolerated(template, _spot_taints(pool)))
+    given = (pool.scheduling.taints, template.tolerations, *((pool.market.spot,) if of_spot else ()))
     unknown = next((one for one in given if isinstance(one, Unknown)), None)
     return Fit(None, "taint", unknown.reason) if unknown else _FITS
 
@@ -385,9 +386,13 @@ def keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
 def taints(pool: NodePool) -> list[str]:
     """List the taints of a pool's nodes, with that of the cloud's spot nodes."""
     own = list(known(pool.scheduling.taints) or ())
+    return [*own, *_spot_taints(pool)] if known(pool.market.spot) is True else own
+
+
+def _spot_taints(pool: NodePool) -> list[str]:
     cluster = known(pool.cluster)
     taint = registry.cloud(cluster.cloud).spot_taint if cluster is not None else ""
-    return [*own, taint] if taint and known(pool.market.spot) is True else own
+    return [taint] if taint else []
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config.config import Config, Environment
 from kcheck.engine import several_clusters
-from kcheck.text.values import known
+from kcheck.text.values import known, reason_of
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:
@@ -245,3 +245,189 @@ def test_one_pod_cannot_clash_over_ports(check: Check) -> None:
         "k8s/jobs/train.yaml": job(more).replace("image:", "ports: [{containerPort: 29500}]\n          image:")
     }
     assert not waiting(check(tree), "host-network-port-clash")
+
+
+# --- environments of one root
+
+EKS_ROOT = """
+    variable "name" {
+      type = string
+    }
+    variable "range" {
+      type = string
+    }
+    resource "aws_subnet" "nodes" {
+      cidr_block = var.range
+      tags       = { "karpenter.sh/discovery" = "train" }
+    }
+    resource "aws_eks_cluster" "this" {
+      name = var.name
+    }
+    """
+NODE_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  limits: {nodes: 400}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: gpu
+spec:
+  amiSelectorTerms: [{alias: al2023@v20260101}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: train}}]
+"""
+IN_TERRAFORM = """
+    resource "helm_release" "karpenter" {
+      name  = "karpenter"
+      chart = "karpenter"
+    }
+    resource "kubectl_manifest" "pools" {
+      for_each  = toset(split("---", file("${path.module}/pools.yaml")))
+      yaml_body = each.value
+    }
+    """
+
+
+def environments(**ranges: str) -> dict[str, str]:
+    """A root with a var file for each environment, which has its own range of nodes."""
+    files = {f"eks/{name}.tfvars": f'name = "{name}"\nrange = "{cidr}"\n' for name, cidr in ranges.items()}
+    return {"eks/main.tf": EKS_ROOT, **files}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"eks/karpenter.tf": IN_TERRAFORM, "eks/pools.yaml": NODE_POOL}, {"k8s/pools.yaml": NODE_POOL}],
+    ids=["in the root", "beside it"],
+)
+def test_node_pools_of_karpenter_are_on_each_environment(check: Check, files: dict[str, str]) -> None:
+    """400 nodes of p5 fit into the /16 of prod, and not into the 251 addresses of dev."""
+    result = check(environments(dev="10.0.0.0/24", prod="10.1.0.0/16") | files)
+    owners = [known(pool.cluster) for pool in result.world.inventory.pools]
+    assert sorted(owner.environment for owner in owners if owner) == ["dev", "prod"]
+    (full,) = (one for one in result.findings if one.rule == "subnet-too-small")
+    assert "10.0.0.0/24" in full.message
+    tools = [known(result.world.autoscaling.tool(one)) for one in result.world.inventory.clusters]
+    assert tools == ["karpenter", "karpenter"]
+
+
+def test_a_folder_named_like_an_environment_is_its_own(check: Check) -> None:
+    result = check(environments(dev="10.0.0.0/24", prod="10.1.0.0/16") | {"k8s/prod/pools.yaml": NODE_POOL})
+    (pool,) = result.world.inventory.pools
+    owner = known(pool.cluster)
+    assert owner is not None
+    assert owner.environment == "prod"
+
+
+def test_an_autoscaler_of_unknown_cluster_is_named_at_its_own_place(check: Check) -> None:
+    tree = {f"{name}/main.tf": EKS_ROOT + f'variable "{name}" {{}}\n' for name in ("a", "b")}
+    result = check(tree | {"k8s/pools.yaml": NODE_POOL})
+    why = [result.world.autoscaling.tool(one) for one in result.world.inventory.clusters]
+    assert {reason_of(one).partition(";")[0] for one in why} == {
+        "the cluster of karpenter is not known: k8s/ may run on a or b"
+    }
+    places = {one.origin.written.source.path for one in why if one.origin}
+    assert places == {"k8s/pools.yaml"}
+
+
+# --- destinations of Argo CD
+
+APPLICATIONS = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata:
+  name: apps
+spec:
+  generators:
+    - {generators}
+  template:
+    spec:
+      source: {{repoURL: https://example.com/repo.git, path: k8s}}
+      destination: {destination}
+"""
+LIST = "list: {elements: [{cluster: dev, url: https://1.2.3.4}, {cluster: prod, url: https://5.6.7.8}]}"
+ONE = "list: {elements: [{cluster: prod, url: https://5.6.7.8}]}"
+
+
+@pytest.mark.parametrize(
+    ("generators", "destination", "home"),
+    [
+        (ONE, "{name: '{{cluster}}'}", "prod"),
+        (ONE, "{server: '{{.url}}'}", "prod"),
+        (f"matrix: {{generators: [{{{ONE}}}, {{git: {{}}}}]}}", "{name: '{{ .cluster }}'}", "prod"),
+        (LIST, "{name: '{{cluster}}'}", "ApplicationSet apps may run on dev or prod"),
+        ("git: {}", "{name: prod}", "prod"),
+        ("git: {}", "{server: https://kubernetes.default.svc}", "k8s/ may run on dev or prod"),
+        (
+            "clusters: {selector: {matchLabels: {tier: gpu}}}",
+            "{name: '{{name}}'}",
+            "ApplicationSet apps is sent to clusters with the labels tier=gpu, by no name of a cluster here",
+        ),
+        (
+            "clusters: {}",
+            "{server: '{{server}}'}",
+            "ApplicationSet apps is sent to clusters that a generator finds, by no name of a cluster here",
+        ),
+        (
+            "git: {}",
+            "{server: https://1.2.3.4}",
+            "ApplicationSet apps is sent to https://1.2.3.4, by no name of a cluster here",
+        ),
+    ],
+)
+def test_manifests_run_where_argo_cd_sends_them(check: Check, generators: str, destination: str, home: str) -> None:
+    text = APPLICATIONS.format(generators=generators, destination=destination)
+    result = check(
+        {"a/main.tf": cluster("dev"), "b/main.tf": cluster("prod"), "k8s/train.yaml": job(), "argo.yaml": text}
+    )
+    (workload,) = result.world.inventory.workloads
+    found = result.world.inventory.cluster_of.get(workload)
+    said = result.world.inventory.unknown_cluster(workload).reason if found is None else known(found.name)
+    assert str(said).partition(";")[0] == home
+
+
+# --- clusters of other roots
+
+APPLIED = """
+    {more}
+    data "google_container_cluster" "this" {{
+      name     = {name}
+      location = "us-central1-a"
+    }}
+    provider "kubernetes" {{
+      host = "https://${{data.google_container_cluster.this.endpoint}}"
+    }}
+    resource "kubernetes_manifest" "train" {{
+      manifest = yamldecode(file("${{path.module}}/train.yaml"))
+    }}
+    """
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "home"),
+    [
+        ('"prod"', "", "prod"),
+        ("var.name", 'variable "name" {\n default = "dev"\n }', "dev"),
+        (
+            "var.name",
+            'variable "name" {}',
+            "data.google_container_cluster.this asks for a cluster by name: var.name has no value",
+        ),
+        ('"other"', "", "apps/ may run on dev or prod"),
+    ],
+)
+def test_what_terraform_applies_to_a_cluster_of_another_root(check: Check, name: str, more: str, home: str) -> None:
+    files = {"apps/main.tf": APPLIED.format(name=name, more=more), "apps/train.yaml": job()}
+    result = check({"a/main.tf": cluster("dev"), "b/main.tf": cluster("prod")} | files)
+    (workload,) = result.world.inventory.workloads
+    found = result.world.inventory.cluster_of.get(workload)
+    said = result.world.inventory.unknown_cluster(workload).reason if found is None else known(found.name)
+    assert str(said).partition(";")[0] == home

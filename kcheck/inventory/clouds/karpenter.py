@@ -258,7 +258,9 @@ def _subnets(
     """Return the subnets in a pool's zones that match any selector term of its node class."""
     if node_class is None:
         return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
-    near = [subnet for subnet in inventory.subnets if subnet.root == cluster.root and _is_in(subnet, *zones)]
+    own = cluster.id.removesuffix(cluster.address)  # its root, with the environment
+    made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
+    near = [subnet for subnet in made if _is_in(subnet, *zones)]
     found: list[Subnet] = []
     for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
         tags = yaml.get(term, "tags")

@@ -11,10 +11,12 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Container, PodTemplate, Workload
 from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
+from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
 
 if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, Inventory, Thing
+    from collections.abc import Iterator
+
+    from kcheck.model import Autoscaler, Candidates, Cluster, Inventory, Thing
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers", "definitions")
 """Kinds of things that rules compare with others applied together."""
@@ -124,7 +126,8 @@ class Autoscaling:
         installed = next(iter(self.installed(cluster)), None)
         if installed is not None:
             return Known(installed, place)
-        unknown = next((name for name in (*names, self._of_any_cluster) if isinstance(name, Unknown)), None)
+        perhaps = (why for found, why in self._unplaced if cluster in found.clusters)
+        unknown = next((name for name in (*names, *perhaps) if isinstance(name, Unknown)), None)
         return unknown if unknown is not None else Unset(place)
 
     def installed(self, cluster: Cluster) -> list[str]:
@@ -134,16 +137,24 @@ class Autoscaling:
 
     @cached_property
     def _installed(self) -> dict[str, list[Value[str]]]:
-        """Names of add-ons and images by cluster; "" for an unknown cluster."""
-        own, result = self._inventory, defaultdict[str, list[Value[str]]](list)
-        names: list[tuple[Thing, Value[str]]] = [(addon, addon.name) for addon in own.addons]
-        for thing, name in (*names, *((one, image.text) for one in own.workloads for image in one.images)):
-            cluster = own.cluster_of.get(thing)
-            result[cluster.id if cluster else ""].append(name)
+        result = defaultdict[str, list[Value[str]]](list)
+        for thing, name in self._names():
+            result[self._inventory.cluster_of[thing].id if thing in self._inventory.cluster_of else ""].append(name)
         return result
 
+    def _names(self) -> Iterator[tuple[Thing, Value[str]]]:
+        """Yield add-ons and workloads with what they install."""
+        yield from ((addon, addon.name) for addon in self._inventory.addons)
+        yield from ((one, image.text) for one in self._inventory.workloads for image in one.images)
+
     @cached_property
-    def _of_any_cluster(self) -> Unknown | None:
-        """Reason for an autoscaler that may be on any cluster."""
-        name = next((text for name in self._installed[""] if _AUTOSCALER.search(text := known(name) or "")), None)
-        return Unknown(f"the cluster of {name} is not known") if name else None
+    def _unplaced(self) -> list[tuple[Candidates, Either]]:
+        """Autoscalers whose cluster is not known, with the clusters that may have them."""
+        homes, result = self._inventory.candidates_of, []
+        for thing, name in self._names():
+            match = _AUTOSCALER.search(known(name) or "") if thing in homes else None
+            if match is not None:
+                place, why = Origin((thing.place,)), f"the cluster of {match[1]} is not known: {homes[thing].reason}"
+                either = Known(match[1], place), Known(None, place)
+                result.append((homes[thing], Either(why, place, branches=either)))
+        return result

@@ -354,7 +354,8 @@ def _is_same(first: Value[int], second: Value[int]) -> bool:
 
 
 def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
-    unknown = Unknown("the kubelet's arguments set its labels"), Unknown("the kubelet's arguments set its taints")
+    place, why = Origin((instance.span,)), "the kubelet's arguments set its"
+    unknown = Unknown(f"{why} labels", place), Unknown(f"{why} taints", place)
     labels, taints = (fields.mapping("labels"), taints_of(instance, "taint")) if fields.resource == POOL else unknown
     return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
 

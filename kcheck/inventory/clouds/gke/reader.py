@@ -213,7 +213,8 @@ class _Gke(RangeReader):
         default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
         of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
         machine = pools.machine(fields)
-        spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
+        own, other = fields.flag("spot"), fields.flag("preemptible")
+        spot = own if known(own) or (isinstance(own, Unknown) and not known(other)) else other
         upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
             self.identity(address), record.span, address, owner,
