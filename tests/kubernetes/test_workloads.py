@@ -131,7 +131,7 @@ KINDS: dict[str, tuple[str, dict[str, int]]] = {
         {"router": 2, "prefill": 3, "decode": 8},
     ),
     "serving.kserve.io/InferenceService": (
-        ("spec:\n  predictor:\n    minReplicas: 2\n    maxReplicas: 5\n    model:\n      image: quay.io/example/train:1\n"
+        ("spec:\n  predictor:\n    minReplicas: 2\n    maxReplicas: 5\n    priorityClassName: high\n    nodeSelector: {pool: gpu}\n    model:\n      image: quay.io/example/train:1\n"
         "      resources: {requests: {cpu: 500m, memory: 2Gi}, limits: {nvidia.com/gpu: 8}}"),
         {"predictor": 5},
     ),
