@@ -199,7 +199,8 @@ class Workload(Thing, frozen=True):
     """Something that runs pods. `pods` is how many at once; for a DaemonSet, one on each node (`per_node`).
 
     `batch`: whether it ends. `rigid`: whether its pods wait for each other. `gang`: what starts its pods all or none.
-    `least`: pods that a gang starts with. `native_gang`: field that asks Kubernetes' own scheduler for a gang.
+    `completions`: pods of a Job in all. `least`: pods that a gang starts with.
+    `native_gang`: field that asks Kubernetes' own scheduler for a gang.
     `queue_system`: kueue or volcano. `shrinks`: whether Kueue may admit it with fewer pods. `retries`: how often it
     starts again. `ttl`: seconds that finished pods stay. `disposed`: key of volumes that are deleted with it. `slots`:
     processes that a launcher gives each worker; `processes`: those that each pod starts. `schedule`, `time_zone`,
@@ -229,6 +230,7 @@ class Workload(Thing, frozen=True):
     priority: Value[str] = NOTHING
     ttl: Value[int] = NOTHING
     deadline: Value[int] = NOTHING
+    completions: Value[int] = NOTHING
     retries: Value[int] = NOTHING
     retries_each: Value[int] = NOTHING
     spares_disruptions: Value[bool] = NOTHING

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import json_text
+from kcheck.scale.money import DAY
 from kcheck.scale.simulate.model import PHASES
 from kcheck.scale.simulate.results import PARTS, cost, deciding_factors, range_of
 from kcheck.text.control_characters import visible
-from kcheck.text.units import between, counted, dollars, money, node_hours, rough
+from kcheck.text.units import between, counted, dollars, money, node_hours, readable, rough
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -70,8 +71,14 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     job, pods = scenario.case.job, scenario.case.pods
     name = scenario.job.kind if scenario.job else "pods"
     name = f"{len(scenario.case.jobs)} jobs" if scenario.case.others else name
-    size = f"{scenario.title}: {name} on {counted(pods, 'node')}, {job.duration / 60:g} min of work"
+    waves = f"{job.completions:,} completions, {job.parallel:,} at a time, each " if job.parallel else ""
+    size = (
+        f"{scenario.cluster.display_name}: {name} on {counted(pods, 'node')}, {waves}{job.duration / 60:,g} min of work"
+    )
     yield f"{size}: {end_text(outcome)}"
+    if scenario.risk:
+        yield f"  {scenario.risk}"
+    yield from _overlaps(outcome)
     if not summary.finished:
         yield from _unfinished(outcome)
         return
@@ -95,9 +102,10 @@ def end_text(outcome: SimulationResult) -> str:
     if summary.finished:
         return f"about {minutes_text(*outcome.total)} until the last node is gone"
     if summary.pods_done == scenario.case.pods:
-        return f"nodes are still there after {scenario.case.horizon / 3600:g} h"
+        return f"nodes are still there after {scenario.case.horizon / 3600:,.3g} h"
     if not summary.failed:
-        return "never done"
+        stuck = _stuck(outcome)
+        return "deadlock" if stuck[1:] else "never starts" if stuck else "never done"
     if scenario.case.others:
         return f"{', '.join(times.name for times in summary.jobs if times.done == inf)} fail at their deadline"
     return f"fails at its deadline of {scenario.case.job.deadline / 60:g} min"
@@ -110,15 +118,52 @@ def _unfinished(outcome: SimulationResult) -> Iterator[str]:
     if summary.pods_done == pods:
         yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
         return
-    rest = "" if scenario.wall else f"; the rest waits for {cause}"
+    rest = "" if scenario.wall or (summary.failed and not held) else f"; the rest waits for {cause}"
     yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
+    job = scenario.case.job
+    if job.parallel:
+        left = -(-summary.jobs[0].left * job.parallel // job.pods)
+        yield f"  {job.completions - left:,} of {job.completions:,} completions end"
+    if stuck := _stuck(outcome):
+        yield from _held(outcome, stuck)
     if summary.failed:
         yield f"  {_paid(outcome)}"
         yield f"  of that {part_text(outcome, 'idle')}; {part_text(outcome, 'start')}"
 
 
+def _overlaps(outcome: SimulationResult) -> Iterator[str]:
+    """Yield what becomes of CronJobs whose next run starts before the one before has ended."""
+    for job, times in zip(outcome.scenario.case.jobs, outcome.middle.summary.jobs, strict=True):
+        took = min(times.done, job.deadline)
+        if job.period < took < inf:
+            many = ceil(took / job.period)
+            skips, replaces = f"{many - 1:,} of {many:,} starts are skipped", "none ends: the next one replaces it"
+            overlaps = f"up to {many:,} at once, on {counted(many * job.pods, 'node')}"
+            becomes = {"Forbid": skips, "Replace": replaces}.get(job.concurrency, overlaps)
+            yield f"  {job.name} starts every {readable(int(job.period))}, a run takes {took / 60:,.1f} min: {becomes}"
+
+
+def _stuck(outcome: SimulationResult) -> list[str]:
+    pairs = zip(outcome.scenario.case.jobs, outcome.middle.summary.jobs, strict=True)
+    held = ((times, one.pods) for one, times in pairs if one.gang and times.start == inf and times.held)
+    return [f"{times.name} holds {times.held:,} of {counted(pods, 'node')}" for times, pods in held]
+
+
+def _held(outcome: SimulationResult, stuck: list[str]) -> Iterator[str]:
+    """Yield what jobs hold while they wait for the rest of their nodes, and the cost of a day."""
+    yield f"  {', '.join(stuck)}; {'each waits' if stuck[1:] else 'it waits'} for the rest without work"
+    pairs = list(zip(outcome.scenario.case.pools, outcome.middle.summary.uses, strict=True))
+    if nodes := sum(use.held for _, use in pairs):
+        mills = sum(24 * use.held * pool.price.mills for pool, use in pairs if pool.price)
+        gpus = sum(24 * use.held * pool.gpus for pool, use in pairs)
+        texts = node_hours(nodes * DAY), f"{gpus:,} GPU-hours" if gpus else "", money(mills) if mills else ""
+        yield f"  a day of that: {', '.join(filter(None, texts))}"
+
+
 def _paid(outcome: SimulationResult) -> str:
-    return f"{hours_text(outcome.node_hours)} paid{_cost(outcome)}"
+    spent = outcome.dollars
+    cost_text = "" if spent is None else f", {money_text(spent)} {price_text(outcome)}"
+    return f"{hours_text(outcome.node_hours)} paid{cost_text}"
 
 
 def part_text(outcome: SimulationResult, name: str) -> str:
@@ -144,29 +189,27 @@ def money_text(bounds: Range) -> str:
 
 
 def minutes_text(least: float, most: float) -> str:
-    """Format a range of seconds in minutes."""
+    """Format a range of seconds in minutes, of a day or more in hours."""
+    if least >= DAY:
+        return between(f"{round(least / 3600):,} h", f"{round(most / 3600):,} h")
     return between(f"{round(least / 60)} min", f"{round(most / 60)} min")
-
-
-def _cost(outcome: SimulationResult) -> str:
-    """Format the cost of a run and the node prices; empty without prices."""
-    if outcome.dollars is None:
-        return ""
-    return f", {money_text(outcome.dollars)} {price_text(outcome)}"
 
 
 def price_text(outcome: SimulationResult) -> str:
     """Format the node prices of a run, and whether some nodes have none."""
-    prices = range_of(pool.price.mills for pool in outcome.scenario.case.pools if pool.price)
+    found = [pool.price for pool in outcome.scenario.case.pools if pool.price]
+    prices = range_of(price.mills for price in found)
+    kinds = " and".join(dict.fromkeys(f" ({price.market}, {price.region})" for price in found if price.market))
     unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
-    return f"at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
+    return f"at {between(*(money(int(mills)) for mills in prices))} per node-hour{kinds}{unpriced}"
 
 
 def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
     """Yield what keeps nodes from coming, or pods from starting."""
     scenario = outcome.scenario
     if scenario.wall is not None:
-        yield f"no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
+        what = f"the {scenario.wall.what}, at {scenario.wall.number:,} nodes (to move it: {scenario.wall.move})"
+        yield f"no more nodes at once than the wall lets be: {what}"
     if scenario.case.pulls:
         waiting, nodes = counted(outcome.middle.summary.refused, "pod"), counted(scenario.case.pulls, "fresh node")
         limit = f"serves {nodes} in {scenario.case.window / 3600:g} hours without an account"
@@ -209,7 +252,6 @@ def _mark(point: Point | None, level: float) -> str:
 
 
 def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
-    """Yield for each column the point at its middle."""
     at = -1
     for column in range(_WIDTH):
         time = total * (column + 0.5) / _WIDTH
@@ -274,7 +316,6 @@ def _saved(saved: Saving, *, priced: bool) -> list[str]:
 
 
 def _bounds(estimate: Estimate, show: Callable[[int], str]) -> str:
-    """Format an estimate as `check` does, without its unit."""
     return between(show(estimate.least), show(estimate.most)).removesuffix(" node-hours")
 
 
@@ -300,13 +341,12 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "cluster": scenario.cluster.id,
         "nodes": scenario.case.pods,
         "duration": job.duration,
+        "completions": job.completions or None,
         "finished": summary.finished,
         "total": round(summary.total),
         "shortest": round(outcome.total.least),
         "longest": round(outcome.total.most),
-        "first_ready": _whole(summary.first_ready),
-        "last_ready": _whole(summary.last_ready),
-        "last_start": _whole(summary.last_start),
+        **{name: _whole(getattr(summary, name)) for name in ("first_ready", "last_ready", "last_start")},
         "last_done": round(summary.last_done),
         **_ends("node_hours", (paid.least, paid.most, summary.paid / 3600)),
         **_ends("dollars", None if spent is None else (spent.least, spent.most, cost(outcome.case, summary))),
@@ -324,6 +364,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "phase_dollars": spent and {phase: round(cost(outcome.case, summary, (phase,)), 2) for phase in PHASES},
         "binding": deciding_factors(outcome),
         "held": {name: round(seconds) for name, seconds in summary.held.items()},
+        "risk": scenario.risk or None,
         "assumed": list(scenario.assumed),
         "measured": list(scenario.measured.notes) if scenario.measured else [],
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],

@@ -13,7 +13,6 @@ from kcheck.scale import money
 from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
 from kcheck.scale.basics import computed
 from kcheck.scale.simulate import parameters, results, scenario
-from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, known
 
@@ -44,19 +43,9 @@ class Saving(NamedTuple):
     rates: tuple[Rate, ...]
 
 
-def idle(autoscaler: Autoscaler, world: World) -> Value[Saving]:
-    """Estimate the saving of removing idle nodes sooner: by the cloud's faster profile, else the recommended time."""
-    return _saved(autoscaler, world, _without_idling(autoscaler, world))
-
-
-def deletion(autoscaler: Autoscaler, world: World) -> Value[Saving]:
-    """Estimate the saving of deleting nodes in large enough batches."""
-    return _saved(autoscaler, world, _in_larger_batches(autoscaler, world))
-
-
-def tolerance(autoscaler: Autoscaler, world: World) -> Value[Saving]:
-    """Estimate the saving of tolerating enough NotReady nodes; null where that is nothing."""
-    return _saved(autoscaler, world, _tolerant(autoscaler, world))
+def by(word: str) -> Callable[[Autoscaler, World], Value[Saving]]:
+    """Return the estimate of what the change of a word saves; null where that is nothing."""
+    return lambda autoscaler, world: _saved(autoscaler, world, _CHANGES[word](autoscaler, world))
 
 
 def split(pool: NodePool, world: World) -> Value[Saving]:
@@ -65,12 +54,7 @@ def split(pool: NodePool, world: World) -> Value[Saving]:
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if owner is None:
         return Unknown("no autoscaler of this pool is known", Origin((pool.place,)))
-    return _saved_by_split(owner, world)
-
-
-@once
-def _saved_by_split(owner: Autoscaler, world: World) -> Value[Saving]:
-    return _saved(owner, world, _split(None, world))
+    return _saved(owner, world, _split(pool, world))
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
@@ -113,8 +97,7 @@ def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
     return change
 
 
-def _split(_pool: NodePool | None, world: World) -> _Change:
-    """Split pools above the recommended size; those of one size are scaled together."""
+def _split(_pool: NodePool, world: World) -> _Change:
     most = world.numbers.limits("any")["large_pool.nodes"].number
 
     def change(case: Case) -> Case:
@@ -134,14 +117,9 @@ _CHANGES: dict[str, Callable[[Any, World], _Change]] = {
 
 
 def _parts(pool: Pool, number: int) -> list[Pool]:
+    part, least, existing = replace(pool, most=ceil(pool.most / number)), pool.least, pool.existing
     return [
-        replace(
-            pool,
-            name=f"{pool.name}{i}",
-            most=ceil(pool.most / number),
-            least=(pool.least + i) // number,
-            existing=(pool.existing + i) // number,
-        )
+        replace(part, name=f"{pool.name}{i}", least=(least + i) // number, existing=(existing + i) // number)
         for i in range(number)
     ]
 
@@ -166,7 +144,7 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
         node_time=_bounded(autoscaler, found.node_time),
         money=_bounded(autoscaler, found.money),
         unpriced=sum(found.nodes) - kinds.total(),
-        run_time=round(base.case.job.duration),
+        run_time=round(base.case.job.length),
         rates=money.rates(kinds),
     )
     return computed(autoscaler, saving)

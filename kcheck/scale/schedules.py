@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.scale import allocatable
@@ -64,7 +66,6 @@ def times(schedule: str) -> Times | None:
 
 
 def _bits(text: str, least: int, most: int, names: list[str]) -> int | None:
-    """Parse the numbers of a field as bits; None if invalid."""
     result = 0
     for part in text.lower().split(","):
         match = _PART.fullmatch(part)
@@ -99,6 +100,23 @@ def _days(dates: int, months: int, week: int, *, either: bool) -> int:
                     result |= bit
                 bit <<= 1
     return result
+
+
+_SATURDAYS = sum(64 << 7 * date for date in range(366))
+
+
+def period(schedule: str) -> float:
+    """Return the shortest time between two starts, in seconds; infinite if unknown, or more than a month."""
+    own = times(schedule)
+    if own is None:
+        return inf
+    hours, minutes = ([at for at in range(60) if bits >> at & 1] for bits in (own.hours, own.minutes))
+    starts, moved = [60 * hour + minute for hour in hours for minute in minutes], own.days
+    day = 0
+    while day < 31 and (not day or not moved & own.days):
+        day, moved = day + 1, (moved & ~_SATURDAYS) << 8 | (moved & _SATURDAYS) << 1
+    over_night = 1440 * day - starts[-1] + starts[0] if moved & own.days else inf
+    return 60 * min(over_night, *(later - earlier for earlier, later in pairwise(starts)), inf)
 
 
 _MOST = 200

@@ -253,7 +253,7 @@ def families(cloud: str) -> frozenset[str]:
 def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, "")) -> Price | None:
     """Find the list price of a machine with its `attached` accelerators; None if not listed.
 
-    Without a spot price in the list, spot machines cost as much as on demand.
+    Without a spot price in the list, spot machines cost as much as on demand, and their market says so.
     """
     table, (count, accelerator) = profiles.prices(cloud), attached
     if table is None:
@@ -267,7 +267,8 @@ def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str]
     for market in markets:
         own = _prices(cloud, market).get(name.removeprefix("Standard_").removeprefix("ecs.").lower())
         if own is not None:
-            return Price(own[0] + added, machine, market, own[1])
+            unlisted = spot and market != "spot"
+            return Price(own[0] + added, machine, "on demand, no spot price known" if unlisted else market, own[1])
     return None
 
 

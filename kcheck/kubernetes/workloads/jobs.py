@@ -105,7 +105,7 @@ def _workload(
         deletion=_deletion(item, kind), slots=_field(Fields.number, fields, "slots"),
         processes=_field(Fields.text, fields, "processes"),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
-        deadline=_deadline(fields, kind, item, specs),
+        deadline=_deadline(fields, kind, item, specs), completions=_field(Fields.number, fields, "completions"),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind), release=False, group=kind.rpartition("/")[0], api=item.api_version,
         hooked=any("/hook" in key for key in annotations), shrinks=_SHRINKS in annotations,

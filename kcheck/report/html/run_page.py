@@ -36,7 +36,8 @@ def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) ->
         Section(f"{_heading(run)}{roots[run.scenario.cluster.id]}", _body(run, savings, f"run-{at}"), f"run-{at}")
         for at, (run, savings) in enumerate(pairs, 1)
     ]
-    title = f"Simulated run of {pairs[0][0].scenario.title}" if len(pairs) == 1 else f"{len(pairs)} simulated runs"
+    name = pairs[0][0].scenario.cluster.display_name
+    title = f"Simulated run of {name}" if len(pairs) == 1 else f"{len(pairs)} simulated runs"
     parts = [
         (one.name, f"{one.title}: {simulation.end_text(run)}") for one, (run, _) in zip(sections, pairs, strict=True)
     ]
@@ -58,7 +59,7 @@ def _body(outcome: SimulationResult, savings: list[FixSaving] | None, name: str)
 
 def _heading(outcome: SimulationResult) -> str:
     cluster = outcome.scenario.cluster
-    return f"{outcome.scenario.title} ({cluster.cloud}, {cluster.place.location})"
+    return f"{cluster.display_name} ({cluster.cloud}, {cluster.place.location})"
 
 
 def _numbers(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[Number]:
@@ -116,7 +117,6 @@ def _phases(outcome: SimulationResult) -> dict[str, object]:
 
 
 def _chart(outcome: SimulationResult, name: str) -> dict[str, object]:
-    """Return the chart of a run, with its summary and its numbers as rows."""
     lines, spans = [line.strip() for line in simulation.run_summary(outcome)], trace(outcome.case)
     return {"lines": lines, "picture": chart(outcome, spans, name).svg, "rows": chart_rows(outcome, spans)}
 
@@ -207,7 +207,6 @@ def _legend(outcome: SimulationResult) -> list[Key]:
 
 
 def _wrapped(text: str) -> tuple[str, ...]:
-    """Wrap a legend entry; its cost stays in one line."""
     hours, comma, spent = text.partition(", ")
     whole = len(text) <= _LABEL or not comma
     return tuple(textwrap.wrap(text, _LABEL, break_on_hyphens=False)) if whole else (f"{hours},", spent)

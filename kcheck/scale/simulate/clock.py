@@ -16,17 +16,17 @@ class Clock:
     """Calls at their times, in seconds; those of one time in the order of requests."""
 
     def __init__(self) -> None:
-        self._queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
-        self._number = 0
+        self.queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
+        self._number, self.last = 0, 0.0
 
     def at(self, time: float, act: Callable[..., None], *arguments: object) -> None:
         """Schedule a call at a time, which is its first argument."""
         self._number += 1
-        heappush(self._queue, (time, self._number, act, arguments))
+        heappush(self.queue, (time, self._number, act, arguments))
 
     def clear(self) -> None:
         """Forget all scheduled calls."""
-        self._queue.clear()
+        self.queue.clear()
 
     def wait(self, until: float) -> None:
         """Run the calls before a time, and those already scheduled at that time."""
@@ -38,9 +38,10 @@ class Clock:
         self._run((horizon, inf))
 
     def _run(self, until: tuple[float, float]) -> None:
-        queue = self._queue
+        queue = self.queue
         while queue and queue[0] < until:
             now, _, act, arguments = heappop(queue)
+            self.last = now
             act(now, *arguments)
 
 

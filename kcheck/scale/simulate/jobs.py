@@ -6,6 +6,8 @@ from collections import defaultdict
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.scale import placement, queue_limits, schedules
@@ -37,14 +39,19 @@ class Jobs(NamedTuple):
 
 def largest(world: World, cluster: Cluster) -> Jobs | None:
     """Find the job of a cluster with most pods, or jobs that have more together."""
-    every = [
+    found = every(world, cluster)
+    single = [Jobs((pair,)) for pair in found if number(pair[1].count, 0) > 1]
+    groups = [*single, *_of_schedules(found), *_of_queues(world, found)]
+    return max(groups, key=lambda one: one.pods, default=None)
+
+
+def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:
+    """List the jobs of a cluster, each with its largest pods."""
+    return [
         (job, max(job.templates, key=lambda one: number(one.count, 0)))
         for job in world.deployed.on(cluster).workloads
         if job.batch and not job.per_node and job.templates and known(job.suspended) is not True
     ]
-    single = [Jobs((pair,)) for pair in every if number(pair[1].count, 0) > 1]
-    groups = [*single, *_of_schedules(every), *_of_queues(world, every)]
-    return max(groups, key=lambda one: one.pods, default=None)
 
 
 def _of_schedules(every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
@@ -84,17 +91,24 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
     queue = _limit(found, world, pool)
     result = []
     for job, template in found.jobs:
-        gang, apart = isinstance(job.gang, Known), bool(known(template.spread))
-        name, line = known(job.name) or job.kind, queue.name if queue else ""
         count = world.pools.nodes_for(template, pool) if pool else number(template.count, 0)
         rank = _priority_class(world, job)
         priority, preempts = (number(rank.number, 0), not equals(rank.preemption, "Never")) if rank else (0, True)
-        own = Job(
-            count, seconds, gang, anti_affinity=apart, name=name, priority=priority, preempts=preempts, queue=line,
-            deadline=known(job.deadline) or inf,
-        )  # fmt: skip
-        result.append(own)
+        own = as_run(job, template, count, seconds)
+        result.append(replace(own, priority=priority, preempts=preempts, queue=queue.name if queue else ""))
     return result, (queue,) if queue is not None else ()
+
+
+def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> Job:
+    """Convert a job to that of a run; pods that need each other start together, gang scheduler or not."""
+    at_once, every = number(template.count, 0), number(job.completions, 0)
+    waves = (every, at_once) if every > at_once > 0 else (0, 0)
+    return Job(
+        nodes, seconds, isinstance(job.gang, Known) or known(job.rigid) is True,
+        anti_affinity=bool(known(template.spread)), name=known(job.name) or job.kind,
+        deadline=known(job.deadline) or inf, completions=waves[0], parallel=waves[1],
+        period=schedules.period(known(job.schedule) or ""), concurrency=known(job.concurrency) or "Allow",
+    )  # fmt: skip
 
 
 def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
@@ -125,7 +139,6 @@ def _claimed(found: Jobs, world: World) -> Iterator[str]:
 
 
 def _priority_class(world: World, job: Workload) -> PriorityClass | None:
-    """Find a job's priority class, Kueue's own before that of its pods."""
     own = (known(job.labels) or {}).get(KUEUE_PRIORITY)
     pairs = [(True, own), (False, known(job.priority))]
     near = [one for one in world.deployed.beside(job).classes if (one.kueue, known(one.name)) in pairs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.machines import Price
 
 NEVER = inf
+HORIZON = 48 * 3600  # seconds beside its work after which a run is given up
 
 
 class Pool(Struct, frozen=True):
@@ -22,13 +23,15 @@ class Pool(Struct, frozen=True):
     existing: int = 0
     spot: bool = False
     price: Price | None = None
+    gpus: int = 0
 
 
 class Job(Struct, frozen=True):
     """Job with `pods` pods, one per node, each with `duration` seconds of work; a gang starts together.
 
     It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
-    higher `priority` come first, and take nodes away if the job `preempts`.
+    higher `priority` come first, and take nodes away if the job `preempts`. Where `completions` are more than run in
+    `parallel`, the pods of a node come one after the other. A CronJob starts each `period`, as `concurrency` allows.
     """
 
     pods: int
@@ -42,6 +45,20 @@ class Job(Struct, frozen=True):
     preempts: bool = True
     queue: str = ""
     deadline: float = inf
+    completions: int = 0
+    parallel: int = 0
+    period: float = inf
+    concurrency: str = ""
+
+    @property
+    def runs(self) -> int:
+        """Pods that run in all, one after the other on each node."""
+        return ceil(self.pods * self.completions / self.parallel) if self.parallel else self.pods
+
+    @property
+    def length(self) -> float:
+        """Seconds of work of the node with most of it."""
+        return self.duration * ceil(self.runs / max(1, self.pods))
 
 
 class Queue(Struct, frozen=True):
@@ -172,7 +189,7 @@ class Case(Struct, frozen=True):
     pulls: int = 0
     pulls_each: int = 1
     window: float = 21600
-    horizon: float = 172800
+    horizon: float = HORIZON
     others: tuple[Job, ...] = ()
     queues: tuple[Queue, ...] = ()
 
@@ -189,7 +206,7 @@ class Case(Struct, frozen=True):
     @property
     def work(self) -> float:
         """Node-seconds of the work itself."""
-        return sum(job.pods * job.duration for job in self.jobs)
+        return sum(job.runs * job.duration for job in self.jobs)
 
 
 class Point(NamedTuple):
@@ -220,11 +237,13 @@ deletion, being deleted.
 
 
 class JobTimes(NamedTuple):
-    """Start of a job's first pod, and end of its last one; infinite if it did not end."""
+    """Start and end of a job's work, infinite without; `left` pods are not done, `held` nodes have one."""
 
     name: str
     start: float
     done: float
+    left: int
+    held: int
 
 
 class Span(NamedTuple):
@@ -236,10 +255,11 @@ class Span(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Nodes of a pool in a run, and their paid seconds together, by phase."""
+    """Nodes of a pool in a run, their paid seconds together by phase; `held` have waiting pods at the end."""
 
     nodes: int
     phases: dict[str, float]
+    held: int = 0
 
 
 class Summary(Struct):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.scale.simulate.model import NEVER, PHASES, Span
+from kcheck.scale.simulate.model import NEVER, PHASES, JobTimes, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,20 +27,8 @@ class Node:
     `since` is when it was found to be unneeded. `images` are the jobs whose image it has.
     """
 
-    __slots__ = (
-        "_mark",
-        "gone",
-        "images",
-        "launched",
-        "pod",
-        "pool",
-        "ready",
-        "registered",
-        "since",
-        "spent",
-        "tainted",
-        "unready",
-    )
+    __slots__ = ("_mark", "gone", "images", "launched", "pod", "pool", "ready", "registered", "since", "spent",
+                 "tainted", "unready")  # fmt: skip
 
     def __init__(self, pool: Group, launched: float) -> None:
         self.pool = pool
@@ -212,15 +200,15 @@ class Fleet(Struct):
 
 
 class Pod:
-    """Pod with the time of its creation; `life` counts its restarts.
+    """Pod with the time of its creation; `life` counts restarts, `left` the pods of its place to do.
 
     It works since `working`; NEVER if it does not.
     """
 
-    __slots__ = ("created", "done", "life", "node", "work", "working")
+    __slots__ = ("created", "done", "left", "life", "node", "work", "working")
 
-    def __init__(self, work: Work) -> None:
-        self.work = work
+    def __init__(self, work: Work, left: int) -> None:
+        self.work, self.left = work, left
         self.created = 0.0
         self.life = 0
         self.node: Node | None = None
@@ -240,7 +228,7 @@ class Work:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.pods = [Pod(self) for _ in range(job.pods)]
+        self.pods = [Pod(self, (job.runs + at) // job.pods) for at in range(job.pods)]
         self.admitted = self.failed = False
         self.started = self.finished = self.tries = 0
         self.first_start = self.done = NEVER
@@ -249,6 +237,12 @@ class Work:
     def left(self) -> int:
         """Pods that are not done."""
         return len(self.pods) - self.finished
+
+    @property
+    def times(self) -> JobTimes:
+        """Times of the job, and what is left of it."""
+        left, held = sum([pod.left for pod in self.pods]), sum([pod.node is not None for pod in self.pods])
+        return JobTimes(self.job.name, self.first_start, self.done, left, held)
 
 
 # --- the cloud: machines that start and boot, deletion calls, billing

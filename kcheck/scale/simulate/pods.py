@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -45,8 +46,8 @@ class Pods:
         self._pulled: deque[float] = deque()
         self._free = [fleet.idle, fleet.unneeded, *(group.kept for group in fleet.groups)]
         self._queues = {queue.name: queue for queue in case.queues}
-        for work in self.works:
-            self._later(work.job.at, self._submit, work)
+        for at in dict.fromkeys(job.at for job in case.jobs):
+            self._later(at, self._submit, [work for work in self.works if work.job.at == at])
 
     # --- what others ask
 
@@ -80,12 +81,11 @@ class Pods:
         self.awaited += 1
         self.clock.at(time, act, *arguments)
 
-    def _submit(self, now: float, work: Work) -> None:
+    def _submit(self, now: float, works: list[Work]) -> None:
         self.awaited -= 1
-        if work.job.queue in self._queues:
-            self._admit(now, self._queues[work.job.queue])
-        else:
-            self._make(now, work)
+        self._make(now, *(work for work in works if work.job.queue not in self._queues))
+        for name in dict.fromkeys(work.job.queue for work in works if work.job.queue in self._queues):
+            self._admit(now, self._queues[name])
 
     def _admit(self, now: float, queue: Queue) -> None:
         """Admit jobs of a queue as far as its nodes suffice, those of high priority first, the others in turn.
@@ -106,7 +106,6 @@ class Pods:
                 self._make(now, work)
 
     def _preempt_jobs(self, now: float, works: list[Work], job: Job, nodes: int) -> int:
-        """Stop jobs of lower priority for another, the lowest first; return the nodes of quota it gets."""
         lower = sorted((one for one in works if one.admitted and one.job.priority < job.priority), key=_priority)
         if sum(one.left for one in lower) < nodes:
             return 0
@@ -125,14 +124,15 @@ class Pods:
         self.unschedulable = sum(map(len, self.waiting.values()))
         self._stop(now, work, list(work.pods))
 
-    def _make(self, now: float, work: Work) -> None:
-        """Create the pods of a job that are not done."""
-        work.admitted = True
-        work.tries += 1
-        if work.job.deadline < self.case.horizon:
-            self._later(now + work.job.deadline, self._expire, work, work.tries)
-        for pod in work.pods:
-            if pod.done:
+    def _make(self, now: float, *works: Work) -> None:
+        """Create the pods of jobs that are not done, in turn: the controller works on several jobs at a time."""
+        for work in works:
+            work.admitted = True
+            work.tries += 1
+            if work.job.deadline < self.case.horizon:
+                self._later(now + work.job.deadline, self._expire, work, work.tries)
+        for pod in chain.from_iterable(zip_longest(*(work.pods for work in works))):
+            if pod is None or pod.done:
                 continue
             pod.created = self._create.send_one(now)
             seen = self._schedule.send_one(pod.created)
@@ -140,7 +140,6 @@ class Pods:
             self._later(seen, self._seen, pod, pod.life)
 
     def _expire(self, now: float, work: Work, tries: int) -> None:
-        """Fail a job that is not done at its deadline, with the pods that still wait."""
         self.awaited -= 1
         if not work.admitted or work.tries != tries:
             return
@@ -240,16 +239,17 @@ class Pods:
             return
         work = pod.work
         work.started += 1
-        work.first_start = min(work.first_start, now)
         self.last_start = now
         together = work.job.gang
         if together and work.started < len(work.pods):
             return
+        work.first_start = min(work.first_start, now)
         pods = work.pods if together else [pod]
         for one in pods:
             one.place.spend("wait", now)
             one.working = now
-        self._later(now + work.job.duration, self._finish, [(one, one.life) for one in pods])
+        seconds = work.job.duration * max([one.left for one in pods])
+        self._later(now + seconds, self._finish, [(one, one.life) for one in pods])
 
     def _finish(self, now: float, pods: list[tuple[Pod, int]]) -> None:
         self.awaited -= 1
@@ -259,7 +259,7 @@ class Pods:
 
     def _end(self, now: float, pod: Pod) -> None:
         node, work = self._take_away(now, pod), pod.work
-        pod.working, pod.done = NEVER, True
+        pod.working, pod.done, pod.left = NEVER, True, 0
         self.finished += 1
         self.last_done = now
         work.finished += 1
@@ -277,7 +277,7 @@ class Pods:
         if pod.work.job.gang:
             self._stop(now, pod.work, [one for one in pod.work.pods if one.node is not None], again=True)
         self._forget(now, pod)
-        self._queue_again(pod, now)
+        self._wait(pod, now)
 
     def _take_away(self, now: float, pod: Pod) -> Node:
         node = pod.place
@@ -293,21 +293,19 @@ class Pods:
             if not pod.done:
                 self._forget(now, pod)
                 if again:
-                    self._queue_again(pod, now)
+                    self._wait(pod, now)
         work.started = 0
         for node in nodes:
             self.free(now, node)
 
     def _forget(self, now: float, pod: Pod) -> None:
-        """Count the work of a pod as lost."""
-        pod.life += 1
+        pod.life, pod.created = pod.life + 1, now
         if pod.working < NEVER:
-            self.lost += now - pod.working
+            duration = pod.work.job.duration
+            done = min(pod.left - 1, int((now - pod.working) // duration))
+            pod.left -= done
+            self.lost += now - pod.working - done * duration
         pod.working = NEVER
-
-    def _queue_again(self, pod: Pod, now: float) -> None:
-        pod.created = now
-        self._wait(pod, now)
 
     def _wait(self, pod: Pod, now: float) -> None:
         self.last_seen = now

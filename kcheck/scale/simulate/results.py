@@ -78,8 +78,7 @@ class SimulationResult(NamedTuple):
     @property
     def dollars(self) -> Range | None:
         """Cost of the cheapest and the most expensive run, without unpriced nodes; None without any price."""
-        case = self.scenario.case
-        return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
+        return self.part(PHASES).dollars
 
     def part(self, phases: Sequence[str]) -> Part:
         """Sum time and cost of some phases: in the run with the least of it and the most."""
@@ -101,7 +100,6 @@ def middle_summary(scenario: Scenario) -> Summary:
 
 
 def _median(summaries: list[Summary]) -> int:
-    """Return the index of the run of median length."""
     return sorted(range(len(summaries)), key=lambda i: summaries[i].total)[len(summaries) // 2]
 
 
@@ -132,14 +130,16 @@ def run_scenario(scenario: Scenario) -> SimulationResult:
 def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
     """Describe what decides the length of each phase of the paid time."""
     case, run = outcome.case, outcome.middle
-    held = run.summary.held
+    held, job = run.summary.held, case.job
+    calls = f", after calls of {case.cloud.delete_call:g} s one after the other" if case.cloud.serial else ""
+    waves = f", {-(-job.runs // max(1, job.pods)):,} on a node one after the other" if job.parallel else ""
     return {
         "boot": _boot(case, held),
         "wait": _wait(case, run),
-        "work": f"{case.job.duration / 60:g} min each{' once all run' if case.job.gang else ''}",
+        "work": f"{case.job.duration / 60:,g} min each{waves or ' once all run' * job.gang}",
         "idle": f"{_IDLE[case.settings.karpenter]} {minutes(case.settings.unneeded_time)}",
         "queue": _queue(case, held),
-        "delete": _delete(case),
+        "delete": f"the cloud takes {minutes(case.cloud.delete_latency)} to stop a machine{calls}",
     }
 
 
@@ -187,12 +187,6 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     if cloud.serial and cloud.delete_call:
         rates[f"the cloud's calls, one node in {cloud.delete_call:g} s"] = 1 / cloud.delete_call
     return min(rates, key=lambda name: rates[name])
-
-
-def _delete(case: Case) -> str:
-    cloud = case.cloud
-    stops = f"the cloud takes {minutes(cloud.delete_latency)} to stop a machine"
-    return f"{stops}, after calls of {cloud.delete_call:g} s one after the other" if cloud.serial else stops
 
 
 def minutes(seconds: float) -> str:
@@ -265,7 +259,6 @@ def compare(before: Scenario, after: Scenario) -> Saving | None:
 
 
 def _nodes(case: Case) -> tuple[int, ...]:
-    """Count the nodes of each pool in a run, without replacements."""
     coarse, _ = _coarse(case)
     launched = [use.nodes for use in summarize(coarse).uses]
     share = case.pods / max(coarse.pods, sum(launched))
@@ -298,23 +291,19 @@ def _difference(before: Case, after: Case) -> _Difference | None:
     )
 
 
+_RAISED = {"batch": "batch", "unready_count": "unready_count", "unready_percentage": "unready_count"}
+
+
 def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
     """Whether the other case only raises settings that stopped nothing in the runs of the first.
 
     That holds for half of what rules compare, and a run takes 20 ms.
     """
     own, new = one.settings, other.settings
-    larger = replace(
-        own,
-        batch=max(own.batch, new.batch),
-        unready_count=max(own.unready_count, new.unready_count),
-        unready_percentage=max(own.unready_percentage, new.unready_percentage),
-    )
-    if own.karpenter or new != larger or replace(other, settings=own) != one:
+    raised = {name: max(getattr(own, name), getattr(new, name)) for name in _RAISED}
+    if own.karpenter or new != replace(own, **raised) or replace(other, settings=own) != one:
         return False
-    changed = set() if new.batch == own.batch else {"batch"}
-    if (new.unready_count, new.unready_percentage) != (own.unready_count, own.unready_percentage):
-        changed.add("unready_count")
+    changed = {flag for name, flag in _RAISED.items() if getattr(new, name) != getattr(own, name)}
     return not any(changed & run.bound for run in runs)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from heapq import heappush
+from math import ceil
 from typing import TYPE_CHECKING
 
 from kcheck.scale.simulate.clock import Client, Clock
-from kcheck.scale.simulate.model import NEVER, PHASES, Event, JobTimes, Point, Run, Span, Summary, Use
+from kcheck.scale.simulate.model import NEVER, PHASES, Event, Point, Run, Span, Summary, Use
 from kcheck.scale.simulate.nodes import REGISTERED_AT, Fleet, Group, Node, Provider, TracedNode, draws
 from kcheck.scale.simulate.pods import Pods
 from kcheck.scale.simulate.scaler import Karpenter, Scaler
@@ -20,6 +21,9 @@ _TAINTERS = 5
 
 _STATUS_REQUESTS = 2
 """Requests that write the autoscaler's status at the end of a loop (clusterstate/utils/status.go)."""
+
+_PATIENCE = 12 * 3600
+"""Seconds without any change after which no timer of the autoscaler runs."""
 
 _MOMENT = 1e-6
 """Seconds after a pod was seen, to be safe from rounding."""
@@ -107,7 +111,6 @@ class _Simulation:
     # --- nodes
 
     def _exist(self, group: Group) -> None:
-        """Add a node that exists from the start."""
         node = self._new(group, 0.0)
         node.registered, node.ready = -NEVER, 0.0
         group.target += 1
@@ -142,7 +145,6 @@ class _Simulation:
                 self.clock.at(ready + self.provider.interruption(), self._interrupt, node)
 
     def _age(self, _now: float, node: Node) -> None:
-        """Count a node that is still not ready as unhealthy."""
         node.unready = True
         node.pool.young -= 1
         node.pool.unready += 1
@@ -164,7 +166,6 @@ class _Simulation:
         self.pods.free(now, node)
 
     def _lose(self, now: float, node: Node) -> None:
-        """Delete an instance that did not register in its time."""
         node.pool.long += 1
         self.clock.at(now, self._forget, node)
 
@@ -182,7 +183,6 @@ class _Simulation:
         self._go(now + self.provider.latency(), node)
 
     def _interrupt(self, now: float, node: Node) -> None:
-        """Take a spot machine away; the autoscaler replaces it if its pod still has work."""
         if node.tainted < NEVER or self.pods.ended:
             return
         fleet, group = self.fleet, node.pool
@@ -227,7 +227,6 @@ class _Simulation:
             node.pool.ready -= 1
 
     def _accept(self, now: float, nodes: list[Node]) -> None:
-        """Note that the cloud has taken the calls."""
         fleet, settings = self.fleet, self.case.settings
         asks = settings.minor >= self.cloud.lookup_from
         if not self.cloud.shrinks_first:
@@ -243,7 +242,6 @@ class _Simulation:
             self._go(now + latency, node)
 
     def _go(self, time: float, node: Node) -> None:
-        """Remove a node from a time on."""
         if time > self.case.horizon:
             return
         node.spend("delete", time)
@@ -310,6 +308,10 @@ class _Simulation:
             else:
                 wait = min(wait, self.pods.next_one(began, end) + _MOMENT)
         self.productive = productive
+        changes = fleet.unneeded or fleet.untainted or (fleet.idle and settings.scale_down)
+        if wait and not changes and end - self.clock.last > _PATIENCE:  # a long job: most loops find nothing to do
+            upcoming = min([self.case.horizon + 1, *(call[0] for call in self.clock.queue[:1])])
+            wait *= max(1, ceil((upcoming - end) / wait))
         return end + wait
 
     def _taint_softly(self, now: float) -> float:
@@ -363,7 +365,7 @@ class _Simulation:
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
             pods_done=pods.finished, launched=len(nodes), paid=sum(phases.values()), phases=phases, uses=uses,
             held=self.held, bound=frozenset(self.scaler.bound),
-            jobs=tuple(JobTimes(one.job.name, one.first_start, one.done) for one in pods.works),
+            jobs=tuple(one.times for one in pods.works),
             interrupted=self.interrupted, lost=pods.lost, failed=pods.failed, refused=pods.refused,
         )  # fmt: skip
 
@@ -372,4 +374,5 @@ class _Simulation:
         paid = sum([self.provider.paid(min(node.gone, until) - node.launched) for node in nodes])
         phases = {phase: sum([node.spent[phase] for node in nodes], 0.0) for phase in PHASES}
         phases["delete"] += paid - sum(phases.values())
-        return Use(len(nodes), phases)
+        held = sum(node.pod is not None and node.pod.working == NEVER for node in nodes)
+        return Use(len(nodes), phases, held)

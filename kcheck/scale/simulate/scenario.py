@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, inf
+from math import ceil
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.scale import queue_limits, walls
+from kcheck.scale.gangs import gang
 from kcheck.scale.simulate import jobs, parameters
-from kcheck.scale.simulate.model import Case, Job, Pool, Settings
+from kcheck.scale.simulate.model import HORIZON, Case, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime
 from kcheck.scale.world.memory import once
 from kcheck.text.units import minor_version, seconds, some, whole_number
@@ -46,18 +47,15 @@ _FIELDS = {
 }  # fmt: skip
 """Settings of a run by field of an autoscaler."""
 
-_SECONDS = {"backoff": "initial-node-group-backoff-duration", "backoff_most": "max-node-group-backoff-duration",
-            "backoff_reset": "node-group-backoff-reset-timeout", "taint_delay": "node-delete-delay-after-taint",
-            "batcher_interval": "node-deletion-batcher-interval", "soft_taint_time": "max-bulk-soft-taint-time",
-            "startup_time": "max-node-startup-time"}  # fmt: skip
-_COUNTS = {"client_burst": "kube-client-burst", "soft_taints": "max-bulk-soft-taint-count"}
-_SWITCHES = {
-    "frequent_loops": "frequent-loops-enabled",
-    "parallel_drain": "parallel-drain",
-    "salvo": "salvo-scale-up",
-    "local_delays": "scale-down-delay-type-local",
-}
-"""Flags, read as written, by setting of a run."""
+_FLAGS = {
+    "initial-node-group-backoff-duration": "backoff", "max-node-group-backoff-duration": "backoff_most",
+    "node-group-backoff-reset-timeout": "backoff_reset", "node-delete-delay-after-taint": "taint_delay",
+    "node-deletion-batcher-interval": "batcher_interval", "max-bulk-soft-taint-time": "soft_taint_time",
+    "max-node-startup-time": "startup_time", "kube-client-burst": "client_burst",
+    "max-bulk-soft-taint-count": "soft_taints", "frequent-loops-enabled": "frequent_loops",
+    "parallel-drain": "parallel_drain", "salvo-scale-up": "salvo", "scale-down-delay-type-local": "local_delays",
+}  # fmt: skip
+"""Settings of a run by flag, which is read as written."""
 
 
 def seeds(case: Case) -> range:
@@ -70,7 +68,7 @@ class Scenario(Struct, frozen=True):
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
     of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
-    that were measured in this cluster, if any.
+    that were measured in this cluster, if any. `risk`: what becomes of it beside another job.
     """
 
     case: Case
@@ -80,6 +78,7 @@ class Scenario(Struct, frozen=True):
     wall: Wall | None = None
     quick: LoopTime | None = None
     measured: Measured | None = None
+    risk: str = ""
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -107,16 +106,6 @@ class Scenario(Struct, frozen=True):
     def has_autoscaler(self) -> bool:
         """Whether its autoscaler is in the code, with a place for settings."""
         return _NO_AUTOSCALER not in self.assumed
-
-    @property
-    def title(self) -> str:
-        """Name of the cluster."""
-        return self.cluster.display_name
-
-    @property
-    def wall_text(self) -> str:
-        """Wall as text, empty without one."""
-        return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
 @once
@@ -155,17 +144,34 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         pools, replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
         settings, _with_image(delays.cloud, world.config.run.image),
         system_nodes=sum(number(one.size.standing, 0) for one in world.pools.of_cluster(cluster) if one not in chosen),
-        others=tuple(own_jobs[1:]), queues=queues,
+        others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
-    return _limited(Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays), world)
+    found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays)
+    return _limited(replace(found, risk=_deadlock(world, found, chosen)), world)
+
+
+def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:
+    """Describe another job with which this one may share the nodes for ever; empty without one."""
+    case, most = run.case, sum(pool.most for pool in run.case.pools)
+    mine = case.job.pods if run.job and pools and _waits(run.job, world) and not case.others else most + 1
+    for other, template in jobs.every(world, run.cluster) if mine <= most else ():
+        fits = other is not run.job and _waits(other, world) and world.pools.fit(template, pools[0]).fits is not False
+        its = world.pools.nodes_for(template, pools[0]) if fits else 0
+        if its <= most <= mine + its - 2:  # each can lack its last node
+            gpus = f", {most * case.pools[0].gpus:,} GPUs idle" if case.pools[0].gpus else ""
+            both = f"{mine:,} + {its:,} nodes of {most:,}, each holds some and waits for the rest{gpus}"
+            return f"started with {other.kind} {known(other.name)} it may deadlock: {both}"
+    return ""
+
+
+def _waits(job: Workload, world: World) -> bool:
+    return known(job.rigid) is True and isinstance(gang(job, world), Unset)
 
 
 def _one_job(job: Workload | None, template: PodTemplate | None, pods: int, seconds: float) -> Job:
-    """Return the run's only job: the largest of the code, or pods that start as they come."""
-    gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
-    until = (known(job.deadline) if job else None) or inf
-    return Job(pods, seconds, gang, anti_affinity=apart, deadline=until)
+    own = jobs.as_run(job, template, pods, seconds) if job and template else Job(pods, seconds)
+    return replace(own, completions=own.runs, parallel=pods) if own.parallel else own
 
 
 def _sizes(pools: list[NodePool]) -> list[int]:
@@ -248,18 +254,16 @@ def _requested_nodes(world: World, cluster: Cluster, chosen: list[NodePool]) -> 
 
 
 def _with_image(cloud: Cloud, size: float | None) -> Cloud:
-    """Set the seconds in which new nodes of a cloud pull an image of that many MiB."""
     return replace(cloud, pull=size / parameters.parameters(cloud.name)["bandwidth"].value) if size else cloud
 
 
 def _pool(pool: NodePool, most: int, world: World) -> Pool:
     least = number(pool.size.standing, 0)
     spot, price = known(pool.market.spot) is True, world.numbers.price(pool)
-    return Pool(known(pool.name) or pool.address, most, least, least, spot, price)
+    return Pool(known(pool.name) or pool.address, most, least, least, spot, price, gpus=number(pool.machine.gpus, 0))
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
-    """Read how long Karpenter keeps empty nodes, and how many it removes at once."""
     names = {known(pool.name) for pool in pools}
     own = [one for one in world.inventory.karpenter if known(one.name) in names]
     after = max((number(one.consolidate_after, 0) for one in own), default=0)
@@ -268,7 +272,6 @@ def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
 
 
 def _nodes_of(budget: str, nodes: int) -> int:
-    """Convert a budget to nodes: a number, or a percentage of all."""
     text = budget.partition(" ")[0]
     number = whole_number(text.removesuffix("%"))
     if number is None:
@@ -299,13 +302,11 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, object]:
     found = {name: getattr(own, field) for field, name in _FIELDS.items()}
     result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}
     for flag in own.flags:
-        name, text = known(flag.name), known(flag.value)
-        if name is None or text is None:
-            continue
-        result |= {key: float(seconds(text)) for key, one in _SECONDS.items() if one == name}
-        result |= {key: text == "true" for key, one in _SWITCHES.items() if one == name}
-        number = whole_number(text)
-        result |= {key: number for key, one in _COUNTS.items() if one == name and number is not None}
+        key, text = _FLAGS.get(known(flag.name) or ""), known(flag.value)
+        if key is not None and text is not None:
+            value = whole_number(text) if key in ("client_burst", "soft_taints") else float(seconds(text))
+            value = text == "true" if types[key] in (bool, type(None)) else value
+            result |= {} if value is None else {key: value}
     return result
 
 

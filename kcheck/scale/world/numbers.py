@@ -55,7 +55,9 @@ class Numbers(Memory):
             machines.price(cluster.cloud, name, spot=known(pool.market.spot) is True, attached=attached)
             for name in known(pool.machine.instance_types) or ()
         )
-        return min((one for one in found if one), default=None)
+        price = min((one for one in found if one), default=None)
+        reserved = isinstance(pool.market.reservation, Known)
+        return price._replace(market="reserved, listed on demand") if price and reserved else price
 
 
 # --- quotas of an account, by the code in the console of its cloud

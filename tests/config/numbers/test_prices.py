@@ -110,7 +110,7 @@ def price(world: World, name: str = "gpu") -> Price | None:
         # the cheapest of those that are listed
         (EKS % 'instance_types = ["p5.48xlarge", "p4d.24xlarge", "p5e.48xlarge"]', Price(21_958, "p4d.24xlarge", "on demand", "us-east-1")),
         # the list of EKS has no price of spot, and says so
-        (EKS % 'capacity_type = "SPOT"\n  instance_types = ["p5.48xlarge"]', Price(55_040, "p5.48xlarge", "on demand", "us-east-1")),
+        (EKS % 'capacity_type = "SPOT"\n  instance_types = ["p5.48xlarge"]', Price(55_040, "p5.48xlarge", "on demand, no spot price known", "us-east-1")),
         (EKS % 'instance_types = ["p5e.48xlarge"]', None),
         (EKS % "instance_types = var.types", None),
         # types that the region does not sell have the price of another one

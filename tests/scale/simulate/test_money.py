@@ -184,7 +184,7 @@ def test_spot_pool_has_the_price_of_spot(write: Write) -> None:
 
 def test_nodes_without_a_price_are_named(write: Write) -> None:
     built(write, TREES["eks, a pool without a price"]["main.tf"])
-    assert "per node-hour, without the nodes that have no list price: " in ran("simulate", ".")
+    assert "per node-hour (on demand, us-east-1), without the nodes that have no list price: " in ran("simulate", ".")
     write({"main.tf": TWO_POOLS.replace("m5.xlarge", "x99.huge").replace("m5.large", "x98.huge")})
     assert "$" not in ran("simulate", ".")
 

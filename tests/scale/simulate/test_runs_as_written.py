@@ -1,0 +1,238 @@
+"""Runs as jobs are written: completions one after the other, pods that need each other, schedules, and their prices."""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from kcheck.scale.schedules import period
+from kcheck.scale.simulate.model import Case, Job, Pool
+from kcheck.scale.simulate.run import simulate
+from tests.scale.simulate.test_command import run
+from tests.scale.simulate.test_properties import CLOUD
+from tests.scale.simulate.test_several_jobs import FLAGS
+
+if TYPE_CHECKING:
+    from tests.conftest import Write
+
+CLUSTER = """
+resource "google_container_cluster" "train" {
+  name     = "train"
+  location = "europe-west4-a"
+}
+
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+
+  node_config {
+    machine_type = "a2-highgpu-8g"
+  }
+
+  autoscaling {
+    min_node_count = 0
+    max_node_count = 10
+  }
+}
+"""
+POD = """
+      template:
+        spec:
+          restartPolicy: Never
+          SUBDOMAIN
+          containers:
+            - name: train
+              image: registry.example.com/train:1
+              resources: {limits: {nvidia.com/gpu: GPUS}}
+"""
+
+
+def spec(pods: int, completions: int, extra: str = "", gpus: int = 8) -> str:
+    text = f"      parallelism: {pods}\n      completions: {completions}\n{extra}{POD.replace('GPUS', str(gpus))}"
+    return text.replace("SUBDOMAIN", "subdomain: train" if "Indexed" in extra else "hostNetwork: false")
+
+
+def job(name: str, text: str) -> str:
+    own = "\n".join(line[4:] for line in text.splitlines())
+    return f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}, namespace: team}}\nspec:\n{own}\n---\n"
+
+
+def cron(name: str, text: str, schedule: str, concurrency: str = "Allow") -> str:
+    return (
+        f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: {name}, namespace: team}}\nspec:\n"
+        f'  schedule: "{schedule}"\n  concurrencyPolicy: {concurrency}\n  jobTemplate:\n    spec:\n{text}---\n'
+    )
+
+
+def lines(write: Write, jobs: str, *more: str, cluster: str = CLUSTER) -> list[str]:
+    write({"main.tf": cluster, "jobs.yaml": jobs})
+    return [line.strip() for line in run(".", *more)[1].splitlines()]
+
+
+INDEXED = "      completionMode: Indexed\n"
+
+
+# --- completions: waves
+
+
+@pytest.mark.parametrize("make", [job, lambda name, text: cron(name, text, "0 3 * * 1")])
+def test_completions_run_one_after_the_other(write: Write, make: object) -> None:
+    found = lines(write, make("shards", spec(40, 4000, gpus=1)))  # type: ignore[operator] # one of two functions
+    kind = "Job" if make is job else "CronJob"
+    head = f"train: {kind} on 5 nodes, 4,000 completions, 40 at a time, each 10 min of work: about 1"
+    assert found[0].startswith(head)
+    ends = float(found[1].rpartition(" ")[2])
+    assert 1000 < ends < 1010, "100 waves of 10 minutes, and the start of the nodes"
+    assert found[2].startswith("85 node-hours paid, $2,490 "), "5 nodes x 17 hours"
+    assert found[2].endswith("1.0 times the work itself"), "which is 5 x 100 x 10 minutes"
+
+
+@pytest.mark.parametrize("completions", ["40", "39"])
+def test_as_many_completions_as_pods_are_one_wave(write: Write, completions: str) -> None:
+    found = lines(write, job("shards", spec(40, int(completions), INDEXED, gpus=1)))
+    assert found[0].startswith("train: Job on 5 nodes, 10 min of work: about ")
+
+
+def test_a_deadline_ends_the_waves(write: Write) -> None:
+    found = lines(write, job("shards", spec(40, 4000, "      activeDeadlineSeconds: 7200\n", gpus=1)))
+    assert found[0].endswith("each 10 min of work: fails at its deadline of 120 min")
+    assert found[2] == "440 of 4,000 completions end", "11 waves of 40 in the 115 minutes with nodes"
+    assert found[3].startswith("11 node-hours paid")
+
+
+def test_a_job_of_more_nodes_has_completions_in_proportion(write: Write) -> None:
+    found = lines(write, job("shards", spec(40, 400, gpus=1)), "--nodes", "10")
+    assert found[0].startswith("train: Job on 10 nodes, 100 completions, 10 at a time, each 10 min of work: about ")
+
+
+def test_the_last_wave_may_be_small() -> None:
+    case = Case((Pool("p", 5),), Job(5, 600, completions=50, parallel=40), FLAGS, CLOUD)
+    assert case.work == 7 * 600, "50 / 8 pods a node"
+    summary = simulate(case).summary
+    assert summary.finished
+    assert summary.phases["work"] == pytest.approx(7 * 600)
+
+
+def test_a_spot_machine_takes_the_wave_in_progress_only() -> None:
+    cloud = replace(CLOUD, interruptions=0.5)
+    case = Case((Pool("p", 20, spot=True),), Job(10, 600, completions=100, parallel=10), FLAGS, cloud)
+    waves = simulate(case).summary
+    whole = simulate(replace(case, job=Job(10, 6000))).summary
+    assert waves.finished
+    assert waves.interrupted > 0
+    assert waves.lost <= waves.interrupted * 600
+    assert waves.lost < whole.lost
+    assert waves.phases["work"] == pytest.approx(100 * 600 + waves.lost)
+
+
+def test_a_job_of_weeks_is_long(write: Write) -> None:
+    found = lines(write, job("long", spec(8, 8)), "--duration", "5000h")
+    assert found[0] == "train: Job on 8 nodes, 300,000 min of work: about 5,000 h until the last node is gone"
+
+
+# --- pods that need each other
+
+
+def test_pods_that_need_each_other_wait_for_the_last_one(write: Write) -> None:
+    found = lines(write, job("one", spec(8, 8, INDEXED)))
+    assert any(line.endswith("work: 10 min each once all run") for line in found)
+
+
+def test_a_gang_above_its_pool_never_starts(write: Write) -> None:
+    found = lines(write, job("one", spec(8, 8, INDEXED)), cluster=CLUSTER.replace("= 10", "= 5"))
+    assert found[0] == "train: Job on 8 nodes, 10 min of work: never starts"
+    assert found[2:4] == [
+        "one holds 5 of 8 nodes; it waits for the rest without work",
+        "a day of that: 120 node-hours, 960 GPU-hours, $3,526",
+    ]
+
+
+def test_gangs_that_start_together_take_each_others_nodes(write: Write) -> None:
+    both = "".join(cron(name, spec(8, 8, INDEXED), "0 3 * * *") for name in ("one", "two"))
+    found = lines(write, both)
+    assert found[0] == "train: 2 jobs on 16 nodes, 10 min of work: deadlock"
+    assert found[2:4] == [
+        "one holds 5 of 8 nodes, two holds 5 of 8 nodes; each waits for the rest without work",
+        "a day of that: 240 node-hours, 1,920 GPU-hours, $7,053",
+    ]
+    wide = lines(write, both, cluster=CLUSTER.replace("= 10", "= 16"))
+    assert wide[0].startswith("train: 2 jobs on 16 nodes, 10 min of work: about ")
+
+
+@pytest.mark.parametrize(("most", "risky"), [(7, False), (8, True), (14, True), (15, False), (16, False)])
+def test_another_gang_that_may_take_the_nodes_is_named(write: Write, most: int, *, risky: bool) -> None:
+    both = "".join(job(name, spec(8, 8, INDEXED)) for name in ("one", "two"))
+    found = lines(write, both, cluster=CLUSTER.replace("= 10", f"= {most}"))
+    text = (
+        f"started with Job two it may deadlock: 8 + 8 nodes of {most}, each holds some and waits for the rest, "
+        f"{8 * most} GPUs idle"
+    )
+    assert (text in found) is risky, "with 7 neither starts; with 15 one of them has 8"
+
+
+def test_a_queue_starts_gangs_one_by_one(write: Write) -> None:
+    label = "{name: NAME, namespace: team, labels: {kueue.x-k8s.io/queue-name: team}}"
+    both = "".join(job(name, spec(8, 8, INDEXED)) for name in ("one", "two"))
+    for name in ("one", "two"):
+        both = both.replace(f"{{name: {name}, namespace: team}}", label.replace("NAME", name))
+    assert not any("deadlock" in line for line in lines(write, both))
+
+
+# --- CronJobs that meet their next run
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "text"),
+    [
+        ("Allow", "up to 3 at once, on 12 nodes"),
+        ("Forbid", "2 of 3 starts are skipped"),
+        ("Replace", "none ends: the next one replaces it"),
+    ],
+)
+def test_a_run_that_is_longer_than_its_period(write: Write, concurrency: str, text: str) -> None:
+    found = lines(write, cron("often", spec(4, 4), "*/5 * * * *", concurrency))
+    assert found[1] == f"often starts every 5 min, a run takes 14.3 min: {text}"
+    assert not any("starts every" in line for line in lines(write, cron("seldom", spec(4, 4), "0 * * * *")))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "hours"),
+    [
+        ("*/15 * * * *", 0.25), ("@hourly", 1), ("0 2,22 * * *", 4), ("0 3 * * *", 24), ("0 3 * * 1-5", 24),
+        ("0 3 * * 0,6", 24), ("0 3 * * 1,4", 72), ("0 3 * * 1", 168), ("0 3 30 2 *", inf), ("0 3 1 1 *", inf), ("x", inf),
+    ],
+)  # fmt: skip
+def test_the_shortest_time_between_two_starts(schedule: str, hours: float) -> None:
+    assert period(schedule) == 3600 * hours
+
+
+# --- prices
+
+
+def test_a_price_says_market_and_region(write: Write) -> None:
+    found = lines(write, job("one", spec(8, 8)))
+    assert "at $29.39 per node-hour (on demand, us-central1): " in found[2]
+    own = lines(write, job("one", spec(8, 8)), "--price", "30")
+    assert "at $30 per node-hour: " in own[2]
+
+
+def test_a_reservation_is_told_apart(write: Write) -> None:
+    reserved = """machine_type = "a2-highgpu-8g"
+    reservation_affinity {
+      consume_reservation_type = "SPECIFIC_RESERVATION"
+      key                      = "compute.googleapis.com/reservation-name"
+      values                   = ["ours"]
+    }"""
+    found = lines(write, job("one", spec(8, 8)), cluster=CLUSTER.replace('machine_type = "a2-highgpu-8g"', reserved))
+    assert "(reserved, listed on demand, us-central1)" in found[2]
+
+
+def test_json_has_completions_and_the_risk(write: Write) -> None:
+    both = "".join(job(name, spec(8, 80, INDEXED)) for name in ("one", "two"))
+    [one] = json.loads("\n".join(lines(write, both, "--format", "json")))["runs"]
+    assert one["completions"] == 80
+    assert one["risk"].startswith("started with Job two it may deadlock")
