@@ -86,7 +86,9 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
         new = stamped(
             _written(path.read_text(encoding="utf-8"), prices), f"https://github.com/{name}/blob/{{}}/{file}", commit
         )
-        found[path] = re.sub(r"^dated: .*$", f"dated: {prices.dated or day}", new, count=1, flags=re.MULTILINE)
+        found[path] = re.sub(
+            r"^source_dated: .*$", f"source_dated: {prices.dated or day}", new, count=1, flags=re.MULTILINE
+        )
         _name_missing(cloud, yaml.safe_load(found[path]), prices)
     return found
 

@@ -186,8 +186,10 @@ def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
     google = {f"{PRICES}initial-prices.json": json.dumps({"prices": regions})}
     committed(tmp_path / "gits" / "karpenter-provider-gcp", "v1", google)
     found = refreshed(tmp_path, "prices")
-    added = [line.split(",")[0] for line in found.stdout.splitlines() if line.startswith("+ ") or "+dated" in line]
-    assert added[:2] == ["+dated: 2026-12-24", "+  H100: p5.4xlarge 6880"]
+    added = [
+        line.split(",")[0] for line in found.stdout.splitlines() if line.startswith("+ ") or "+source_dated" in line
+    ]
+    assert added[:2] == ["+source_dated: 2026-12-24", "+  H100: p5.4xlarge 6880"]
     assert added[3:] == [
         "+  nvidia-tesla-a100: a2-highgpu-1g 3500", "+      nvidia-h100-mega-80gb: a3-megagpu-8g 20000"
     ]  # fmt: skip
