@@ -208,8 +208,7 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, dif
     printing.note(f"kcheck: {where}; README.md says what to do first.")
     for path in _leftover_files(made.files, folder):
         printing.note(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it")
-    tables = ("versions", "prices") if b"$" in made.files["README.md"] else ("versions",)
-    for line in age_lines(result.world, result.findings, has_walls=False, tables=tables):
+    for line in age_lines(result.world, result.findings, has_walls=False, tables=["versions"]):
         printing.note(f"kcheck: {line}")
     options.tell_bugs(result)
     for finding in result.findings:

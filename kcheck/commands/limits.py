@@ -21,7 +21,6 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
     """Convert an age or a date to a date; numbers older than it are listed."""
     if text is None:
         return None
-
     days = _DAYS.fullmatch(text)
     try:
         if days:

@@ -84,10 +84,8 @@ def numbers() -> Iterator[Dated]:
 def _tables(cloud: str, path: str) -> Iterator[Dated]:
     """Yield the tables of a folder; of a table whose parts are dated, the parts."""
     for file in sorted(os.listdir(path)):
-        if not file.endswith(".yaml") or file in _BY_ENTRY:
-            continue
-        data = bundled.load(os.path.join(path, file))
-        yield from _parts(f"tables.{cloud}.{file.removesuffix('.yaml')}", data)
+        if file.endswith(".yaml") and file not in _BY_ENTRY:
+            yield from _parts(f"tables.{cloud}.{file.removesuffix('.yaml')}", bundled.load(os.path.join(path, file)))
 
 
 def _parts(name: str, data: object) -> Iterator[Dated]:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
     from collections.abc import Mapping
     from typing import NotRequired, TypedDict
 
-    Plain = Mapping[str, Any]
-
     class FieldEntry(TypedDict):
         """A field: `path` has its spellings, `unset` names the setting used as default.
 
@@ -189,7 +187,7 @@ HEAD = ("sources", "checked", "source_dated", "confidence")
 """Keys in the head of a table that describe its sources."""
 
 
-def provenance(data: Plain) -> Plain:
+def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of `HEAD` of an entry or a table."""
     return {key: tuple(data[key]) if key == "sources" else data[key] for key in HEAD if key in data}
 
