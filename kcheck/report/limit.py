@@ -186,10 +186,9 @@ def age_lines(
     world: World, findings: Sequence[Finding] = (), *, has_walls: bool = True, tables: Iterable[str] = ()
 ) -> list[str]:
     """List a line about old numbers behind findings, walls and tables, and one about an old release."""
-    clusters = world.inventory.clusters
-    clouds = {"any", *(one.cloud for one in clusters)}
+    clouds = {"any", *(one.cloud for one in world.inventory.clusters)}
     keys = {*_sources(world, findings), *(f"tables.{name}" for name in tables)}
-    for cluster in clusters if has_walls else ():
+    for cluster in world.inventory.clusters if has_walls else ():
         keys |= {f"limits.{cluster.cloud}.{one.limit}" for one in walls.find_walls(cluster, world)}
     used = dict(chain.from_iterable(source_entries(key).items() for key in keys))
     own = [Dated(name, name.split(".")[1], entry) for name, entry in used.items() if entry]
