@@ -26,7 +26,8 @@ def compile_data(folder: Path) -> None:
         documents = [bundled.load(str(path), number) for number in range(count)]
         _write(folder, str(path.relative_to(bundled.ROOT)), documents)
     _write(folder, "rules", rules.entries())
-    _write(folder, "released", released((Path(bundled.ROOT) / "CHANGELOG.md").read_text(encoding="utf-8")))
+    changelog = Path(bundled.ROOT) / "CHANGELOG.md"  # not in every tree that a wheel is built from
+    _write(folder, "released", released(changelog.read_text(encoding="utf-8") if changelog.is_file() else ""))
     runtime = f"cel_expr_python-{version('cel-expr-python')}.dist-info"
     found: dict[tuple[str, ...], dict[str, bytes]] = {}
     for rule in rules.load():
