@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcheck import __version__
 from kcheck.engine import rule_words, rules
 from kcheck.engine.evaluator import joined_condition, records_expression
 from kcheck.text import bundled
@@ -24,6 +26,8 @@ def compile_data(folder: Path) -> None:
         documents = [bundled.load(str(path), number) for number in range(count)]
         _write(folder, str(path.relative_to(bundled.ROOT)), documents)
     _write(folder, "rules", rules.entries())
+    changelog = Path(bundled.ROOT) / "CHANGELOG.md"  # not in every tree that a wheel is built from
+    _write(folder, "released", released(changelog.read_text(encoding="utf-8") if changelog.is_file() else ""))
     runtime = f"cel_expr_python-{version('cel-expr-python')}.dist-info"
     found: dict[tuple[str, ...], dict[str, bytes]] = {}
     for rule in rules.load():
@@ -31,6 +35,12 @@ def compile_data(folder: Path) -> None:
             found.setdefault(one.variables, {})[one.text] = cel.serialized(one)
     for variables, texts in found.items():
         _write(folder, f"expressions/{'-'.join(variables)}", (runtime, texts))
+
+
+def released(changelog: str) -> str:
+    """The day on which this version was released, as the changelog says; empty before that."""
+    day = re.search(rf"^## {re.escape(__version__)} - (\d{{4}}-\d\d-\d\d)$", changelog, re.MULTILINE)
+    return day[1] if day else ""
 
 
 def expressions(rule: Rule) -> Iterator[cel.Expression]:

@@ -203,9 +203,11 @@ def index(place: Callable[[str], str] = file_path) -> str:
 def _prices(cloud: str) -> str:
     """Print the list prices of a cloud, spot behind a slash."""
     prices = profiles.prices(cloud)
-    if prices is None:
+    listed = dates.table(cloud, "prices")
+    if prices is None or listed is None:
         return ""
-    links = " ".join(f"[{i}]({url})" for i, url in enumerate(prices.sources, 1))
+    dated = listed.entry
+    links = " ".join(f"[{i}]({url})" for i, url in enumerate(dated.sources, 1))
     rows = []
     for own in (prices, *prices.elsewhere):
         for group, types in own.on_demand.items():
@@ -223,8 +225,8 @@ def _prices(cloud: str) -> str:
     markets += "" if prices.currency == "USD" else f", converted at {prices.rate:g} {prices.currency} a dollar"
     return (
         f"\n### Prices: {cloud}\n\n"
-        f"List prices of {prices.region} in US dollars per node-hour{markets}, as of {prices.dated}, "
-        f"checked {prices.checked}, confidence {prices.confidence}: {links}. "
+        f"List prices of {prices.region} in US dollars per node-hour{markets}, as of {dated.source_dated}, "
+        f"checked {dated.checked}, confidence {dated.confidence}: {links}. "
         "`--price` and `price:` in kcheck.yaml go first.\n\n"
         f"{table(('accelerators', 'machine types'), rows)}\nThe others are in `profiles/{cloud}/prices.yaml`.\n"
     )

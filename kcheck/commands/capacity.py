@@ -10,6 +10,7 @@ from kcheck.api import Project
 from kcheck.commands import options, printing
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page
+from kcheck.report.limit import age_lines
 from kcheck.report.text import skipped_text
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     else:
         render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
         printing.page(render(world))
+    for line in age_lines(world) if format_ != "html" else ():
+        printing.note(f"kcheck: {line}")
     for one in project.unjudged:
         printing.note(f"{one.what}: {skipped_text(one)}")
     if not world.inventory.clusters and not project.unjudged:

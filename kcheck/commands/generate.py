@@ -17,6 +17,7 @@ from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent import render_intent
 from kcheck.generate.intent_from_code import Source
 from kcheck.generate.readme import place
+from kcheck.report.limit import age_lines
 from kcheck.text.files import save
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.disk import Disk
@@ -207,6 +208,8 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, dif
     printing.note(f"kcheck: {where}; README.md says what to do first.")
     for path in _leftover_files(made.files, folder):
         printing.note(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it")
+    for line in age_lines(result.world, result.findings, has_walls=False, tables=["versions"]):
+        printing.note(f"kcheck: {line}")
     options.tell_bugs(result)
     for finding in result.findings:
         where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"

@@ -18,10 +18,9 @@ _DAYS = regex(r"(\d{1,5})d")
 
 
 def _before(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """Convert an age or a date to a date; numbers checked before it are listed."""
+    """Convert an age or a date to a date; numbers older than it are listed."""
     if text is None:
         return None
-
     days = _DAYS.fullmatch(text)
     try:
         if days:
@@ -38,17 +37,17 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
 @click.option("--cloud", type=click.Choice(["any", *CLOUDS]), help="Only the numbers of this cloud, or of any cloud.")
 @click.option(
     "--older-than", "before", metavar="AGE", callback=_before,
-    help="Only numbers that were last checked before a date, or longer ago than an age: 2026-05-31, 180d.",
+    help="Only numbers whose newest source, or else check, is before a date, or older than an age: 2026-05-31, 180d.",
 )  # fmt: skip
 @options.output_format("text", "json")
 def command(names: tuple[str, ...], cloud: str | None, before: str | None, format_: str) -> None:
-    """List limits, quotas, defaults, retirements and tables: value, kind, the day it was last checked, source.
+    """List limits, quotas, defaults, retirements and tables: value, kind, the days of its check and of its source.
 
     With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
     """
     every = [one for one in dates.numbers() if cloud in (None, one.cloud)]
     every = [one for one in every if not names or any(name in one.name for name in names)]
-    found = [one for one in every if before is None or one.entry.checked < before]
+    found = [one for one in every if before is None or one.entry.seen < before]
     printing.page(limit.table_as_json(found) if format_ == "json" else limit.table(found))
     if before is not None:
-        printing.note(f"{len(found)} of {len(every)} numbers were last checked before {before}.")
+        printing.note(f"{len(found)} of {len(every)} numbers have a source, or else a check, before {before}.")

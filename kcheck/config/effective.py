@@ -14,6 +14,8 @@ from kcheck.text.files.disk import Disk
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcheck.config.schemas import Written
+
 _FLAGS = {
     "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
     "module_dirs": "module-dir", "outside": "allow-outside",
@@ -55,7 +57,7 @@ def effective_config(
     return _overridden(config, given)
 
 
-def _overridden(config: Config, given: dict[str, Any]) -> Config:
+def _overridden(config: Config, given: Written) -> Config:
     """Replace settings by flags.
 
     Raises:

@@ -206,7 +206,7 @@ def _name(path: Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _expected(keyword: str, wanted: dict[str, Any], value: object) -> str:
+def _expected(keyword: str, wanted: Written, value: object) -> str:
     limit = wanted[keyword]
     if keyword in _BOUNDS:
         return f"must be {_BOUNDS[keyword]} {limit}"

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import dates, profiles, retirements
-from kcheck.config.numbers.dates import TABLE
+from kcheck.config.numbers.dates import TABLE, Dated
 from kcheck.engine import rule_words, rules
+from kcheck.engine.rule import source_entries
 from kcheck.report import page
 from kcheck.report.escape import json_text
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
+from kcheck.report.places import by_name
+from kcheck.scale import walls
 from kcheck.text.units import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kcheck.config.numbers.dates import Dated
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.engine.rule import Rule
     from kcheck.report.page import Block, Line
+    from kcheck.scale.world import World
+    from kcheck.text.findings import Finding
 
 INDEX = "docs/limits.md"
 _FOLDER = "docs/limits"
@@ -80,16 +86,16 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
     rows: list[tuple[str, Line]] = [("code", (Name(own["code"]),)), ("name", (own["name"],))] if own else []
     rows += [("value", (value(entry),)), ("kind", (_KINDS[entry.kind],))]
     rows += [("scope", (entry.scope,))] if entry.scope else []
-    rows += [("checked", (f"{entry.checked}, confidence {entry.confidence}",))]
+    rows += [("checked", (f"{entry.checked}, newest source {entry.source_dated}, confidence {entry.confidence}",))]
     yield Facts(tuple(rows))
     if entry.note:
         yield Prose(entry.note[0].upper() + entry.note[1:].rstrip(".") + ".")
     yield Part("Sources", level + 1) if level == 1 else Prose("Sources:")
     yield from (Point((source,)) for source in entry.sources)
-    users = [*_walls(name), *_rules(name)]
-    if users:
+    found = ((Name(one.name, f"{page.RULES}/{one.name}.md"), f": {one.summary}") for one in users().get(name, ()))
+    if points := [*_walls(name), *map(Point, found)]:
         yield Part("Used by", level + 1) if level == 1 else Prose("Used by:")
-        yield from users
+        yield from points
 
 
 def as_text(name: str, entry: ProfileValue) -> str:
@@ -119,11 +125,6 @@ def _walls(name: str) -> Iterator[Point]:
             )
 
 
-def _rules(name: str) -> Iterator[Point]:
-    for rule in users().get(name, ()):
-        yield Point((Name(rule.name, f"{page.RULES}/{rule.name}.md"), f": {rule.summary}"))
-
-
 @cache
 def users() -> Mapping[str, list[Rule]]:
     """Map each number to the rules that use it, in their sources or conditions."""
@@ -151,9 +152,9 @@ def value(entry: ProfileValue) -> str:
 
 
 def table(found: Sequence[Dated]) -> str:
-    """Format one line per number: name, value, kind, day checked, first source."""
-    rows = [(one.name, _short(one.entry), one.entry.kind, one.entry.checked, _source(one.entry)) for one in found]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    """Format one line per number: name, value, kind, day checked, day of its newest source, first source."""
+    rows = [(name, _short(own), own.kind, own.checked, own.source_dated, _source(own)) for name, _, own in found]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(5)]
     padded = [[cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)] for row in rows]
     return "".join(f"{'  '.join(row)}\n" for row in padded)
 
@@ -173,9 +174,36 @@ def table_as_json(found: Sequence[Dated]) -> str:
     entries = [
         {
             "name": one.name, "cloud": one.cloud, "value": one.entry.value, "unit": one.entry.unit,
-            "kind": one.entry.kind, "checked": one.entry.checked, "confidence": one.entry.confidence,
-            "sources": list(one.entry.sources),
+            "kind": one.entry.kind, "checked": one.entry.checked, "source_dated": one.entry.source_dated,
+            "confidence": one.entry.confidence, "sources": list(one.entry.sources),
         }
         for one in found
     ]  # fmt: skip
     return json_text({"version": 1, "numbers": entries}, indent=1)
+
+
+def age_lines(
+    world: World, findings: Sequence[Finding] = (), *, has_walls: bool = True, tables: Iterable[str] = ()
+) -> list[str]:
+    """List a line about old numbers behind findings, walls and tables, and one about an old release."""
+    clouds = {"any", *(one.cloud for one in world.inventory.clusters)}
+    keys = {*_sources(world, findings), *(f"tables.{name}" for name in tables)}
+    for cluster in world.inventory.clusters if has_walls else ():
+        keys |= {f"limits.{cluster.cloud}.{one.limit}" for one in walls.find_walls(cluster, world)}
+    used = dict(chain.from_iterable(source_entries(key).items() for key in keys))
+    own = [Dated(name, name.split(".")[1], entry) for name, entry in used.items() if entry]
+    found = [one for one in own if one.cloud in clouds and one.name.removeprefix("limits.") not in world.config.limits]
+    names = [key.removeprefix("tables.") for key in keys if key.startswith("tables.")]
+    found += [one for cloud in clouds for name in names if (one := dates.table(cloud, name))]
+    return list(dates.old(found))
+
+
+def _sources(world: World, findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield sources and limits of the rules behind findings, and the tables of prices and versions if used."""
+    own = by_name(world)
+    for rule in {one.rule: own[one.rule] for one in findings if one.rule in own}.values():
+        texts = " ".join(one.text for one in rule_words.texts(rule))
+        yield from (*rule.sources, *re.findall(r"limits\.[\w.]+", texts))
+        yield from ["tables.versions"] if "cluster.support" in texts else []
+    if world.config.price is None and any("$" in text for one in findings for text in (one.message, *one.details)):
+        yield "tables.prices"

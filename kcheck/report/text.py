@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import dates
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.text import grouped
@@ -200,6 +201,12 @@ def closing(report: Report) -> Iterator[str]:
         text += f"; fixable: {', '.join(kinds)}"
     yield text + "."
     yield from judged_lines(result)
+    if report.findings:
+        from kcheck.report.limit import age_lines  # knows all numbers and what expressions mean: takes 20 ms
+
+        yield from age_lines(result.world, report.findings, has_walls=False)
+    else:
+        yield from dates.old(())
 
 
 def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:

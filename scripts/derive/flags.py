@@ -9,7 +9,8 @@ from collections import defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from derive.gits import needed, repository
+from derive.gits import needed, repository, tell
+from derive.tables import dated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +47,8 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     old = {line.split(":")[0].strip(): line for line in body.splitlines()}
     names = sorted({name for flags in found.values() for name in flags})
     lines = [written(name, found, old.get(name, "")) for name in names]
-    return {path: head + "\nflags:\n" + "".join(f"{line}\n" for line in lines)}
+    text = head + "\nflags:\n" + "".join(f"{line}\n" for line in lines)
+    return {path: dated(text, needed(gits, OLD).commit(".")[1])}
 
 
 def versions(gits: Path) -> dict[Version, dict[str, Flag]]:
@@ -65,7 +67,9 @@ def versions(gits: Path) -> dict[Version, dict[str, Flag]]:
     texts = own.texts(f"{tag}:{folder}/{file}" for tag in tags.values() for file in (*FLAGS, *CONSTANTS))
     found = {version: flags(texts, f"{tag}:{folder}") for version, tag in tags.items()}
     core = repository(gits, NEW)
-    if core is not None:
+    if core is None:
+        tell("flags", f"no git directory of {NEW} in {gits}: what comes next is not read")
+    else:
         texts = core.texts(f"HEAD:pkg/{file}" for file in (*FLAGS, *CONSTANTS))
         found[max(found)[0] + 1, 0] = flags(texts, "HEAD:pkg")
     return found

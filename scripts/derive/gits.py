@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ def repository(gits: Path, name: str) -> Repository | None:
 
 class MissingError(Exception):
     """A source is not there, so that what it is needed for can be neither derived nor dated."""
+
+
+told: list[str] = []
+"""What was told: sources that are not there, and what a person has to look at."""
+
+
+def tell(about: str, what: object) -> None:
+    """Name something that no program can put right."""
+    told.append(f"{about}: {what}")
+    print(told[-1], file=sys.stderr)
 
 
 def needed(gits: Path, name: str) -> Repository:

@@ -8,13 +8,12 @@ documentation only.
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from derive.gits import MissingError, text_of
-from derive.tables import Tables, stamped
+from derive.gits import MissingError, tell, text_of
+from derive.tables import Tables, dated, stamped
 from kcheck.config.numbers import machines
 
 if TYPE_CHECKING:
@@ -53,11 +52,12 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
         try:
             sources = list(read(gits, tables, kept))
         except MissingError as error:
-            print(f"{cloud}: {error}", file=sys.stderr)
+            tell(cloud, error)
             continue
         new = tables.text
         for own, file, url in sources:
-            new = stamped(new, url, own.commit(file)[0])
+            commit, day = own.commit(file)
+            new = dated(stamped(new, url, commit), day)
         found[path] = new
     return found
 
@@ -128,7 +128,7 @@ def _aks(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
             if known is None or (known.vcpus, known.gpus or 0) != (facts.vcpus, facts.gpus):
                 tables.put("families", facts.family, name, value)
         elif known is None or known.vcpus != facts.vcpus:
-            print(f"aks: {name} has {facts.vcpus} vCPUs; add a pattern of {facts.family}", file=sys.stderr)
+            tell("aks", f"{name} has {facts.vcpus} vCPUs; add a pattern of {facts.family}")
             continue
         _memory(tables, "aks", name, (re.sub(r"\d+(?:-\d+)?", "{n}", name, count=1), name), facts.memory)
     yield own, AZURE, _blob(AUTOSCALER, AZURE)
@@ -142,7 +142,7 @@ def _gke(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
         if name in kept:
             continue
         if known is None or known.vcpus != int(vcpus):
-            print(f"gke: {name} has {vcpus} vCPUs; add it to a table", file=sys.stderr)
+            tell("gke", f"{name} has {vcpus} vCPUs; add it to a table")
             continue
         key = re.sub(r"-\d+(?=-|$)", "", re.sub(r"-\d+[gt]\b", "-{n}", name))
         _memory(tables, "gke", name, (key, name), int(float(memory) * 1024))

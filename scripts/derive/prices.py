@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from derive.gits import MissingError, text_of
+from derive.gits import MissingError, tell, text_of
 from derive.tables import stamped
 from kcheck.config.numbers import machines
 
@@ -79,14 +78,16 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
         try:
             own, text = text_of(gits, name, file)
         except MissingError as error:
-            print(f"{cloud}: {error}", file=sys.stderr)
+            tell(cloud, error)
             continue
         prices, path = read(text), profiles / cloud / "prices.yaml"
         commit, day = own.commit(file)
         new = stamped(
             _written(path.read_text(encoding="utf-8"), prices), f"https://github.com/{name}/blob/{{}}/{file}", commit
         )
-        found[path] = re.sub(r"^dated: .*$", f"dated: {prices.dated or day}", new, count=1, flags=re.MULTILINE)
+        found[path] = re.sub(
+            r"^source_dated: .*$", f"source_dated: {prices.dated or day}", new, count=1, flags=re.MULTILINE
+        )
         _name_missing(cloud, yaml.safe_load(found[path]), prices)
     return found
 
@@ -123,4 +124,4 @@ def _name_missing(cloud: str, data: dict[str, dict[str, str]], prices: Prices) -
     here = {entry.split(" ")[0] for line in data["on_demand"].values() for entry in line.split(", ")}
     for name in prices.on_demand.get(str(data["region"]), {}):
         if name not in here and machines.gpus(cloud, name):
-            print(f"{cloud}: the source has a price of {name}", file=sys.stderr)
+            tell(cloud, f"the source has a price of {name}")

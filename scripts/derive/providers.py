@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from derive.gits import MissingError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
@@ -226,6 +227,8 @@ def derive(folder: Path, _profiles: Path) -> dict[Path, str]:
             found[SCHEMAS / "providers" / f"{name}.json"] = own
     if (folder / "modules").is_dir():
         found[SCHEMAS / "modules.json"] = {"modules": of_modules(folder / "modules")}
+    if not found:
+        raise MissingError(f"no sources of {', '.join((*TYPES, 'modules'))} in {folder}")
     checked = {path: json.loads(path.read_text(encoding="utf-8"))["checked"] for path in found}
     return {path: written({"checked": checked[path]} | own) for path, own in found.items()}
 

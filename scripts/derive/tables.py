@@ -57,3 +57,9 @@ def stamped(text: str, url: str, commit: str) -> str:
     """The text with the commit of a source: `url` is its address with {} for the commit."""
     head, _, tail = url.partition("{}")
     return re.sub(rf"{re.escape(head)}[^/\s]+{re.escape(tail)}", url.replace("{}", commit), text)
+
+
+def dated(text: str, day: str) -> str:
+    """The text with the day of a source, if that is newer than the one it has."""
+    line = re.search(r"^source_dated: (\d{4}-\d\d-\d\d)", text, re.MULTILINE)
+    return text if line is None or line[1] >= day else f"{text[: line.start(1)]}{day}{text[line.end(1) :]}"

@@ -16,6 +16,7 @@ from kcheck.report.text import finding_text
 from kcheck.text.findings import Finding, Related, Severity
 from kcheck.text.text import Source
 from kcheck.text.units import counted
+from tests.places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,3 +170,53 @@ def test_a_place_is_not_named_twice(write: Write) -> None:
         "   = pool.yaml:1  consolidateAfter: 15m",
         "   = pool.yaml:2  limit (max_size is not set)",
     ]
+
+
+OLD = "old numbers: prices of 2024-12"
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "ack-training"], True),
+        (["check", "ack-training", "--format", "html"], True),
+        (["check", "ack-training", "--format", "markdown"], True),
+        (["check", "ack-training", "--price", "20"], False),  # no list price was used
+        (["check", "ack-training", "--select", "pod-range-too-small"], False),  # no price is shown
+        (["capacity", "ack-training"], False),
+    ],
+)
+def test_old_prices_are_said_where_a_price_is_shown(
+    arguments: list[str], said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT / "examples")
+    monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code in (0, 1), result.output
+    assert (result.stdout + result.stderr).count(OLD) == said
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("day", "said"), [("2026-11-22", 0), ("2028-01-01", 1)])
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_capacity_says_when_the_limits_of_its_walls_are_old(
+    form: str, day: str, said: int, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write({"main.tf": CLUSTER.replace("kubenet", "azure")})
+    monkeypatch.setenv("KCHECK_TODAY", day)
+    result = CliRunner().invoke(cli, ["capacity", str(folder), "--format", form])
+    found = result.stdout if form == "html" else result.stderr
+    assert len(re.findall(r"old numbers: limits of 202\d-\d\d; `kcheck limits --older-than 365d`", found)) == said
+
+
+@pytest.mark.medium
+def test_generate_says_when_what_it_chose_by_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = {}
+    for day in ("2026-11-22", "2028-01-01"):
+        monkeypatch.setenv("KCHECK_TODAY", day)
+        said[day] = (
+            "versions of 2026-10" in CliRunner().invoke(cli, ["generate", "eks", "--nodes", "4", "--diff"]).stderr
+        )
+    assert said == {"2026-11-22": False, "2028-01-01": True}

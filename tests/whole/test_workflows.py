@@ -101,7 +101,11 @@ def test_jobs_may_do_little(name: str) -> None:
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
     writes = {scope for scope, access in job["permissions"].items() if access == "write"}
-    may = {"release.yml:publish": {"id-token", "attestations"}, "release.yml:release": {"contents"}}
+    may = {
+        "release.yml:publish": {"id-token", "attestations"},
+        "release.yml:release": {"contents"},
+        "refresh.yml:refresh": {"contents", "pull-requests"},
+    }
     assert writes == may.get(name, set())
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck import __version__
 from kcheck.config.numbers import profiles, retirements
 from kcheck.config.numbers.clouds import folder, owners
 from kcheck.config.numbers.profiles import ProfileValue
+from kcheck.config.today import today
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
+from kcheck.text.units import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _BY_ENTRY = ("limits.yaml", "settings.yaml", "quotas.yaml", "retirements.yaml")
 """Files whose entries have dates of their own."""
 
-
 TABLE = "table"
 """Kind of an entry that is a whole table, without a value of its own."""
+
+LIFETIMES = {"prices": 90, "versions": 90, "retirements": 90, "release": 180}
+"""Days after which numbers are old, by topic, and kcheck itself; 365 for all other numbers."""
 
 
 class Dated(NamedTuple):
@@ -28,6 +34,31 @@ class Dated(NamedTuple):
     name: str
     cloud: str
     entry: ProfileValue
+
+    @property
+    def topic(self) -> str:
+        """The kind of fact: limits, defaults, retirements, or the name of its table."""
+        table, _, rest = self.name.partition(".")
+        return rest.split(".")[1] if table == "tables" else "defaults" if table == "settings" else table
+
+
+def old(found: Iterable[Dated]) -> Iterator[str]:
+    """Yield a line about the old ones of some numbers, and one about an installed kcheck that is old."""
+    day, topics, released = today(), dict[str, str](), bundled.compiled("released")
+    for one in found:
+        if (day - datetime.date.fromisoformat(one.entry.seen)).days > LIFETIMES.get(one.topic, 365):
+            topics[one.topic] = min(one.entry.seen[:7], topics.get(one.topic, "9"))
+    if topics:
+        words = listed([f"{topic} of {month}" for topic, month in sorted(topics.items())])
+        most = min(LIFETIMES.get(topic, 365) for topic in topics)
+        yield f"old numbers: {words}; `kcheck limits --older-than {most}d` lists what is old"
+    if released and (day - datetime.date.fromisoformat(released)).days > LIFETIMES["release"]:
+        yield f"kcheck {__version__} is of {released}; a newer release has newer numbers"
+
+
+def table(cloud: str, name: str) -> Dated | None:
+    """Return the entry of a table of a cloud; None if it has none."""
+    return next(_parts(f"tables.{cloud}.{name}", profiles.load_own(cloud, name)), None)
 
 
 def entries() -> Iterator[Dated]:
@@ -53,27 +84,17 @@ def numbers() -> Iterator[Dated]:
 def _tables(cloud: str, path: str) -> Iterator[Dated]:
     """Yield the tables of a folder; of a table whose parts are dated, the parts."""
     for file in sorted(os.listdir(path)):
-        if not file.endswith(".yaml") or file in _BY_ENTRY:
-            continue
-        data = bundled.load(os.path.join(path, file))
-        for name, own in _parts(f"tables.{cloud}.{file.removesuffix('.yaml')}", data):
-            yield Dated(name, cloud, _table(name, own))
+        if file.endswith(".yaml") and file not in _BY_ENTRY:
+            yield from _parts(f"tables.{cloud}.{file.removesuffix('.yaml')}", bundled.load(os.path.join(path, file)))
 
 
-def _parts(name: str, data: object) -> Iterator[tuple[str, dict[str, object]]]:
+def _parts(name: str, data: object) -> Iterator[Dated]:
     """Yield the dated parts of a file: the whole, or parts by their names or numbers."""
     if isinstance(data, dict) and "checked" in data and "sources" in data:
-        yield name, data
+        cloud, _, rest = name.partition(".")[2].partition(".")
+        own = {"confidence": "", **profiles.provenance(data)}
+        yield Dated(name, cloud, ProfileValue(f"{cloud}.{rest}", None, unit="", kind=TABLE, **own))
         return
     parts = data.items() if isinstance(data, dict) else enumerate(data, 1) if isinstance(data, list) else ()
     for key, part in parts:
         yield from _parts(f"{name}.{key}", part)
-
-
-def _table(name: str, data: dict[str, object]) -> ProfileValue:
-    sources = data["sources"]
-    return ProfileValue(
-        name.partition(".")[2], None, unit="", kind=TABLE,
-        sources=tuple(map(str, sources)) if isinstance(sources, list) else (), checked=str(data["checked"]),
-        confidence=str(data.get("confidence", "")),
-    )  # fmt: skip

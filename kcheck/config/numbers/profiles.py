@@ -14,6 +14,7 @@ from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
 
 if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, and making one takes 0.1 ms
+    from collections.abc import Mapping
     from typing import NotRequired, TypedDict
 
     class FieldEntry(TypedDict):
@@ -74,7 +75,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         move: str
 
     class Quota(TypedDict):
-        """A quota of an account, as the head of `quotas.yaml` explains."""
+        """A quota of an account, as the head of `quotas.yaml` explains, with the keys of `HEAD`."""
 
         code: str
         name: str
@@ -82,9 +83,6 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         types: str
         market: str
         default: int | None
-        sources: list[str]
-        checked: str
-        confidence: str
         note: NotRequired[str]
         of: NotRequired[str]
 
@@ -142,18 +140,15 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         successor: str
 
     class FlagFile(TypedDict):
-        """Flags of the cluster autoscaler, with their sources."""
+        """Flags of the cluster autoscaler, with the keys of `HEAD`."""
 
-        sources: list[str]
-        checked: str
-        confidence: str
         flags: dict[str, Flag]
 
 
 class ProfileValue(Struct, frozen=True):
     """A number of a profile: hard, quota, recommended or default. `value` is None if it depends on the account.
 
-    `code` is for the provider's console, to request a higher quota.
+    `code` requests a higher quota in the provider's console. `source_dated`: day of the newest source, or `unknown`.
     """
 
     key: str
@@ -166,6 +161,12 @@ class ProfileValue(Struct, frozen=True):
     scope: str = ""
     note: str = ""
     code: str = ""
+    source_dated: str = "unknown"
+
+    @property
+    def seen(self) -> str:
+        """The day of its newest source; if unknown, the day it was checked."""
+        return self.checked if self.source_dated == "unknown" else self.source_dated
 
     @property
     def number(self) -> int:
@@ -182,8 +183,13 @@ class ProfileValue(Struct, frozen=True):
         return self.value
 
 
-HEAD = ("sources", "checked", "confidence")
+HEAD = ("sources", "checked", "source_dated", "confidence")
 """Keys in the head of a table that describe its sources."""
+
+
+def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of `HEAD` of an entry or a table."""
+    return {key: tuple(data[key]) if key == "sources" else data[key] for key in HEAD if key in data}
 
 
 def load_own(cloud: str, name: str, document: int = 0) -> Any:
@@ -210,8 +216,7 @@ def _quotas(cloud: str) -> dict[str, ProfileValue]:
     return {
         f"quota.{key}": ProfileValue(
             f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
-            sources=tuple(entry["sources"]), checked=entry["checked"], confidence=entry["confidence"],
-            scope="account", note=entry.get("note", ""),
+            scope="account", note=entry.get("note", ""), **provenance(entry),
         )
         for key, entry in quotas(cloud).items()
     }  # fmt: skip
@@ -265,11 +270,8 @@ def flag_entry(name: str) -> ProfileValue | None:
     if found is None:
         return None
     changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
-    sources, checked = tuple(file["sources"]), file["checked"]
-    return ProfileValue(
-        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
-        confidence=file["confidence"], note=changes,
-    )  # fmt: skip
+    own = provenance(file)
+    return ProfileValue(f"--{name}", found["default"], unit=found["type"], kind="default", note=changes, **own)
 
 
 @cache
@@ -340,10 +342,6 @@ class Prices(Struct, frozen=True):
     """
 
     region: str
-    dated: str
-    checked: str
-    confidence: str
-    sources: tuple[str, ...]
     on_demand: dict[str, dict[str, int]]
     spot: dict[str, dict[str, int]]
     accelerators: dict[str, int]
@@ -360,10 +358,8 @@ def prices(cloud: str) -> Prices | None:
         return None
     rate = data.get("rate", 1)
     found = Prices(
-        region=data["region"], dated=data["dated"], checked=data["checked"], confidence=data["confidence"],
-        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"], rate), elsewhere=(),
-        spot=_grouped(data.get("spot", {}), rate), accelerators=data.get("accelerators", {}),
-        currency=data.get("currency", "USD"), rate=rate,
+        region=data["region"], on_demand=_grouped(data["on_demand"], rate), spot=_grouped(data.get("spot", {}), rate),
+        accelerators=data.get("accelerators", {}), elsewhere=(), currency=data.get("currency", "USD"), rate=rate,
     )  # fmt: skip
     for region, tables in data.get("elsewhere", {}).items():
         on_demand, spot = (_grouped(tables.get(market, {}), rate) for market in ("on_demand", "spot"))

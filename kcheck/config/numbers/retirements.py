@@ -35,6 +35,7 @@ class Retirement(NamedTuple):
     windows: bool | None = None
     machines: str = ""
     note: str = ""
+    source_dated: str = "unknown"
 
     @property
     def entry(self) -> profiles.ProfileValue:
@@ -42,7 +43,7 @@ class Retirement(NamedTuple):
         note = ". ".join(filter(None, (self.what, self.effect, self.note.rstrip("."))))
         return profiles.ProfileValue(
             f"{self.kind}.{self.key}", self.ends.isoformat(), unit="date", kind="hard", sources=self.sources,
-            checked=self.checked, confidence=self.confidence, note=note,
+            checked=self.checked, confidence=self.confidence, note=note, source_dated=self.source_dated,
         )  # fmt: skip
 
     def holds_on(self, machine: str) -> bool:
@@ -97,9 +98,6 @@ class Window(NamedTuple):
 class Versions(NamedTuple):
     """Minor versions of a cloud; `effect` is what happens to clusters of one that has ended."""
 
-    sources: tuple[str, ...]
-    checked: str
-    confidence: str
     effect: str
     minors: dict[int, Window]
 
@@ -125,4 +123,4 @@ def versions(cloud: str) -> Versions | None:
         minor: Window(**{name: date.fromisoformat(day) for name, day in window.items()})
         for minor, window in data["minors"].items()
     }
-    return Versions(tuple(data["sources"]), data["checked"], data["confidence"], data["effect"], minors)
+    return Versions(data["effect"], minors)

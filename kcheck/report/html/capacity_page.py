@@ -10,6 +10,7 @@ from kcheck.report import capacity
 from kcheck.report.escape import is_address
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Picture, Section
+from kcheck.report.limit import age_lines
 from kcheck.scale import quotas, walls
 from kcheck.text.units import counted
 
@@ -43,7 +44,7 @@ def as_html(world: World) -> str:
         if clusters
         else "No cluster found here"
     )
-    return document.page(Head(title, _ABOUT, document.contents("Clusters", parts)), sections)
+    return document.page(Head(title, _ABOUT, document.contents("Clusters", parts)), sections, age_lines(world))
 
 
 def _reach(cluster: Cluster, world: World) -> str:

@@ -10,6 +10,7 @@ from kcheck.report import capacity
 from kcheck.report.html import capacity_page, document
 from kcheck.report.html.code import excerpt, fix_lines
 from kcheck.report.html.document import Head, Section
+from kcheck.report.limit import age_lines
 from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
 from kcheck.report.text import ALSO, closing, judged_lines, other_objects, related_code, sorted_checks
@@ -53,6 +54,7 @@ def render(report: Report) -> str:
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
     lines = [f"kcheck {__version__}", *filter(None, (report.command_line,))]
+    lines += age_lines(report.result.world, report.findings)
     return document.page(Head(_title(found, report), "", head), sections, lines, is_filtered=True)
 
 

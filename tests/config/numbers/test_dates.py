@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+from kcheck import __version__
 from kcheck.commands.cli import cli
 from kcheck.config.numbers import dates, profiles
-from tests.places import ROOT
+from kcheck.config.numbers.dates import Dated
+from kcheck.config.numbers.profiles import ProfileValue
+from kcheck.text import bundled
+from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +44,68 @@ def test_each_number_has_a_name_a_source_and_a_date() -> None:
         assert one.entry.sources, one.name
         assert all(source.startswith("https://") for source in one.entry.sources), one.name
         assert datetime.date.fromisoformat(one.entry.checked), one.name
+        assert one.entry.source_dated == "unknown" or one.entry.source_dated <= one.entry.checked, one.name
         assert one.name.split(".")[1] == one.cloud
+
+
+@pytest.mark.parametrize("one", [one for one in NUMBERS if one.entry.confidence == "high"], ids=lambda one: one.name)
+def test_what_is_sure_has_a_source_that_was_new_when_it_was_checked(one: Dated) -> None:
+    assert one.entry.source_dated != "unknown"
+    checked, dated = map(datetime.date.fromisoformat, (one.entry.checked, one.entry.source_dated))
+    assert (checked - dated).days <= (90 if one.topic in ("prices", "versions", "retirements") else 365)
+
+
+def entry(name: str, checked: str, dated: str = "unknown") -> Dated:
+    value = ProfileValue("k", 1, "nodes", "quota", ("https://a",), checked, "medium", source_dated=dated)
+    return Dated(name, name.split(".")[1], value)
+
+
+@pytest.mark.parametrize(
+    ("name", "checked", "dated", "said"),
+    [
+        ("tables.ack.prices", "2026-11-22", "2026-08-24", ""),  # 90 days
+        ("tables.ack.prices", "2026-11-22", "2026-08-23", "prices of 2026-08; `kcheck limits --older-than 90d`"),
+        ("limits.eks.pool.quota", "2026-11-22", "2025-11-22", ""),  # 365 days
+        ("limits.eks.pool.quota", "2026-11-22", "2025-11-21", "limits of 2025-11; `kcheck limits --older-than 365d`"),
+        ("settings.eks.a.b", "2024-02-01", "unknown", "defaults of 2024-02; `kcheck limits --older-than 365d`"),
+        ("limits.eks.pool.quota", "2026-11-22", "unknown", ""),  # somebody looked lately
+    ],
+)
+def test_old_numbers_are_said(name: str, checked: str, dated: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
+    assert list(dates.old([entry(name, checked, dated)])) == (
+        [f"old numbers: {said} lists what is old"] if said else []
+    )
+
+
+def test_the_oldest_of_each_topic_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
+    found = [
+        entry("limits.a.b", "2025-03-01"),
+        entry("limits.a.c", "2024-01-31"),
+        entry("tables.a.prices", "2026-01-01"),
+    ]
+    (line,) = dates.old(found)
+    assert (
+        line
+        == "old numbers: limits of 2024-01 and prices of 2026-01; `kcheck limits --older-than 90d` lists what is old"
+    )
+
+
+@pytest.mark.parametrize(
+    ("released", "said"),
+    [("2026-05-26", ""), ("2026-05-25", "2026-05-25; a newer release has newer numbers"), ("", "")],
+)
+def test_an_old_release_is_said(released: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
+    monkeypatch.setattr(bundled, "compiled", {"released": released}.get)
+    assert list(dates.old([])) == ([f"kcheck {__version__} is of {said}"] if said else [])
+
+
+def test_the_day_of_a_release_is_that_of_the_changelog() -> None:
+    released = load_script("compile_data.py").released
+    assert released(f"# Changelog\n\n## {__version__} - 2026-05-25\n\n## 0.0.9 - 2025-01-01\n") == "2026-05-25"
+    assert released(f"## {__version__} - unreleased\n\n## 0.0.9 - 2025-01-01\n") == ""
 
 
 def test_the_head_of_a_table_is_none_of_its_entries() -> None:
@@ -68,11 +133,11 @@ def test_limits_prints_a_line_for_each_number() -> None:
 
 @pytest.mark.medium
 def test_limits_prints_what_is_due() -> None:
-    newest = max(one.entry.checked for one in NUMBERS)
-    older = [one.name for one in NUMBERS if one.entry.checked < newest]
+    newest = max(one.entry.seen for one in NUMBERS)
+    older = [one.name for one in NUMBERS if one.entry.seen < newest]
     found = run("--older-than", newest)
     assert [line.partition("  ")[0] for line in found.stdout.splitlines()] == older
-    assert found.stderr == f"{len(older)} of {len(NUMBERS)} numbers were last checked before {newest}.\n"
+    assert found.stderr == f"{len(older)} of {len(NUMBERS)} numbers have a source, or else a check, before {newest}.\n"
     assert run("--older-than", "2000-01-01").stdout == ""
 
 

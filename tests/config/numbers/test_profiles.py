@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers import dates, machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.engine.words.subjects import SUBJECTS
 
@@ -38,10 +38,10 @@ def test_prices_say_what_they_are(cloud: str) -> None:
     table = profiles.prices(cloud)
     assert table is not None
     assert table.region
-    assert table.confidence in ("high", "medium", "low")
-    assert all(source.startswith("https://") for source in table.sources)
-    assert table.sources
-    assert datetime.date.fromisoformat(table.dated) <= datetime.date.fromisoformat(table.checked)
+    listed = dates.table(cloud, "prices")
+    assert listed is not None
+    assert listed.entry.confidence in ("high", "medium", "low")
+    assert listed.entry.source_dated <= listed.entry.checked
 
 
 @pytest.mark.parametrize("cloud", PRICED)

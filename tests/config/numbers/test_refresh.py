@@ -88,7 +88,8 @@ def test_flags_are_read_from_tags(tmp_path: Path, flag_file: Path) -> None:
         "  wait: {type: duration, default: 90s, before: {17: 10m}, first: 1.16.1, removed: 1.18.0}",
     ]
     again = refreshed(tmp_path, "flags")
-    assert (again.returncode, again.stdout) == (0, "")
+    assert (again.returncode, again.stdout) == (1, "")  # of the two repositories one is not there
+    assert again.stderr.startswith("flags: no git directory of kubernetes-sigs/cluster-autoscaler in ")
 
 
 def test_without_write_nothing_changes(tmp_path: Path, flag_file: Path) -> None:
@@ -107,7 +108,7 @@ def test_a_missing_source_is_named(tmp_path: Path, flag_file: Path) -> None:
     (tmp_path / "gits").mkdir()
     found = refreshed(tmp_path, "flags")
     assert found.stderr.startswith("flags: no git directory of kubernetes/autoscaler in ")
-    assert (found.returncode, found.stdout) == (0, "")
+    assert (found.returncode, found.stdout) == (1, "")
 
 
 ENI = """	"c5.large": {
@@ -186,8 +187,10 @@ def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
     google = {f"{PRICES}initial-prices.json": json.dumps({"prices": regions})}
     committed(tmp_path / "gits" / "karpenter-provider-gcp", "v1", google)
     found = refreshed(tmp_path, "prices")
-    added = [line.split(",")[0] for line in found.stdout.splitlines() if line.startswith("+ ") or "+dated" in line]
-    assert added[:2] == ["+dated: 2026-12-24", "+  H100: p5.4xlarge 6880"]
+    added = [
+        line.split(",")[0] for line in found.stdout.splitlines() if line.startswith("+ ") or "+source_dated" in line
+    ]
+    assert added[:2] == ["+source_dated: 2026-12-24", "+  H100: p5.4xlarge 6880"]
     assert added[3:] == [
         "+  nvidia-tesla-a100: a2-highgpu-1g 3500", "+      nvidia-h100-mega-80gb: a3-megagpu-8g 20000"
     ]  # fmt: skip
@@ -209,3 +212,123 @@ def test_charts_are_read_from_their_tags(tmp_path: Path) -> None:
     assert found.returncode == 1, found.stderr
     assert path.read_text().splitlines()[-2:] == ["  major: 9", "  minors: {30: [1, 2], 31: [4, 4]}"]
     assert "  checked: 2026-11-22" in path.read_text()
+
+
+VERSIONS = """# Ours.
+sources: [https://a]
+checked: 2026-01-01
+source_dated: 2020-01-01
+confidence: high
+effect: none
+minors:
+  35: {released: 2025-12-17, ends: 2027-02-28}
+  36: {released: 2026-04-22, ends: 2027-06-28, extended: 2028-06-28}
+"""
+PRODUCT = """---
+title: Kubernetes
+releases:
+  - {releaseCycle: "1.37", releaseDate: 2026-08-26, eol: 2027-10-28}
+  - {releaseCycle: "1.36", releaseDate: 2026-04-22, eol: 2027-07-28}
+  - {releaseCycle: "1.34", releaseDate: 2025-08-27, eol: 2026-10-27}
+
+---
+> Words
+"""
+
+
+def test_versions_are_read_from_endoflife_date(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "selfmanaged" / "versions.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(VERSIONS)
+    committed(tmp_path / "gits" / "endoflife.date", "v1", {"products/kubernetes.md": PRODUCT})
+    found = refreshed(tmp_path, "versions", "--write", "--date", "2030-01-02")
+    assert found.returncode == 1
+    lines = path.read_text().splitlines()
+    assert lines[-3:] == [
+        "  35: {released: 2025-12-17, ends: 2027-02-28}",
+        "  36: {released: 2026-04-22, ends: 2027-07-28, extended: 2028-06-28}",
+        "  37: {released: 2026-08-26, ends: 2027-10-28}",
+    ]
+    assert lines[2] == "checked: 2030-01-02"
+    assert lines[3] > "source_dated: 2020-01-01"
+    again = refreshed(tmp_path, "versions", "--write", "--date", "2031-01-01")
+    assert (again.returncode, again.stdout) == (0, "")
+    assert path.read_text().splitlines() == lines  # nothing changed: no other day
+
+
+def test_versions_of_a_newer_source_are_not_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "selfmanaged" / "versions.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(VERSIONS.replace("2020-01-01", "2999-01-01"))
+    committed(tmp_path / "gits" / "endoflife.date", "v1", {"products/kubernetes.md": PRODUCT})
+    found = refreshed(tmp_path, "versions")
+    assert (found.returncode, found.stdout) == (1, "")
+    assert "older than the versions that are known here (2999-01-01)" in found.stderr
+
+
+def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "aks" / "retirements.yaml"
+    path.parent.mkdir(parents=True)
+    blob = "https://github.com/MicrosoftDocs/azure-aks-docs/blob/main"
+    days = {"same": "2027-03-17", "moved": "2027-03-18", "none": "2027-03-17"}
+    pages = {"same": f"{blob}/a.md", "moved": f"{blob}/a.md", "none": "https://b"}
+    path.write_text("".join(f"{key}:\n  ends: {day}\n  sources: [{pages[key]}]\n" for key, day in days.items()))
+    committed(tmp_path / "gits" / "azure-aks-docs", "v1", {"a.md": "On March 17, 2027 it ends."})
+    found = refreshed(tmp_path, "retirements")
+    assert found.returncode == 1
+    assert found.stderr.splitlines() == [
+        f"retirements.aks.moved: {blob}/a.md no longer says 2027-03-18",
+        "aks: no page in a repository for none: look at their sources",
+    ]
+
+
+def test_modules_without_a_skeleton_for_their_newest_version_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "modules.yaml"
+    path.parent.mkdir(parents=True)
+    modules = {"a": "one", "b": "two", "c": "three"}
+    text = '{}:\n  repository: x/{}\n  skeletons: [{{versions: ">= 1.0, < 2.0"}}]\n'
+    path.write_text("checked: 2026-01-01\n" + "".join(text.format(*pair) for pair in modules.items()))
+    committed(tmp_path / "gits" / "one", "v1.10.0", {"a": ""})
+    committed(tmp_path / "gits" / "two", "v1.10.0", {"a": ""})
+    committed(tmp_path / "gits" / "two", "v2.0.0", {"a": "b"})
+    found = refreshed(tmp_path, "modules")
+    assert found.returncode == 1
+    first, second = found.stderr.splitlines()
+    assert first == "b: no skeleton for its newest version, 2.0.0"
+    assert second.startswith("modules: no git directory of x/three in ")
+
+
+PROTO = """message Quota {
+  enum Metric {
+    // N
+    N2_CPUS = 1;
+
+    NVIDIA_X9_GPUS = 2;
+    DISKS = 3;
+  }
+}
+"""
+
+
+def test_quotas_are_held_against_the_api(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "gke" / "quotas.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("a: {code: N2_CPUS}\nb: {code: GONE_CPUS vm_family=X}\n")
+    committed(tmp_path / "gits" / "googleapis", "v1", {"google/cloud/compute/v1/compute.proto": PROTO})
+    found = refreshed(tmp_path, "quotas")
+    assert found.returncode == 1
+    assert found.stderr.splitlines() == [
+        "gke: not in google/cloud/compute/v1/compute.proto: GONE_CPUS",
+        "gke: quotas of accelerators that the API has and the file has not: NVIDIA_X9_GPUS",
+    ]
+
+
+def test_the_repositories_are_those_that_the_parts_read(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    found = refreshed(tmp_path, "--repositories").stdout.splitlines()
+    assert {
+        "kubernetes/autoscaler", "kubernetes-sigs/cluster-autoscaler", "endoflife-date/endoflife.date",
+        "googleapis/googleapis", "MicrosoftDocs/azure-aks-docs", "MicrosoftDocs/azure-compute-docs",
+        "terraform-aws-modules/terraform-aws-vpc", "aws/karpenter-provider-aws", "Azure/karpenter-provider-azure",
+        "cloudpilot-ai/karpenter-provider-gcp", "Cyclenerd/google-cloud-pricing-cost-calculator",
+    } <= set(found)  # fmt: skip

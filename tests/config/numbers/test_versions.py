@@ -69,7 +69,6 @@ def test_windows_follow_each_other(cloud: str) -> None:
     found = versions(cloud)
     assert found is not None
     assert found.effect
-    assert all(source.startswith("https://") for source in found.sources)
     for window in found.minors.values():
         assert window.released < window.ends
         assert window.extended is None or window.ends < window.extended
