@@ -13,6 +13,7 @@ from kcheck.scale import money
 from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
 from kcheck.scale.basics import computed
 from kcheck.scale.simulate import parameters, results, scenario
+from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, known
 
@@ -54,7 +55,12 @@ def split(pool: NodePool, world: World) -> Value[Saving]:
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if owner is None:
         return Unknown("no autoscaler of this pool is known", Origin((pool.place,)))
-    return _saved(owner, world, _split(pool, world))
+    return _saved_by_split(owner, world)
+
+
+@once
+def _saved_by_split(owner: Autoscaler, world: World) -> Value[Saving]:
+    return _saved(owner, world, _split(owner, world))
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
@@ -97,7 +103,7 @@ def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
     return change
 
 
-def _split(_pool: NodePool, world: World) -> _Change:
+def _split(_: Thing, world: World) -> _Change:
     most = world.numbers.limits("any")["large_pool.nodes"].number
 
     def change(case: Case) -> Case:

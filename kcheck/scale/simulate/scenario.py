@@ -290,24 +290,31 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
     profile = parameters.profile_settings(cluster.cloud, known(own.profile) or "") if cluster is not None else {}
     changed: dict[str, object] = dict(profile)
     notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
-    changed |= _known_settings(own, base)
-    unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
+    types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
+    found = {field: (name, getattr(own, field)) for field, name in _FIELDS.items()}
+    changed |= {name: types[name](one.value) for name, one in found.values() if isinstance(one, Known)}
+    unknown = sorted(field for field, (_, one) in found.items() if not isinstance(one, Known | Unset))
+    for flag in own.flags:
+        name, text = known(flag.name) or "", known(flag.value)
+        if name in _FLAGS and text is not None:
+            value = _flag_value(_FLAGS[name], text)
+            changed |= {} if value is None else {_FLAGS[name]: value}
+            unknown += [f"--{name}"] if value is None else []
     if unknown:
         notes.append(f"not known, default assumed: {', '.join(unknown)}")
     return replace(base, **changed), notes
 
 
-def _known_settings(own: Autoscaler, base: Settings) -> dict[str, object]:
-    types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
-    found = {name: getattr(own, field) for field, name in _FIELDS.items()}
-    result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}
-    for flag in own.flags:
-        key, text = _FLAGS.get(known(flag.name) or ""), known(flag.value)
-        if key is not None and text is not None:
-            value = whole_number(text) if key in ("client_burst", "soft_taints") else float(seconds(text))
-            value = text == "true" if types[key] in (bool, type(None)) else value
-            result |= {} if value is None else {key: value}
-    return result
+def _flag_value(setting: str, text: str) -> float | bool | None:
+    """Parse the value of a flag; None if the autoscaler would not start with it."""
+    if setting in ("frequent_loops", "parallel_drain", "salvo", "local_delays"):
+        return text == "true"
+    if setting in ("client_burst", "soft_taints"):
+        return whole_number(text)
+    try:
+        return float(seconds(text))
+    except ValueError:
+        return None
 
 
 def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:

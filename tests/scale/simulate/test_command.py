@@ -189,6 +189,22 @@ def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Write) -> None
     assert (settings.client_qps, settings.client_burst, settings.eager) == (50, 100, True)
 
 
+def test_switches_durations_and_counts_among_the_flags_are_read(write: Write) -> None:
+    example = ROOT / "examples" / "generated" / "eks"
+    files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
+    values = "values/cluster-autoscaler.yaml"
+    flags = "frequent-loops-enabled: true\n  parallel-drain: false\n  node-delete-delay-after-taint: 7s\n"
+    files[values] = re.sub(
+        r"(?m)^extraArgs:\n", rf"extraArgs:\n  {flags}  max-bulk-soft-taint-count: 12\n", files[values]
+    )
+    settings = found(write, files).case.settings
+    assert (settings.frequent_loops, settings.parallel_drain) == (True, False)
+    assert (settings.taint_delay, settings.soft_taints) == (7, 12)
+    files[values] = files[values].replace("taint: 7s", "taint: seven")
+    assumed = found(write, files).assumed
+    assert "not known, default assumed: --node-delete-delay-after-taint" in assumed
+
+
 # --- what is printed
 
 
