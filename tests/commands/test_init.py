@@ -211,19 +211,29 @@ def test_a_file_that_several_roots_could_take_is_for_all_of_them(write: Write) -
 
 def test_manifests_in_folders_with_the_name_of_one_cluster(write: Write) -> None:
     write({
-        "infra/main.tf": SIZED, "infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 500\n",
+        "infra/dev/main.tf": CLUSTER, "infra/prod/main.tf": CLUSTER,
         "deploy/prod/jobs/pod.yaml": POD, "deploy/dev/pod.yaml": POD, "deploy/shared/pod.yaml": POD,
     })  # fmt: skip
     assert proposed() == {
         "clusters": [
-            {"root": "infra", "var_files": ["infra/dev.tfvars"], "manifests": ["deploy/dev"]},
-            {"root": "infra", "var_files": ["infra/prod.tfvars"], "manifests": ["deploy/prod"]},
+            {"root": "infra/dev", "manifests": ["deploy/dev"]},
+            {"root": "infra/prod", "manifests": ["deploy/prod"]},
         ]
     }
     assert (
         "run; `manifests: [FOLDER]` in an entry says it:\n#   deploy/shared\nclusters:"
         in Path("kcheck.yaml").read_text()
     )
+
+
+def test_manifests_in_folders_with_the_name_of_an_environment_need_no_setting(write: Write) -> None:
+    write({
+        "infra/main.tf": SIZED, "infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 500\n",
+        "deploy/prod/jobs/pod.yaml": POD, "deploy/dev/pod.yaml": POD,
+    })  # fmt: skip
+    assert proposed() == {
+        "clusters": [{"root": "infra", "var_files": [f"infra/{name}.tfvars"]} for name in ("dev", "prod")]
+    }
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")

@@ -45,7 +45,10 @@ message: "{subnet.name} has {subnet.usable_addresses}"
         ("subnet", ["  subnet.pools (list of pool)", "Judged by:", "  nearly-full: Subnet is nearly full"]),
         ("pool.spot", ["pool.spot", "gke.pool.spot"]),
         ("limits.pool.quota", ["eks.pool.quota"]),
-        ("object", ["Any name may stand below it: what is absent in the code is absent, and `null` is too.", "  no rule"]),
+        ("object", [
+            "Any name may stand below it: what is absent in the code is absent, and `null` is too.",
+            "  budget-allows-no-eviction: PodDisruptionBudget allows no pod to be evicted",
+        ]),
         ("resource.type", ["Its type, such as aws_subnet."]),
         ("resource.values.tags", ["What the code has there; see resource.values."]),
     ],

@@ -191,7 +191,7 @@ def test_what_is_fixed_on_save_is_safe_and_in_this_file(tmp_path: Path) -> None:
         address = own.open("manifests/cluster-autoscaler.yaml")
         await own.rules(address, "removed-autoscaler-flag")
         (action,) = await own.actions(address, ALL, only=["source.fixAll"])
-        assert (action.title, action.kind) == ("Fix 1 safe problem in this file", "source.fixAll.kcheck")
+        assert (action.title, action.kind) == ("Fix 2 safe problems in this file", "source.fixAll.kcheck")
         done = await own.choose(action)
         assert done.edit is not None
         assert done.edit.change_annotations is None
