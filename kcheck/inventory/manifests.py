@@ -9,7 +9,7 @@ from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import gitops, objects, releases
-from kcheck.kubernetes.workloads import jobs, places, queues, references
+from kcheck.kubernetes.workloads import jobs, places, pod_groups, queues, references
 from kcheck.model import Inventory
 from kcheck.text.text import Skipped, grouped
 from kcheck.text.units import counted
@@ -97,6 +97,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
             reader.add_each(read_objects())
     reader.add_each(_dropping(made))
     reader.add_watchers()
+    pod_groups.join(reading.inventory)
     if kept is not None:
         kept.end()
     found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)

@@ -375,6 +375,44 @@ def test_pods_of_one_world_wait_for_each_other(kind: str, pods: str, container: 
     assert known(workload.rigid) is rigid
 
 
+def rank(number: int, *, labels: str = "", env: str = "", folder: str = "") -> tuple[str, str]:
+    """A bare Pod with a GPU in a file of its own."""
+    head = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: rank-{number}, labels: {{{labels}}}}}\nspec:\n  containers:\n"
+    limits = "resources: {limits: {nvidia.com/gpu: 8}}"
+    return (
+        f"{folder}{number}.yaml",
+        f"{head}    - name: a\n      image: a:{number}\n      env: [{env}]\n      {limits}\n",
+    )
+
+
+MASTER = "{name: MASTER_ADDR, value: rank-0.ranks}, {name: WORLD_SIZE, value: '16'}"
+
+
+@pytest.mark.parametrize(
+    ("labels", "env", "name", "rigid", "gang"),
+    [
+        ("", MASTER, "rank-0", True, None),
+        ("kueue.x-k8s.io/pod-group-name: ranks", "", "ranks", False, "kueue.x-k8s.io/pod-group-name"),
+        ("scheduling.x-k8s.io/pod-group: ranks", MASTER, "ranks", True, "scheduling.x-k8s.io/pod-group"),
+    ],
+)
+def test_bare_pods_of_a_group_are_one_job(
+    labels: str, env: str, name: str, rigid: bool, gang: str | None, read: Read
+) -> None:
+    files = dict(rank(number, labels=labels, env=env) for number in range(2))
+    other = rank(7, labels=labels, env=env, folder="other/")
+    job, alone = read({**files, other[0]: other[1]}).workloads
+    assert (job.kind, known(job.name), known(job.pods), known(job.rigid), known(job.gang)) == (
+        "Pod group", name, 2, rigid, gang,
+    )  # fmt: skip
+    assert (job.batch, [known(image.text) for image in job.images], known(job.gpus)) == (True, ["a:0", "a:1"], 8)
+    assert (alone.kind, known(alone.rigid)) == ("Pod", False)
+
+
+def test_bare_pods_without_a_group_are_for_themselves(read: Read) -> None:
+    assert [known(one.name) for one in read(dict(map(rank, range(2)))).workloads] == ["rank-0", "rank-1"]
+
+
 @pytest.mark.parametrize(("replicas", "rigid"), [("replicas: 1", True), ("size: 4", True), ("replicas: 3", False)])
 def test_each_replica_of_a_leader_worker_set_is_a_gang(replicas: str, rigid: bool, read: Read) -> None:
     kind = "leaderworkerset.x-k8s.io/LeaderWorkerSet"

@@ -27,14 +27,14 @@ _LABELS = {"batch/CronJob": ("spec", "jobTemplate", *_OWN_LABELS), "ray.io/RayCr
 """Kind -> path of the labels Kueue reads, if not the object's own; empty if its jobs get none."""
 
 VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-_NAMES = (
+NAMES = (
     "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "volcano.sh/group-name",
     "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
 )  # fmt: skip
 """Labels and annotations that name a PodGroup."""
 
 MARKS = (
-    *_NAMES, "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
+    *NAMES, "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
     "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
     "ray.io/scheduler-name", "scheduling.run.ai/pod-group-name",
     "autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name",
@@ -171,7 +171,7 @@ def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
     if not isinstance(workload.least, Unset) or not groups:
         return workload
     marks = [workload.labels, *(mark for one in workload.templates for mark in (one.labels, one.annotations))]
-    names = (found[key] for mark in marks if (found := known(mark) or {}) for key in _NAMES if key in found)
+    names = (found[key] for mark in marks if (found := known(mark) or {}) for key in NAMES if key in found)
     group = groups.get(next(names, ""))
     return workload if group is None else replace(workload, least=integer(group.root, "spec", "minMember"))
 

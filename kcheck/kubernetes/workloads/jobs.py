@@ -240,7 +240,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
     place, pods_ = Origin((item.span,)), total(one.count for one in found)
     if yaml.get(item.root, "spec", "elasticPolicy") is not None or pods_ in (0, 1):
         return Known(value=False, origin=place)
-    if any(_ELASTIC.search(one.text) for template in found for one in template.containers):
+    if any(ELASTIC.search(one.text) for template in found for one in template.containers):
         return Known(value=False, origin=place)
     unknown = gap(item.root, "spec")
     if unknown is not None:
@@ -270,7 +270,7 @@ _WORLD = regex(r"\bWORLD_SIZE ([0-9]{1,6})\b")
 https://docs.pytorch.org/docs/stable/elastic/run.html,
 https://github.com/kubeflow/trainer/blob/v2.2.0/pkg/constants/constants.go
 """
-_ELASTIC = regex(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
+ELASTIC = regex(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
 """torchrun argument that allows a start with fewer nodes than the maximum."""
 
 
