@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.model.base import Thing
-from kcheck.text.values import NOTHING, Unset
+from kcheck.text.values import NOTHING, Unset, number
 
 if TYPE_CHECKING:
     from kcheck.text.values import Value
@@ -193,6 +193,11 @@ class PodTemplate(Thing, frozen=True):
     kept: Value[int] = NOTHING
     devices: Value[bool] = NOTHING
     references: tuple[Reference, ...] = ()
+
+    @property
+    def on_accelerators(self) -> bool:
+        """Whether they ask for cards or parts of cards, or claim accelerators."""
+        return bool(number(self.gpus, 0) or self.shares or self.all_cards or self.device_classes)
 
 
 class Workload(Thing, frozen=True):

@@ -17,11 +17,11 @@ from kcheck.scale.simulate import scenario
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
 from kcheck.text.interval import Bounded, Interval
-from kcheck.text.need import NotKnown, need, or_unknown
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, minor_version
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of, sure
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, sure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -286,10 +286,8 @@ def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tupl
     Raises:
         NotKnown: one of these is not known.
     """
-    cluster, groups = cluster_of(autoscaler, world), defaultdict(list)
-    if not isinstance(cluster, Known):
-        raise NotKnown(Unknown(reason_of(cluster)))
-    for pool in need(world.pools.all_of_cluster(cluster.value)):
+    groups = defaultdict(list)
+    for pool in need(world.pools.all_of_cluster(need(cluster_of(autoscaler, world)))):
         if known(pool.size.autoscaled) is not False:
             _, *values = map(_plain, (pool.size.autoscaled, *key(pool)))  # all of these must be known
             groups[tuple(values)].append(pool)
@@ -297,7 +295,7 @@ def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tupl
 
 
 def _plain(value: Value[object]) -> Hashable:
-    found = None if isinstance(value, Unset) else need(value)
+    found = if_set(value)
     if isinstance(found, dict):
         return tuple(sorted(found.items()))
     return tuple(sorted(found, key=str)) if isinstance(found, tuple) else found
@@ -396,13 +394,8 @@ def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
     """List the GPU workloads that are applied with it and may land on its nodes."""
     cluster, nodes = known(pool.cluster), _nodes(pool)
     near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
-    return [
-        one
-        for one in near
-        if number(one.gpus, 0)
-        and not one.per_node
-        and any(placement.fit(template, nodes).fits is not False for template in one.templates)
-    ]
+    pods = {one: [pods for pods in one.templates if pods.on_accelerators] for one in near if not one.per_node}
+    return [one for one, own in pods.items() if any(placement.fit(each, nodes).fits is not False for each in own)]
 
 
 def _nodes(pool: KarpenterPool) -> NodePool:

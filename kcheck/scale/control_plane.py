@@ -9,9 +9,10 @@ from kcheck.model import Thing
 from kcheck.scale.addresses import range_of
 from kcheck.scale.basics import anyone, computed, parsed
 from kcheck.scale.world.memory import once
+from kcheck.text.need import if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, minor_version
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of
+from kcheck.text.values import Known, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
@@ -88,16 +89,14 @@ class Tier(NamedTuple):
 
 def sufficient_tier(cluster: Cluster, world: World) -> Value[Tier]:
     """Choose the cheapest tier that starts a pod on each target node in time, else the largest; null if none."""
-    numbers, target = world.numbers.limits(cluster.cloud), world.sizes.target(cluster)
+    numbers = world.numbers.limits(cluster.cloud)
     names = [key.removesuffix(".pods") for key in numbers if key.startswith("tier_") and key.endswith(".pods")]
     if not names:
         return computed(cluster, None)
-    if not isinstance(target, Known):
-        return Unknown(reason_of(target))
-    tiers = []
+    target, tiers = need(world.sizes.target(cluster)), []
     for name in names:
         seats, pods, price = (numbers[f"{name}.{part}"].number for part in ("seats", "pods", "price"))
-        tiers.append(Tier(name.replace("_", "-"), seats, pods, -(-target.value // pods), price))
+        tiers.append(Tier(name.replace("_", "-"), seats, pods, -(-target // pods), price))
     fast = [tier for tier in tiers if tier.start <= numbers["plane.start"].number]
     return computed(cluster, min(fast or tiers[-1:], key=lambda tier: tier.price))
 
@@ -136,9 +135,7 @@ _SCALES = regex(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-
 
 def replicas(cluster: Cluster, world: World) -> Value[int]:
     """Return the fixed number of CoreDNS replicas; null where it scales, or each node has a cache."""
-    if isinstance(cluster.provisioned, Unknown):
-        return cluster.provisioned
-    if known(cluster.provisioned):
+    if if_set(cluster.provisioned):
         return computed(cluster, None)  # Auto Mode has a resolver on each node
     own = world.deployed.on(cluster).workloads
     names = [known(addon.name) or "" for addon in world.deployed.on(cluster).addons]

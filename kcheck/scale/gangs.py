@@ -11,7 +11,7 @@ from kcheck.scale.queues import queued_by_default
 from kcheck.scale.world.memory import once
 from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Scheduler, Workload
@@ -99,7 +99,5 @@ def admitted(cluster: Cluster, world: World) -> int | Unknown:
         least = pool.size.min_nodes if known(pool.size.autoscaled) is not False else pool.size.max_nodes
         if known(pool.machine.gpu) is False or known(least) == 0:
             continue
-        if not isinstance(least, Known) or not isinstance(pool.machine.gpus, Known):
-            return Unknown(reason_of(least if not isinstance(least, Known) else pool.machine.gpus))
-        sum_ += least.value * pool.machine.gpus.value
+        sum_ += need(least) * need(pool.machine.gpus)
     return sum_ * world.numbers.limits("any")["volcano.overcommit"].number // 100

@@ -8,7 +8,7 @@ from kcheck.config.numbers import flags, machines
 from kcheck.scale import autoscaler
 from kcheck.scale.basics import anyone, computed, first_unknown, runs
 from kcheck.scale.world.pools import CONFIG
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 
@@ -129,10 +129,7 @@ def ignored_by(template: PodTemplate, world: World) -> Value[str]:
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     if cluster is None or not template.device_classes:
         return computed(template, None)
-    found = world.autoscaling.tool(cluster)
-    if isinstance(found, Unknown):
-        return found
-    name, own = known(found), world.autoscaling.autoscaler(cluster)
+    name, own = if_set(world.autoscaling.tool(cluster)), world.autoscaling.autoscaler(cluster)
     if name == "auto-mode":
         return computed(template, "EKS Auto Mode")
     if name == "karpenter":
@@ -160,10 +157,7 @@ def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[s
     version, first = known(own.version), world.numbers.limits("any")["karpenter.claims"].text
     if autoscaler.is_older(version, first):
         return computed(template, f"Karpenter {version}")
-    ignores = own.ignores_claims
-    if isinstance(ignores, Unknown):
-        return ignores
-    return computed(template, "Karpenter" if known(ignores) is not False else None)
+    return computed(template, "Karpenter" if if_set(own.ignores_claims) is not False else None)
 
 
 PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")

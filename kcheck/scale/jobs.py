@@ -13,7 +13,7 @@ from kcheck.scale.bundles import classes_in, defaults_in
 from kcheck.scale.queues import stopped_by_queue
 from kcheck.scale.world.memory import once
 from kcheck.text.files import system
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, sure
 
@@ -129,9 +129,7 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
 
 def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
     """Find its class: the one it names, or else the lowest default; unset where the code has none."""
-    if isinstance(workload.priority, Unknown):
-        return workload.priority
-    name, scope = known(workload.priority), world.deployed.scope(workload)
+    name, scope = if_set(workload.priority), world.deployed.scope(workload)
     if not name:
         defaults = defaults_in(scope, world)
         return computed(workload, min(defaults, key=lambda one: number(one.number, 0), default=None))
@@ -214,11 +212,11 @@ def starts(template: PodTemplate, world: World) -> Value[int]:
         return computed(template, _number(written.pop()) if len(written) == 1 else None)
     if owner.kind == "MPIJob":
         return _slots(template, owner)
-    if isinstance(owner.processes, Unknown):
-        return owner.processes
     launched = owner.kind == "TrainJob" or any(one.starters for one in template.containers)
-    count = _number(known(owner.processes) or "") if launched else None
-    return computed(template, None) if count is None else Known(count, owner.processes.origin)
+    if isinstance(owner.processes, Unset) or not launched:
+        return computed(template, None)
+    count, origin = _number(need(owner.processes)), owner.processes.origin or Origin((owner.place,))
+    return computed(template, None) if count is None else Known(count, origin)
 
 
 def _number(text: str) -> int | None:

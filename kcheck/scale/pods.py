@@ -13,9 +13,9 @@ from kcheck.scale.basics import computed
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,9 +64,7 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
     """Return the label by which pods select nodes with GPUs: of such nodes alone, or for jobs of tainted pools."""
-    if isinstance(pods.selection, Unknown):
-        return pods.selection
-    own, labels = placement.gpu_label(pods), known(node_labels(pods, world))
+    own, labels = placement.gpu_label(pods), if_set(node_labels(pods, world))
     if own or not labels:
         return computed(pods, own or None)
     job = world.deployed.workload(pods).batch  # a service may fill what is left of a node
@@ -212,12 +210,10 @@ def coming(workload: Workload, world: World) -> Value[int]:
     for template in workload.templates:
         if not number(template.gpus, 0):
             continue
-        found = world.pools.candidates(template)
-        if isinstance(found, Unknown) or not isinstance(template.count, Known):
-            return Unknown(reason_of(found if isinstance(found, Unknown) else template.count))
+        found, count = need(world.pools.candidates(template)), need(template.count)
         growing = [pool for pool, _ in found if known(pool.size.autoscaled)]
         ready = sum(number(pool.size.min_nodes, 0) * _most_per_node(template, pool, world) for pool in growing)
-        sum_ += max(0, template.count.value - ready) if growing else 0
+        sum_ += max(0, count - ready) if growing else 0
     return computed(workload, sum_)
 
 

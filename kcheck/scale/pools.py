@@ -15,7 +15,7 @@ from kcheck.scale.basics import anyone, cluster_of, computed
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.scale.world.memory import once
-from kcheck.text.need import need
+from kcheck.text.need import if_set, need
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
@@ -91,10 +91,8 @@ def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:
 
 def kept(pool: NodePool, _world: World) -> Value[int]:
     """Count the nodes of an idle pool: its minimum, or its fixed size."""
-    if isinstance(pool.size.autoscaled, Unknown):
-        return pool.size.autoscaled
-    own = pool.size.standing
-    return own if isinstance(own, Unknown) else computed(pool, number(own, 0))
+    if_set(pool.size.autoscaled)  # decides which number stands
+    return computed(pool, if_set(pool.size.standing) or 0)
 
 
 def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
@@ -104,27 +102,21 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
     """List the GPU workloads of the cluster that may land on a pool."""
-    return [one for one in need(_with_gpus(pool, world)) if _may_land(one, pool, world)]
+    return [one for one in _with_gpus(pool, world) if _may_land(one, pool, world)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload]:
     """List the GPU workloads of the cluster that cannot land on a pool."""
-    return [one for one in need(_with_gpus(pool, world)) if not _may_land(one, pool, world)]
+    return [one for one in _with_gpus(pool, world) if not _may_land(one, pool, world)]
 
 
 def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:
-    return any(world.pools.may_land(one, pool) for one in _on_cards(workload))
+    return any(one.on_accelerators and world.pools.may_land(one, pool) for one in workload.templates)
 
 
-def _with_gpus(pool: NodePool, world: World) -> list[Workload] | Unknown:
-    if not isinstance(pool.cluster, Known):
-        return Unknown(reason_of(pool.cluster))
-    every = world.deployed.on(pool.cluster.value).workloads
-    return [one for one in every if not one.per_node and _on_cards(one)]
-
-
-def _on_cards(workload: Workload) -> list[PodTemplate]:
-    return [one for one in workload.templates if number(one.gpus, 0) or one.shares or one.device_classes]
+def _with_gpus(pool: NodePool, world: World) -> list[Workload]:
+    every = world.deployed.on(need(pool.cluster)).workloads
+    return [one for one in every if not one.per_node and any(pods.on_accelerators for pods in one.templates)]
 
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:
@@ -156,9 +148,7 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
     nodes = world.sizes.of_pool(pool)
     if isinstance(pool.upgrade.rolling, Unset):
         return pool.upgrade.rolling
-    if not isinstance(nodes, Known):
-        return Unknown(reason_of(nodes))
-    return mapped(pool.upgrade.rolling, lambda one: max(1, surge_nodes(one, nodes.value)))
+    return mapped(pool.upgrade.rolling, lambda one: max(1, surge_nodes(one, need(nodes))))
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
@@ -233,10 +223,8 @@ def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
     least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
     if cluster is None or least is None:
         return computed(pool, None)
-    if isinstance(pool.machine.instance_types, Unknown):
-        return Unknown(pool.machine.instance_types.reason, pool.machine.instance_types.origin)
-    own = cloud(cluster.cloud)
-    found = [own.boots_from_own_disk(name, least.number) for name in known(pool.machine.instance_types) or ()]
+    own, types = cloud(cluster.cloud), if_set(pool.machine.instance_types) or ()
+    found = [own.boots_from_own_disk(name, least.number) for name in types]
     if None in found:
         return Unknown("which disks its machines have is not known", pool.machine.instance_types.origin)
     return computed(pool, bool(found) and all(found))

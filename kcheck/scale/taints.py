@@ -11,7 +11,7 @@ from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.scale import fabrics, gpus, placement
 from kcheck.scale.basics import cluster_of, computed
-from kcheck.text.need import need
+from kcheck.text.need import if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known, mapped, number
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
     """Return the parts of the taint of NVIDIA GPU nodes; null with other cards."""
-    if isinstance(pool.machine.instance_types, Unknown):
-        return pool.machine.instance_types
-    if names.vendors(known(pool.machine.instance_types) or ()) != {names.VENDOR}:
+    if names.vendors(if_set(pool.machine.instance_types) or ()) != {names.VENDOR}:
         return computed(pool, None)
     return computed(pool, {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule})
 

@@ -51,7 +51,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     selects = bool(sure(world.pools.bound(template).selection)) or known(template.apart) is not None
-    if workload.per_node or not (selects or number(template.gpus, 0)) or _on_virtual_nodes(template):
+    if workload.per_node or not (selects or template.on_accelerators) or _on_virtual_nodes(template):
         return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)

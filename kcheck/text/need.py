@@ -60,6 +60,15 @@ def need(value: object) -> object:
     return value.value if isinstance(value, Known) else value
 
 
+def if_set(value: Value[T]) -> T | None:
+    """Return a value; None if it is unset.
+
+    Raises:
+        NotKnown: it is unknown.
+    """
+    return None if isinstance(value, Unset) else need(value)
+
+
 def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:
     """Make a function return the reason where it lacks a value that it needs."""
 

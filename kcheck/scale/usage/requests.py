@@ -19,6 +19,7 @@ from kcheck.scale.usage import histogram, measured
 from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers, table
 from kcheck.scale.usage.recording import HOUR
 from kcheck.scale.world.memory import once
+from kcheck.text.need import if_set
 from kcheck.text.units import counted, size
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
 
@@ -248,10 +249,8 @@ def said(one: Request, count: int) -> str:
 
 def asked_text(one: Request, _world: World) -> Value[str]:
     """Format the requested amount; null without one."""
-    found = one.amount
-    if isinstance(found, Unknown):
-        return found
-    return computed(one, None if known(found) is None else f"{said(one, number(found, 0))}{_of(one)}")
+    found = if_set(one.amount)
+    return computed(one, None if found is None else f"{said(one, found)}{_of(one)}")
 
 
 def _of(one: Request) -> str:

@@ -238,7 +238,7 @@ class Pools(Memory):
         cards = [pool for pool in pools if known(pool.machine.gpu)]
         jobs = [job for job in self._deployed.on(cluster).workloads if job.batch and not job.per_node]
         pods = [template for job in jobs for template in job.templates]
-        with_cards = [one for one in pods if number(one.gpus, 0) or one.all_cards or one.device_classes]
+        with_cards = [one for one in pods if one.on_accelerators]
         if with_cards:
             found = self._on(with_cards, pools) or cards
         else:
