@@ -15,7 +15,7 @@ from kcheck.scale.world.memory import once
 from kcheck.text.files import system
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, sure
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, sure
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
