@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from functools import cached_property
+from importlib import import_module
 from io import BytesIO
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from msgspec import Struct
 
@@ -152,8 +153,8 @@ class Span(NamedTuple):
     @property
     def keys(self) -> tuple[str, ...]:
         """Keys of the place, from the top of the file down; empty if its syntax has no outline."""
-        outline = OUTLINES.get(self.source.syntax)
-        return outline.keys(self) if outline is not None else ()
+        keys = cast("Callable[[Span], tuple[str, ...]] | None", self._outline(0))
+        return keys(self) if keys is not None else ()
 
     def holds(self, other: Span) -> bool:
         """Whether another span lies in it."""
@@ -161,8 +162,22 @@ class Span(NamedTuple):
 
     def member(self, name: str) -> Span | None:
         """Return the whole value of an attribute of the block or map that begins here, as written."""
-        outline = OUTLINES.get(self.source.syntax)
-        return outline.member(self, name) if outline is not None else None
+        find = cast("Callable[[Span, str], Span | None] | None", self._outline(1))
+        return find(self, name) if find is not None else None
+
+    def _outline(self, number: int) -> object:
+        """Import a function of the outline of its syntax; None if it has none."""
+        module, *functions = _OUTLINES.get(self.source.syntax, ("",))
+        return getattr(import_module(f"kcheck.text.syntax.{module}"), functions[number]) if functions[number:] else None
+
+
+_OUTLINES = {
+    "hcl": ("hcl.names", "keys", "member"),
+    "yaml": ("names", "in_yaml"),
+    "json": ("names", "in_json", "json_member"),
+    "plan": ("json", "key_of"),  # too large to be read again
+}
+"""Syntax -> its module, and the functions for the keys of a place and for an attribute; few places are asked."""
 
 
 class Problem(Struct, frozen=True):
@@ -194,17 +209,6 @@ class Skipped(Struct, frozen=True):
     remedy: str = ""
     by_choice: bool = False
     what: str = "not read"
-
-
-class Outline(NamedTuple):
-    """Functions of a syntax: the keys of a place, and the value of an attribute below it."""
-
-    keys: Callable[[Span], tuple[str, ...]]
-    member: Callable[[Span, str], Span | None]
-
-
-OUTLINES: dict[str, Outline] = {}
-"""Outlines by syntax; `syntax/outlines.py` fills it."""
 
 
 class Edit(NamedTuple):

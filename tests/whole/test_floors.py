@@ -270,7 +270,7 @@ def test_bytes_are_searched_where_their_syntax_is_known() -> None:
     )
 
 
-SYNTAX_OF_WORDS = {"text.syntax.cel", "text.syntax.cel_usage", "text.syntax.outlines"}
+SYNTAX_OF_WORDS = {"text.syntax.cel", "text.syntax.cel_usage"}
 
 
 def spellings(module: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import kcheck.text.syntax.outlines  # noqa: F401 - places say by which keys they are written
 from kcheck.engine.words.tables.field import Field, plain
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale import basics

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import kcheck.text.syntax.outlines  # noqa: F401 - so that places know their keys
 from kcheck.text.findings import Change
 from kcheck.text.syntax import edit, yaml
 from kcheck.text.syntax.hcl.parse import parse
