@@ -174,3 +174,9 @@ def test_small_services_fill_what_jobs_leave(cpu: int, gpus: int, severity: str,
     (found,) = (one for one in result.findings if one.rule == "job-does-not-fill-node")
     assert found.severity.word == severity
     assert detail in found.details
+
+
+def test_accelerators_are_called_by_their_kind(check: Check) -> None:
+    idle = pods("batch/Job", "", "command: [sleep, infinity], resources: {limits: {google.com/tpu: 4}}")
+    messages = [one.message for one in check({"pods.yaml": idle}).findings if one.rule == "gpus-held-without-work"]
+    assert messages == ["Job train holds 4 TPUs with `sleep infinity`"]
