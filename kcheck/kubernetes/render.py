@@ -91,11 +91,12 @@ class Rendering:
                 self.refused = TemplateError("something in the tree may deploy it with other values")
             else:
                 self._render(partial(output_without_helm, chart, charts.tree, name), traced=traced)
+                self._refuse_without_image()
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
         except TemplateError as error:
-            self.refused = error
+            self.refused, self.objects = error, []
         if self.problems:
             self.objects = []
             if not helm:
@@ -108,6 +109,18 @@ class Rendering:
         if traced and self.objects:
             again = partial(_again, render)
             self.objects = marked_values.traced(self.values, output, self.objects, again)
+
+    def _refuse_without_image(self) -> None:
+        """Refuse a chart whose own values name no image: it is for the values of its users.
+
+        Raises:
+            TemplateError: a container has none.
+        """
+        for node in (node for item in self.objects for node in yaml.walk(item.root)):
+            image, name = yaml.get(node, "image"), yaml.get(node, "name")
+            if name is not None and isinstance(image, yaml.Scalar) and (not image.text or image.text.startswith(":")):
+                place = name.span.location.removeprefix(f"{self.chart.folder}/")
+                raise TemplateError("its own values name no image", place)
 
     def _read(self, output: str) -> None:
         for part in _SEPARATOR.split(output):

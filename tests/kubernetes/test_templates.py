@@ -256,6 +256,15 @@ def test_a_refused_chart_is_named(check: Check) -> None:
     assert "unrendered-chart" in names(result)
 
 
+@pytest.mark.parametrize("image", ["image: ''\n", "", "image:\n", "image: :1.4\n"])
+def test_a_chart_without_an_image_of_its_own_is_for_values_of_users(image: str, check: Check) -> None:
+    result = check({**TRAIN, "train/values.yaml": f"{image}nodes: 250\n"})
+    (one,) = result.judged.skipped
+    assert (one.path, one.line, one.reason) == (
+        "train/templates/job.yaml", 9, "the chart train was not rendered: its own values name no image",
+    )  # fmt: skip
+
+
 def test_a_chart_that_something_deploys_is_not_judged_by_its_defaults(check: Check) -> None:
     release = 'resource "helm_release" "a" {\n  name  = "a"\n  chart = "./train"\n}\n'
     application = (

@@ -82,6 +82,9 @@ def test_something_that_adds_larger_nodes(check: Check) -> None:
     assert told(check, CLUSTER.replace("}", auto) + SMALL, "cpu: 4") == []
     karpenter = 'resource "helm_release" "karpenter" {\n  name  = "karpenter"\n  chart = "karpenter"\n}\n'
     assert told(check, CLUSTER + SMALL + karpenter, "cpu: 4") == []
+    autoscaler = karpenter.replace("karpenter", "cluster-autoscaler")
+    assert told(check, CLUSTER + SMALL + autoscaler, "cpu: 4") != []
+    assert told(check, CLUSTER + SMALL + autoscaler + karpenter, "cpu: 4") == []
 
 
 def test_a_pod_without_requests(check: Check) -> None:

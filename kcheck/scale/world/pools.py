@@ -126,8 +126,7 @@ class Pools(Memory):
             why = following(f"the cluster of {pool.address} is not known", reason_of(pool.cluster))
             return Unknown(why, Origin((pool.place,)))
         found = self.of_cluster(cluster)
-        by_karpenter = known(self._autoscaling.tool(cluster)) == "karpenter"
-        if by_karpenter and not any(equals(pool.mode, "Karpenter") for pool in found):
+        if self._autoscaling.has_karpenter(cluster) and not any(equals(pool.mode, "Karpenter") for pool in found):
             return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
         return found
 

@@ -106,7 +106,12 @@ class Autoscaling:
         """Whether something adds nodes beside the pools: the cloud, or Karpenter without limits."""
         if known(cluster.provisioned):
             return True
-        return known(self.tool(cluster)) == "karpenter" and not self._is_limited(cluster)
+        return self.has_karpenter(cluster) and not self._is_limited(cluster)
+
+    def has_karpenter(self, cluster: Cluster) -> bool:
+        """Whether Karpenter is on a cluster, also beside another autoscaler."""
+        others = () if cloud(cluster.cloud).grows_pools else self.installed(cluster)
+        return "karpenter" in (known(self.tool(cluster)), *others)
 
     def _is_limited(self, cluster: Cluster) -> bool:
         """Whether all NodePools of Karpenter on a cluster are in the code, with limits that end them."""
