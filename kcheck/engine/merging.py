@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.text.findings import SAFETIES, Related
+from kcheck.text.findings import SAFETIES, Related, Severity
 from kcheck.text.syntax import scan
 from kcheck.text.text import grouped
 
@@ -22,6 +22,8 @@ _COPIES = 3
 """Number of equal files from which their findings are merged."""
 _ALIKE = 8
 """Number of files of one name from which equal findings are merged, though the files differ."""
+_MANY = 5
+"""Number of findings of one rule in a folder from which they are merged, errors aside."""
 _TITLES = 3
 """Most changes that the title of a fix lists."""
 
@@ -31,7 +33,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
     One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
     or the containers of a pod; instances of one block; the images of one file; files that are copies of each other,
-    or many of one name with the same finding.
+    or many of one name with the same finding; a habit: many findings of one rule in a folder, none of them an error.
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
@@ -42,7 +44,8 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
     result = [one for one in result if one.rule not in of_images] + images
     result = _joined(result, lambda one: (one.rule, one.message, one.details, one.span[1:]), _copies)
-    return _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
+    result = _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
+    return _joined(result, lambda one: (one.rule, _folder(one)), _habits)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:
@@ -118,6 +121,15 @@ def _alike(group: list[Finding]) -> list[list[Finding]]:
     """Keep equal findings in files of one name together from eight files on: one template was adapted in each."""
     files = {finding.span.source.path for finding in group}
     return [group] if len(files) >= _ALIKE else [[finding] for finding in group]
+
+
+def _folder(finding: Finding) -> str:
+    return finding.span.source.path.rpartition("/")[0]
+
+
+def _habits(group: list[Finding]) -> list[list[Finding]]:
+    many = len(group) >= _MANY and group[0].severity < Severity.ERROR
+    return [group] if many else [[finding] for finding in group]
 
 
 def _together(group: list[Finding]) -> Finding:

@@ -24,7 +24,7 @@ from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kcheck.terraform.filesystem import Files
     from kcheck.text.files.tree import Folder, Tree
@@ -63,6 +63,7 @@ class Loader:
     def roots(self, clusters: tuple[str, ...] = (), *, each: bool = True) -> list[Module]:
         """Find the root modules of the tree: uncalled folders and those in the settings.
 
+        Folders of which all files are linked into others are no roots.
         Roots are bound once per environment in the settings, else once per workspace if they know a few, else once
         per variable file beside them if they create resources whose types begin with one of `clusters`. Without
         `each`, roots that are not in the settings are bound once.
@@ -82,6 +83,7 @@ class Loader:
         parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
         self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])
         called |= {system.real_path(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
+        called |= {system.real_path(folder.path) for folder in _fragments(folders)}
         real = {one.folder: system.real_path(one.folder) for one in configurations}
         if each and clusters and not self.config.var_files:
             uncalled = [one for one in configurations if real[one.folder] not in called]
@@ -302,6 +304,18 @@ class _Files:
             if len(found) > MAX_FILES:
                 raise OutsideError(f"there are more than {MAX_FILES:,} files below {path}")
         return found
+
+
+def _fragments(folders: Sequence[Folder]) -> Iterator[Folder]:
+    """Yield folders of which all files are linked into others, and are judged there."""
+    files = {folder: {source.path for source in folder.terraform} for folder in folders}
+    own = {folder: {path for path in paths if _folder(path) == folder.path} for folder, paths in files.items()}
+    linked = set[str]().union(*(files[folder] - own[folder] for folder in folders))
+    yield from (folder for folder in folders if own[folder] and own[folder] <= linked)
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(path) or "."
 
 
 def _local(configuration: Configuration, block: nodes.Block) -> str | None:

@@ -13,6 +13,7 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
 from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from kcheck.text.findings import Finding
@@ -108,8 +109,8 @@ def test_their_fix_mends_them_all(write: Write) -> None:
     assert '["10.0.32.0/19", "10.0.64.0/19", "10.0.96.0/19"]' in text
 
 
-def test_resources_of_their_own_are_findings_of_their_own(write: Write) -> None:
-    pool = """
+CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+POOL = """
 resource "aws_eks_node_group" "NAME" {
   cluster_name   = aws_eks_cluster.main.name
   subnet_ids     = ["subnet-1"]
@@ -122,9 +123,23 @@ resource "aws_eks_node_group" "NAME" {
   }
 }
 """
-    cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
-    write({"main.tf": cluster + pool.replace("NAME", "a") + pool.replace("NAME", "b")})
-    assert [finding.also for finding in found("gpu-pool-never-empty")] == [(), ()]
+
+
+@pytest.mark.parametrize(("pools", "also"), [("ab", [0, 0]), ("abcd", [0, 0, 0, 0]), ("abcde", [4])])
+def test_resources_of_their_own_are_findings_of_their_own_until_they_are_a_habit(
+    pools: str, also: list[int], write: Write
+) -> None:
+    write({"eks.tf": CLUSTER, **{f"pool-{name}.tf": POOL.replace("NAME", name) for name in pools}})
+    assert [len(finding.also) for finding in found("gpu-pool-never-empty")] == also
+    (outcome,) = [fix.fix(["."], Config(), rules=("gpu-pool-never-empty",), safeties=("costs",))]
+    assert len(outcome.files) == len(pools)
+
+
+def test_errors_are_no_habit(write: Write) -> None:
+    """Each has numbers of its own, and is looked at alone."""
+    pod = PODS.replace("k8s.gcr.io", "docker.io")
+    write({f"pods-{name}.yaml": pod.replace("NAME", name) for name in "abcde"})
+    assert [one.severity for one in found("docker-hub-image")] == [Severity.ERROR] * 5
 
 
 def test_images_of_one_file(write: Write) -> None:

@@ -240,6 +240,15 @@ def test_links_in_a_copy(write: Write) -> None:
     assert not data["clusters"]
 
 
+def test_files_that_are_linked_into_a_root_are_no_root(write: Write) -> None:
+    pool = MODULE["nodes/main.tf"]
+    top = write({"main.tf": "", "region/east/pool.tf": pool, "region/west/pool.tf": pool, "west/own.tf": ""})
+    (top / "pool.tf").symlink_to("region/east/pool.tf")
+    (top / "west" / "pool.tf").symlink_to("../region/west/pool.tf")
+    pools = [pool["id"] for pool in model.collect(Tree(["."]), Config())["pools"]]
+    assert pools == ["eks/aws_eks_node_group.this", "eks/west:aws_eks_node_group.this"]
+
+
 @pytest.mark.parametrize(
     ("source", "host", "path", "repository", "folder"),
     [
