@@ -117,7 +117,9 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
         if key not in by_path:
             folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
             sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
-            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync)
+            own = [one for one in roots if one[0].cloud not in key[1]]
+            near = [one for one in own if one[0].root not in inventory.libraries or _is_below(path, one[0].root)]
+            found = _home(path, near or own, config, sync)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
         return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or by_path[key]
 
@@ -139,6 +141,10 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
         elif isinstance(found, Candidates):
             inventory.autoscalers.append(replace(autoscaler, cluster=Unknown(found.reason, place)))
             inventory.candidates_of[inventory.autoscalers[-1]] = found
+
+
+def _is_below(path: str, root: str) -> bool:
+    return root == "." or path.startswith(f"{root}/")
 
 
 def _owners(found: Cluster | Candidates) -> tuple[Cluster, ...]:

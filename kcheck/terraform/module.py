@@ -46,6 +46,10 @@ class Host(Protocol):
         """Return the provider versions locked in the folder of a root module."""
 
 
+_IN_CLUSTERS = (("kubernetes",), ("helm",), ("kubectl",))
+"""Providers of what is in a cluster, which modules that make one configure, too."""
+
+
 class Module:
     """One folder with its inputs: the root, or a call of a module.
 
@@ -86,9 +90,10 @@ class Module:
 
     @property
     def is_library(self) -> bool:
-        """Whether a root looks like a library module: no provider, variables without values."""
+        """Whether a root looks like a library module: no provider of a cloud, variables without values."""
         own = self.configuration
-        return not own.providers and isinstance(self.inputs, dict) and not self.inputs and bool(own.needed)
+        clouds = [one for one in own.providers if one.labels[:1] not in _IN_CLUSTERS]
+        return not clouds and isinstance(self.inputs, dict) and not self.inputs and bool(own.needed)
 
     @property
     def budget(self) -> Budget:

@@ -124,3 +124,18 @@ def test_where_terraform_reads_other_files_it_is_read_again(write: Write) -> Non
     read(kept)
     write({"sku.txt": "Standard"})
     assert described(read(kept)) == described(read())
+
+
+def test_pods_beside_a_library_of_modules_are_not_on_its_clusters(write: Write) -> None:
+    inside = 'variable "name" {}\nprovider "kubernetes" {\n  host = "a"\n}\n' + CLUSTER.replace(
+        '"main"\n  sku', "var.name\n  sku"
+    )
+    write({"modules/cluster/main.tf": inside, "modules/cluster/job.yaml": JOB, "modules/pool/job.yaml": JOB})
+    write({"live/main.tf": CLUSTER})
+    homes = {one.place.source.path: where for one, where in read().inventory.cluster_of.items()}
+    assert {path: home.root for path, home in homes.items()} == {
+        "modules/cluster/job.yaml": "modules/cluster",
+        "modules/pool/job.yaml": "live",
+    }
+    write({"modules/cluster/main.tf": inside.replace('"kubernetes"', '"azurerm"')})
+    assert {home.root for home in read().inventory.cluster_of.values()} == {"modules/cluster"}
