@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
-from kcheck.scale import money, placement
+from kcheck.scale import money
 from kcheck.scale.basics import anyone, cluster_of, computed
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
@@ -70,8 +70,7 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
     """Return the input that decides how many nodes a GPU workload fills, where a node for each pod is too many."""
     pods = number(workload.pods, 0)
     of_cards = [one for one in workload.templates if number(one.gpus, 0)] if pods else []
-    found = placement.deciding(world.pools.fit(one, pool) for one in of_cards)
-    return found if number(pool.size.max_nodes, 0) < pods else None
+    return world.pools.deciding(of_cards, pool) if number(pool.size.max_nodes, 0) < pods else None
 
 
 def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
@@ -116,9 +115,7 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
     """List the GPU workloads of the cluster that may land on a pool."""
-    every = need(_with_gpus(pool, world))
-    need(placement.deciding(world.pools.fit(pods, pool) for one in every for pods in _on_cards(one)))
-    return [one for one in every if _may_land(one, pool, world)]
+    return [one for one in need(_with_gpus(pool, world)) if _may_land(one, pool, world)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload]:
@@ -134,7 +131,8 @@ def _with_gpus(pool: NodePool, world: World) -> list[Workload] | Unknown:
     if not isinstance(pool.cluster, Known):
         return Unknown(reason_of(pool.cluster))
     every = world.deployed.on(pool.cluster.value).workloads
-    return [one for one in every if not one.per_node and _on_cards(one)]
+    found = [one for one in every if not one.per_node and _on_cards(one)]
+    return world.pools.deciding((pods for one in found for pods in _on_cards(one)), pool) or found
 
 
 def _on_cards(workload: Workload) -> list[PodTemplate]:

@@ -133,9 +133,9 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
         return
     if "pool.nodes" in finder.limits:
         yield from _full(pool, "pool-limit", "pool.nodes", finder)
-    types = pool.machine.instance_types
-    missing = types.reason if isinstance(types, Unknown) else ""
-    if "pool.quota" in finder.limits and (missing or cloud(finder.cluster.cloud).has_pool_quota(pool)):
+    types, has_quota = pool.machine.instance_types, cloud(finder.cluster.cloud).has_pool_quota(pool)
+    missing = types.reason if isinstance(types, Unknown) and not has_quota else ""
+    if "pool.quota" in finder.limits and (missing or has_quota):
         yield from _full(pool, "pool-quota", "pool.quota", finder, missing)
 
 
