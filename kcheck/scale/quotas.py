@@ -26,7 +26,10 @@ class Asked(NamedTuple):
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
     """List the quotas a cluster needs at its target; a lower bound if sizes or markets are unknown."""
     nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
-    every = [world.pools.all_of_cluster(cluster), *(pool.machine.instance_types for pool in world.pools.of_cluster(cluster))]
+    every = [
+        world.pools.all_of_cluster(cluster),
+        *(pool.machine.instance_types for pool in world.pools.of_cluster(cluster)),
+    ]
     complete = first_unknown(every) is None
     result = []
     for one in needs(cluster, world.pools.of_cluster(cluster)):
