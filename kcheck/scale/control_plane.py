@@ -11,7 +11,7 @@ from kcheck.scale.basics import anyone, computed, parsed
 from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, minor_version
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of
+from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, mapped, reason_of
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
@@ -60,7 +60,9 @@ def text(setting: Setting, _world: World) -> Value[object]:
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
-    """Return the minor version of Kubernetes; null where none is set."""
+    """Return the minor version of Kubernetes; null where none is set, or an empty text, which providers leave out."""
+    if equals(cluster.version, ""):
+        return computed(cluster, None)
     return parsed(cluster.version, minor_version, "no version of Kubernetes")
 
 

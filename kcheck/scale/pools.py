@@ -235,8 +235,9 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown(reason_of(pool.cluster))
-    found = mapped(pool.machine.instance_types, lambda names: [machines.machine(cluster.cloud, name) for name in names])
-    return mapped(found, lambda every: min((one.nvme for one in every if one), default=0))
+    found = mapped(pool.machine.instance_types, lambda names: [machines.machine(cluster.cloud, one) for one in names])
+    least = mapped(found, lambda every: min((one.nvme for one in every if one), default=0))
+    return computed(pool, 0) if isinstance(least, Unset) else least
 
 
 def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:

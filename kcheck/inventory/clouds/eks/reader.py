@@ -355,9 +355,11 @@ def _is_same(first: Value[int], second: Value[int]) -> bool:
 
 
 def _scheduling(fields: Fields, instance: Instance, template: Fields | None) -> Scheduling:
-    own = fields.mapping("labels"), taints_of(instance, "taint")
-    text = template_of.user_data(template) if template is not None else Unset(instance.span)
-    labels, taints = own if fields.resource == POOL else kubelets.registered(text, "the kubelet's arguments set its")
+    if fields.resource == POOL:
+        labels, taints = fields.mapping("labels"), taints_of(instance, "taint")
+    else:
+        text = template_of.user_data(template) if template is not None else Unset(instance.span)
+        labels, taints = kubelets.registered(text, "the kubelet's arguments set its")
     return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
 
 
