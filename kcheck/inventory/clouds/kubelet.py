@@ -45,12 +45,12 @@ def in_text(text: Value[str]) -> Kubelet:
     return Kubelet(*(_found(text.value, flag, key, text.origin) for flag, key in _NAMES))
 
 
-_REGISTERED = regex(r"--(node-labels|register-with-taints)[=\s]+[\"']?([^\s\"']+)")
+_REGISTERED = regex(r"--(node-labels|register-with-taints)[=\s]+[\"']?([^\s\"'\]}]+)")
 _TABLE = regex(
     r"\[settings\.kubernetes\.(node-labels|node-taints)\][ \t]*\n((?:[ \t]*[\w./\"-]+[ \t]*=[^\n]*(?:\n|$))*)"
 )
 """Pattern of Bottlerocket's labels or taints."""
-_MENTIONED = regex(r"node-?[lL]abels|register-?[wW]ith-?[tT]aints|node-taints")
+_MENTIONED = regex(r"\.\w*tpl\b|node-?[lL]abels|register-?[wW]ith-?[tT]aints|node-taints")
 
 
 def registered(text: Value[str], why: str) -> tuple[Value[dict[str, str]], Value[tuple[str, ...]]]:

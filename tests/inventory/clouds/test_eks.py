@@ -520,3 +520,39 @@ def test_taints_in_forms_that_are_not_read_are_unknown(data: str, write: Write) 
 def test_user_data_without_taints_sets_none(write: Write) -> None:
     pool = pool_booted_with("/etc/eks/bootstrap.sh train", write)
     assert known(pool.scheduling.taints) == ()
+
+
+GROUP_OF_A_MODULE = """
+module "eks" {
+  source          = "terraform-aws-modules/eks/aws"
+  version         = "VERSION"
+  cluster_name    = "train"
+  name            = "train"
+  NAME = {
+    gpu = {
+      instance_type = "p5.48xlarge"
+      LINE
+    }
+  }
+}
+"""
+ARGUMENTS = '"--kubelet-extra-args \'--node-labels=role=gpu --register-with-taints=gpu=true:NoSchedule\'"'
+NODEADM = '[{ content = "spec: {kubelet: {flags: [--register-with-taints=gpu=true:NoSchedule]}}" }]'
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "line", "taints"),
+    [
+        ("20.8.4", "self_managed_node_groups", f"bootstrap_extra_args = {ARGUMENTS}", ("gpu=true:NoSchedule",)),
+        ("21.0.0", "self_managed_node_groups", f"cloudinit_pre_nodeadm = {NODEADM}", ("gpu=true:NoSchedule",)),
+        ("21.0.0", "self_managed_node_groups", "", ()),
+        ("20.8.4", "self_managed_node_groups", 'user_data_template_path = "templates/boot.tpl"', None),
+    ],
+)
+def test_self_managed_groups_of_a_module_have_the_taints_of_their_arguments(
+    version: str, name: str, line: str, taints: tuple[str, ...] | None, write: Write
+) -> None:
+    source = GROUP_OF_A_MODULE.replace("VERSION", version).replace("NAME", name).replace("LINE", line)
+    write({"main.tf": source.replace("  cluster_name    =" if version > "21" else "  name            =", "  #")})
+    (pool,) = reader.read(Tree(["."]), Config()).inventory.pools
+    assert known(pool.scheduling.taints) == taints
