@@ -10,14 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
+from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, known
+from kcheck.text.values import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcheck.terraform.resource import Instance
+    from kcheck.text.values import Datum
 
 _KEYS = {
     "s3": ("bucket", "key"), "gcs": ("bucket", "prefix"), "azurerm": ("storage_account_name", "container_name", "key"),
@@ -32,7 +34,6 @@ class States:
     """States of some roots, and the roots that read them."""
 
     def __init__(self, roots: list[Module]) -> None:
-        self._roots = roots
         self._clusters = frozenset(profiles.other_clusters()["judged"])
         self._writers = grouped(roots, _written)
         self._homes: dict[Module, set[Module]] = {}
@@ -44,37 +45,36 @@ class States:
         A root without clusters becomes a part of each that reads its state, and one that reads the state of a single
         cluster becomes a part of that cluster's root.
         """
-        for root in self._roots:
+        for root in self._parts:
             root.state_of = partial(self._find, root, root)
-        for root in self._roots:
+        for root in self._parts:
             for _, instance in root.sources(REMOTE_STATE):
                 root.state_of(instance)
-        left = []
-        for root in self._roots:
-            homes = self._homes.get(root, set())
-            if len(homes) == 1 and not self._creates(root):
-                self._add(root, homes.pop(), root.configuration.folder)
-            else:
-                left.append(root)
-        return left
+        homes = {root: own.pop() for root, own in self._homes.items() if len(own) == 1 and not self._creates(root)}
+        for root, home in homes.items():
+            if root in self._parts:
+                self._add(root, home, root.configuration.folder)
+        return [root for root in self._parts if root not in homes]
 
     def _creates(self, root: Module) -> bool:
         return not self._clusters.isdisjoint(root.kinds())
 
     def _find(self, reader: Module, top: Module, instance: Instance) -> Module | None:
         """Find the root whose state a data source reads, as a part of `top`; None if that is not exactly one."""
-        found, chosen = self._writers.get(_asked(reader, instance), []), instance.entry("workspace")
-        wanted = known(chosen) if chosen is not None else top.environment
+        config = _pairs(instance.entry("config"))
+        asked = _identity(_text(instance.entry("backend")), config | _pairs(config.get("workspaces")), reader)
+        wanted = _text(instance.entry("workspace")) or top.environment
+        found = self._writers.get(asked, []) if asked else []
         if len(found) > 1:
-            found = [one for one in found if wanted in (one.environment, one.workspace and known(one.workspace))]
+            found = [one for one in found if wanted in (one.environment, _text(one.workspace))]
         if len(found) != 1:
             return None
-        root, folder, made = found[0], found[0].configuration.folder, self._parts[top]
-        if folder not in made and self._creates(root):
+        root, folder, parts = found[0], found[0].configuration.folder, self._parts[top]
+        if folder not in parts and self._creates(root):
             self._homes.setdefault(reader, set()).add(root)
-        elif folder not in made and len(made) < _MOST:
+        elif folder not in parts and len(parts) < _MOST:
             self._add(root, top, instance.address)
-        return made.get(folder)
+        return parts.get(folder)
 
     def _add(self, root: Module, top: Module, address: str) -> None:
         """Make a root a part of another one."""
@@ -85,34 +85,28 @@ class States:
         top.joined.append(part)
 
 
-def _asked(reader: Module, instance: Instance) -> tuple[str, ...]:
-    """Identify the state that a data source reads; empty if unknown."""
-    backend, config = (instance.entry(name) for name in ("backend", "config"))
-    if not isinstance(backend, Known) or not isinstance(config, Known) or not isinstance(config.value, dict):
-        return ()
-    found = {name: str(one.value) for name, one in config.value.items() if isinstance(one, Known)}
-    inner = config.value.get("workspaces")
-    if isinstance(inner, Known) and isinstance(inner.value, dict) and isinstance(inner.value.get("name"), Known):
-        found["name"] = str(known(inner.value["name"]))
-    return _identity(str(backend.value), found, reader.configuration.folder)
-
-
 def _written(root: Module) -> tuple[str, ...]:
     """Identify the state that a root writes; empty if that is not in its code."""
-    block = next(reversed(root.configuration.backends), None)
-    if block is None:
-        return _identity("local", {}, root.configuration.folder)
-    bodies = [block.body, *(inner.body for inner in block.body.all("workspaces"))]
-    literals = ((name, body.literal(name)) for body in bodies for name in body.attributes)
-    found = {name: str(one.value) for name, one in literals if one is not None}
-    kind = "remote" if block.type == "cloud" else "".join(block.labels)
-    return _identity(kind, found, root.configuration.folder)
+    if not root.configuration.backends:
+        return _identity("local", {}, root)
+    block = root.configuration.backends[-1]
+    bodies = (block.body, *(inner.body for inner in block.body.all("workspaces")))
+    config = {name: evaluate(one.expression, root.scope) for body in bodies for name, one in body.attributes.items()}
+    return _identity("".join(block.labels) or "remote", config, root)
 
 
-def _identity(backend: str, config: Mapping[str, str], folder: str) -> tuple[str, ...]:
+def _identity(backend: str, config: Mapping[str, Datum], root: Module) -> tuple[str, ...]:
+    """Identify a state by its backend and its arguments; empty if unknown."""
     if backend == "local":
-        return (backend, os.path.normpath(os.path.join(folder, config.get("path", "terraform.tfstate"))))
-    keys = _KEYS.get(backend, ())
-    return (
-        (backend, *(config.get(key, "") for key in keys)) if all(config.get(k) for k in keys if k != "prefix") else ()
-    )
+        path = _text(config["path"]) if "path" in config else "terraform.tfstate"
+        return (backend, os.path.normpath(os.path.join(root.configuration.folder, path))) if path else ()
+    found = {key: _text(config.get(key)) for key in _KEYS.get(backend, ())}
+    return (backend, *found.values()) if found and all(found[key] or key == "prefix" for key in found) else ()
+
+
+def _text(datum: Datum | None) -> str:
+    return str(datum.value) if isinstance(datum, Known) else ""
+
+
+def _pairs(datum: Datum | None) -> dict[str, Datum]:
+    return datum.value if isinstance(datum, Known) and isinstance(datum.value, dict) else {}

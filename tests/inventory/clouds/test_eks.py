@@ -536,7 +536,7 @@ module "eks" {
   }
 }
 """
-ARGUMENTS = '"--kubelet-extra-args \'--node-labels=role=gpu --register-with-taints=gpu=true:NoSchedule\'"'
+ARGUMENTS = "\"--kubelet-extra-args '--node-labels=role=gpu --register-with-taints=gpu=true:NoSchedule'\""
 NODEADM = '[{ content = "spec: {kubelet: {flags: [--register-with-taints=gpu=true:NoSchedule]}}" }]'
 
 
