@@ -237,7 +237,7 @@ class Module:
             for call in self.configuration.calls:
                 for module in self.children(call):
                     self._kinds |= module.kinds()
-        return self._kinds.union(*(one.kinds() for one in self.joined))
+        return self._kinds.union(*(one.kinds() for one in self.joined)) if self.joined else self._kinds
 
     def children(self, name: str) -> Iterator[Module]:
         """Yield the modules that a call creates."""
