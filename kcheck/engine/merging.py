@@ -23,7 +23,7 @@ _COPIES = 3
 _ALIKE = 8
 """Number of files of one name from which equal findings are merged, though the files differ."""
 _MANY = 5
-"""Number of findings of one rule in a folder from which they are merged, errors aside."""
+"""Number of findings of one rule and fix in a folder from which they are merged, errors aside."""
 _TITLES = 3
 """Most changes that the title of a fix lists."""
 
@@ -33,7 +33,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
     One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
     or the containers of a pod; instances of one block; the images of one file; files that are copies of each other,
-    or many of one name with the same finding; a habit: many findings of one rule in a folder, none of them an error.
+    or many of one name with the same finding; a habit: many findings of one rule and fix in a folder, none of them an error.
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
@@ -45,7 +45,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     result = [one for one in result if one.rule not in of_images] + images
     result = _joined(result, lambda one: (one.rule, one.message, one.details, one.span[1:]), _copies)
     result = _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
-    return _joined(result, lambda one: (one.rule, _folder(one)), _habits)
+    return _joined(result, lambda one: (one.rule, _folder(one), one.fix.title if one.fix else ""), _habits)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:

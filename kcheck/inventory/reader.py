@@ -13,7 +13,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Inventory, Raw, Workload
 from kcheck.text.files import system
-from kcheck.text.files.configurations import BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
+from kcheck.text.files.configurations import AKS, BICEP, BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _NAMED = (
     (CLOUDFORMATION, EKS, "CloudFormation is not read"),
+    (BICEP, AKS, "Bicep and templates of Azure are not read"),
     (COMMANDS, COMMAND, "the flags of commands are not read; kcheck judges Terraform and manifests"),
 )
 """File kinds whose first cluster is reported, its pattern, and why it is not judged."""

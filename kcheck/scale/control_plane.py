@@ -12,7 +12,7 @@ from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, minor_version
-from kcheck.text.values import Known, Unset, Value, known, mapped
+from kcheck.text.values import Known, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
@@ -61,7 +61,9 @@ def text(setting: Setting, _world: World) -> Value[object]:
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
-    """Return the minor version of Kubernetes; null where none is set."""
+    """Return the minor version of Kubernetes; null where none is set, or an empty text, which providers leave out."""
+    if equals(cluster.version, ""):
+        return computed(cluster, None)
     return parsed(cluster.version, minor_version, "no version of Kubernetes")
 
 

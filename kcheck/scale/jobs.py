@@ -106,9 +106,12 @@ def _lands_on_spot(template: PodTemplate, world: World) -> bool:
     found = world.pools.candidates(template)
     if isinstance(found, Unknown) or not found:
         return False
-    markets = [pool.market.spot for pool, certain in found if certain]
-    perhaps = len(markets) == len(found) and all(known(one) or isinstance(one, Unknown) for one in markets)
-    return perhaps and all(map(need, markets))
+    markets = [pool.market.spot for pool, _ in found]
+    unsure = [world.pools.fit(template, pool) for pool, certain in found if not certain]
+    if not all(known(one) or isinstance(one, Unknown) for one in markets):
+        return False
+    need(placement.deciding(unsure))
+    return not unsure and all(map(need, markets))
 
 
 def keeps_state(workload: Workload, _world: World) -> Value[bool]:

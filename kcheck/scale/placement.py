@@ -46,12 +46,13 @@ class Fit(Struct, frozen=True):
     """Whether pods fit the nodes of a pool; None if unknown.
 
     `kind` is the obstacle: label, gpus, cpu, memory or taint. `why` names what the pods need and the nodes lack, or
-    the reason why that is unknown.
+    the reason why that is unknown; `missing` is the input that tells.
     """
 
     fits: bool | None
     kind: str = ""
     why: str = ""
+    missing: Unknown | None = None
 
 
 _FITS = Fit(fits=True)
@@ -98,6 +99,12 @@ def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None
 def _verdict(parts: list[Fit]) -> Fit:
     """Return the first part that refuses, else the first unknown one."""
     return min(parts, key=lambda part: (False, None, True).index(part.fits))
+
+
+def deciding(fits: Iterable[Fit]) -> Unknown | None:
+    """Return the input that decides whether pods fit anywhere; None where they do or do not, or labels decide."""
+    missing = [one.missing for one in fits if one.fits is not False]
+    return missing[0] if all(missing) and missing else None
 
 
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
@@ -308,8 +315,10 @@ def _offered(pool: NodePool, slots: Interval | None) -> Interval | None:
 
 def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit:
     wanted = number(template.gpus, 0)
+    types = pool.machine.instance_types  # Karpenter chooses them for the pods
+    missing = types if isinstance(types, Unknown) and not equals(pool.mode, "Karpenter") else None
     if template.all_cards:
-        return _FITS if known(pool.machine.gpu) else Fit(known(pool.machine.gpu), "gpus", "GPUs")
+        return _FITS if known(pool.machine.gpu) else Fit(known(pool.machine.gpu), "gpus", "GPUs", missing)
     if isinstance(template.gpus, Unknown):
         return Fit(None, "gpus", template.gpus.reason)
     if not wanted:
@@ -319,15 +328,15 @@ def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit
         if label in sharing and mode != "default":  # parts of cards, and no whole ones
             return Fit(None if mode == "disabled" else False, "gpus", f"whole GPUs beside {label}={mode}")
     offered = _offered(pool, slots)
-    types = known(pool.machine.instance_types) if offered is not None and offered.low else ()
-    if types and (others := _vendors(template) - resources.vendors(types)):
+    names = known(types) if offered is not None and offered.low else ()
+    if names and (others := _vendors(template) - resources.vendors(names)):
         return Fit(fits=False, kind="gpus", why=f"GPUs by {min(others)}")
     if offered is not None and (offered.low or not known(pool.machine.gpu)):  # 0 stands for unknown cards
         if offered.low >= wanted:
             return _FITS
         why = f"{counted(wanted, 'GPU')} on one node" if offered.low else "GPUs"
         return Fit(False if offered.high is not None and offered.high < wanted else None, "gpus", why)
-    return Fit(False if known(pool.machine.gpu) is False else None, "gpus", "GPUs")
+    return Fit(False if known(pool.machine.gpu) is False else None, "gpus", "GPUs", missing)
 
 
 def _vendors(template: PodTemplate) -> set[str]:
@@ -374,7 +383,7 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
     of_spot = any(untolerated(template, _spot_taints(pool)))
     given = (pool.scheduling.taints, template.tolerations, *((pool.market.spot,) if of_spot else ()))
     unknown = next((one for one in given if isinstance(one, Unknown)), None)
-    return Fit(None, "taint", unknown.reason) if unknown else _FITS
+    return Fit(None, "taint", unknown.reason, unknown) if unknown else _FITS
 
 
 def keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from kcheck.scale.basics import anyone, cluster_of, computed
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.scale.world.memory import once
-from kcheck.text.need import if_set, need
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
@@ -35,31 +35,42 @@ def counted(pool: NodePool, world: World) -> Value[int]:
 
 def biggest_job(pool: NodePool, world: World) -> Value[Workload]:
     """Return the GPU workload that fills most nodes of a pool and fits neither other pools nor all together."""
-    found = _biggest_job(pool, world)
-    return computed(pool, found[0] if found else None)
+    return mapped(computed(pool, _biggest_job(pool, world)), operator.itemgetter(0))
 
 
 def biggest_job_nodes(pool: NodePool, world: World) -> Value[int]:
     """Count the nodes that the biggest job fills; 0 without one."""
     found = _biggest_job(pool, world)
-    return computed(pool, found[1] if found else 0)
+    return found if isinstance(found, Unknown) else computed(pool, found[1] if found else 0)
 
 
 @once
+@or_unknown
 def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
     cluster = known(pool.cluster)
     if cluster is None:
         return None
     found: list[tuple[Workload, int]] = []
     for workload in world.deployed.on(cluster).workloads:
-        need = None if workload.per_node else _fills(workload, pool, world)
-        if need is None:
+        nodes = None if workload.per_node else _fills(workload, pool, world)
+        missing = None if workload.per_node else _deciding(workload, pool, world)
+        if nodes is None and missing is None:
             continue
-        own = Fraction(number(pool.size.max_nodes, 0), need)
+        own = Fraction(number(pool.size.max_nodes, 0), nodes) if nodes else Fraction(0)
         beside = _room_of_all(workload, cluster, world) - own
-        if beside < 1 and (own >= 1 or own + beside < 1):
-            found.append((workload, need))
+        if own + beside < 1:
+            every = (_deciding(workload, one, world) for one in world.pools.of_cluster(cluster))
+            need(next(filter(None, every), None))
+        if nodes and beside < 1:
+            found.append((workload, nodes))
     return max(found, key=operator.itemgetter(1), default=None)
+
+
+def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | None:
+    """Return the input that decides how many nodes a GPU workload fills, where a node for each pod is too many."""
+    pods = number(workload.pods, 0)
+    of_cards = [one for one in workload.templates if number(one.gpus, 0)] if pods else []
+    return world.pools.deciding(of_cards, pool) if number(pool.size.max_nodes, 0) < pods else None
 
 
 def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
@@ -115,8 +126,10 @@ def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:
 
 
 def _with_gpus(pool: NodePool, world: World) -> list[Workload]:
-    every = world.deployed.on(need(pool.cluster)).workloads
-    return [one for one in every if not one.per_node and any(pods.on_accelerators for pods in one.templates)]
+    found = [one for one in world.deployed.on(need(pool.cluster)).workloads if not one.per_node]
+    pods = [template for one in found for template in one.templates if template.on_accelerators]
+    need(world.pools.deciding(pods, pool))
+    return [one for one in found if any(template.on_accelerators for template in one.templates)]
 
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:
@@ -213,8 +226,9 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown(reason_of(pool.cluster))
-    found = [machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ()]
-    return computed(pool, min((one.nvme for one in found if one), default=0))
+    found = mapped(pool.machine.instance_types, lambda names: [machines.machine(cluster.cloud, one) for one in names])
+    least = mapped(found, lambda every: min((one.nvme for one in every if one), default=0))
+    return computed(pool, 0) if isinstance(least, Unset) else least
 
 
 def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:

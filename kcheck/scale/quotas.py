@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.scale.basics import first_unknown
 from kcheck.scale.world.numbers import needs
 from kcheck.text.need import need
 from kcheck.text.values import Unknown, known
@@ -25,7 +26,11 @@ class Asked(NamedTuple):
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
     """List the quotas a cluster needs at its target; a lower bound if sizes or markets are unknown."""
     nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
-    complete = not isinstance(world.pools.all_of_cluster(cluster), Unknown)
+    every = [
+        world.pools.all_of_cluster(cluster),
+        *(pool.machine.instance_types for pool in world.pools.of_cluster(cluster)),
+    ]
+    complete = first_unknown(every) is None
     result = []
     for one in needs(cluster, world.pools.of_cluster(cluster)):
         many = one.amount({name: size or 0 for name, size in nodes.items()})
@@ -51,8 +56,10 @@ def quota_needs(cluster: Cluster, world: World) -> list[QuotaNeed]:
     """List the account's quotas that a cluster needs at its target."""
     need(world.sizes.target(cluster))
     need(world.pools.all_of_cluster(cluster))
-    result = []
-    for one in at_target(cluster, world):
+    found, result = at_target(cluster, world), []
+    if not found:
+        need(first_unknown(pool.machine.instance_types for pool in world.pools.of_cluster(cluster)))
+    for one in found:
         quota, limit = one.need.quota, world.config.limits.get(f"{cluster.cloud}.quota.{one.need.quota.key}")
         granted = None if limit is None else world.numbers.limits(cluster.cloud)[f"quota.{quota.key}"].number
         result.append(QuotaNeed(quota.code, quota.name, one.amount, one.need.unit, one.sure, granted))

@@ -57,14 +57,16 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
     few = _few_zones(template, pools, world)
-    fits = (world.pools.fit(template, pool) for pool in pools)
-    if not pools or not (few or all(fit.fits is False and fit.kind in ("label", "gpus") for fit in fits)):
+    fits = [world.pools.fit(template, pool) for pool in pools]
+    taking = [fit for fit in fits if fit.fits is not False or fit.kind not in ("label", "gpus")]
+    missing = None if any(fit.kind != "gpus" for fit in taking) else placement.deciding(taking)
+    if not pools or (taking and not (few or missing)):
         return computed(template, None)
     serverless = known(cluster.serverless) or isinstance(cluster.serverless, Unknown)
     if need(_more_nodes(cluster, world)) or serverless:
         return computed(template, None)
-    if few:
-        return computed(template, few)
+    if few or missing:
+        return computed(template, few or missing)
     obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
     pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
     kind, origin = found[0].kind, template.gpus.origin

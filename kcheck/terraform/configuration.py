@@ -38,6 +38,7 @@ class Configuration(Struct):
     outputs: dict[str, nodes.Block] = {}
     providers: list[nodes.Block] = []
     required: list[nodes.Block] = []
+    backends: list[nodes.Block] = []
     problems: list[Problem] = []
     incomplete: bool = False
     old: bool = False
@@ -77,6 +78,7 @@ class Configuration(Struct):
                 self.providers.append(block)
             if block.type == "terraform":
                 self.required += block.body.all("required_providers")
+                self.backends += [*block.body.all("backend"), *block.body.all("cloud")]
             found = self._table(block)
             if found is None:
                 continue

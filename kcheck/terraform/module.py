@@ -10,7 +10,7 @@ from kcheck.terraform.budget import NESTED, Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import rendered_data_source, special
-from kcheck.terraform.resource import BlockRecord, Instance, echo, expand, instances_in, map_instances, parts_of
+from kcheck.terraform.resource import Instance, echo, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text.files import system
@@ -31,6 +31,10 @@ class Inputs(Protocol):
 
     def get(self, name: str, /) -> Datum | None:
         """Return the value of a variable; None if not set."""
+
+
+REMOTE_STATE = "terraform_remote_state"
+"""Data source of the outputs of another root."""
 
 
 class Host(Protocol):
@@ -86,6 +90,9 @@ class Module:
         self.host = host
         self._calls: dict[str, Datum] = {}
         self._kinds: set[str] | None = None
+        self.joined: list[Module] = []
+        """Other roots that are parts of this one, as it reads their states or they its."""
+        self.state_of: Callable[[Instance], Module | None] = lambda _: None
         self.scope = _ModuleScope(self)
 
     @property
@@ -197,10 +204,15 @@ class Module:
         for found_kind, name in self.configuration.resources:
             if found_kind == kind:
                 yield from instances_in(names.attribute(name))
+        for module in self.parts():
+            if kind in module.kinds():
+                yield from module.instances(kind)
+
+    def parts(self) -> Iterator[Module]:
+        """Yield the modules that its calls create, and the roots that are parts of it."""
         for call in self.configuration.calls:
-            for module in self.children(call):
-                if kind in module.kinds():
-                    yield from module.instances(kind)
+            yield from self.children(call)
+        yield from self.joined
 
     def _answer(self, reason: str, instance: Instance) -> Datum:
         """Return a data source's result: its identity, query arguments and rendered text."""
@@ -208,11 +220,14 @@ class Module:
         return Answer(reason, place, Symbol(instance.address, ""), echo=partial(self._echo, instance))
 
     def _echo(self, instance: Instance, name: str) -> Datum | None:
+        if name == "outputs" and (state := self.root.state_of(instance)) is not None:
+            why = f"{instance.address}.outputs has no such output of {state.configuration.folder}"
+            return Known(Names(lambda one: state.output(one) or Unknown(why), instance.address), Origin(()))
         if name == "rendered":
             return rendered_data_source(instance.block.labels[0], instance, self.files)
         return echo(instance, name)
 
-    def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
+    def sources(self, kind: str) -> Iterator[tuple[str, Instance]]:
         """Yield data sources of one type by address, including called modules."""
         for module in self.all():
             for (found_kind, name), block in module.configuration.data.items():
@@ -227,7 +242,7 @@ class Module:
             for call in self.configuration.calls:
                 for module in self.children(call):
                     self._kinds |= module.kinds()
-        return self._kinds
+        return self._kinds.union(*(one.kinds() for one in self.joined)) if self.joined else self._kinds
 
     def children(self, name: str) -> Iterator[Module]:
         """Yield the modules that a call creates."""
@@ -326,9 +341,8 @@ class Module:
     def all(self) -> Iterator[Module]:
         """Yield this module and all modules below it."""
         yield self
-        for call in self.configuration.calls:
-            for module in self.children(call):
-                yield from module.all()
+        for module in self.parts():
+            yield from module.all()
 
 
 class _Arguments:

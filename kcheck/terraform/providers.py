@@ -41,13 +41,7 @@ def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
 def _module_of(instance: Instance, root: Module) -> Module:
     module = root
     while True:
-        inner = [
-            child
-            for call in module.configuration.calls
-            if instance.address.startswith(module.prefixed(f"module.{call}"))
-            for child in module.children(call)
-            if instance.address.startswith(f"{child.address}.")
-        ]
+        inner = [child for child in module.parts() if instance.address.startswith(f"{child.address}.")]
         if not inner:
             return module
         module = inner[0]

@@ -212,7 +212,7 @@ class Instance(BlockRecord):
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
 """Attributes of data sources that return a query argument."""
 _LATEST = frozenset({"latest_version", "latest_master_version", "latest_node_version"})
-"""Attributes of Kubernetes version data sources that begin with the requested prefix."""
+"""Attributes of Kubernetes version data sources: begins with the requested prefix, or the cloud's choice."""
 _MINOR = regex(r"1\.\d\d")
 
 
@@ -221,7 +221,8 @@ def echo(instance: Instance, name: str) -> Datum | None:
     if name in _LATEST:
         prefix = instance.entry("version_prefix") or Known("", Origin(()))
         minor = _MINOR.match(str(known(prefix)))
-        return Known(minor[0], prefix.origin or Origin(())) if minor else None
+        chosen = Known(None, Origin((instance.span,))) if known(prefix) == "" else None
+        return Known(minor[0], prefix.origin or Origin(())) if minor else chosen
     return instance.entry(name) if name in _ECHOED else None
 
 

@@ -13,7 +13,7 @@ from kcheck.terraform import missing_modules, workspaces
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
-from kcheck.terraform.module import Module
+from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import MANY, Variables, environments
 from kcheck.text.files import system
@@ -94,7 +94,9 @@ class Loader:
             if real[configuration.folder] not in called and not own:
                 beside = found.get(configuration.folder, ())
                 roots += self._each(configuration, beside, clusters) if each else [self._root(configuration)]
-        return roots or [self._root(configuration) for configuration in configurations]
+        roots = roots or [self._root(configuration) for configuration in configurations]
+        reads = any(kind == REMOTE_STATE for one in configurations for kind, _ in one.data)
+        return import_module("kcheck.terraform.remote_states").States(roots).join() if reads else roots
 
     def _units(self, by_root: dict[str, list[Environment]]) -> tuple[list[Module], set[str]]:
         """Bind the stacks of Terragrunt; return them and the folders of their modules."""

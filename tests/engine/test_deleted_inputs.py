@@ -218,3 +218,16 @@ def test_whether_nodes_are_spot_is_named(seed: int, check: Check) -> None:
     of_spot = {"spot-long-job", "spot-location-policy", "gpu-without-toleration", "gpu-pool-unused"}
     assert of_spot & {one.rule for one in before.findings}
     assert not silent(before, after, "market")
+
+
+@pytest.mark.parametrize("seed", [0, 2, 5, 6, 8, 11, *(pytest.param(n, marks=pytest.mark.slow) for n in range(12, 60))])
+def test_each_rule_that_needs_the_machine_names_it(seed: int, check: Check) -> None:
+    """Seven rules took pods that may land on machines of an unknown type for pods that do."""
+    root, values, manifests = drawn(random.Random(seed), ("eks", "gke", "aks")[seed % 3])
+    given = frozenset({"name"})  # else it looks like a library
+    before = check(tree(root, values, given) | manifests)
+    after = check(tree(root, values, given, "machine") | manifests)
+    named = (one for one in after.undecided if any("var.machine has no value" in why for why in one.missing))
+    undecided, found = {one.rule for one in named}, {one.rule for one in after.findings}
+    told = {"pod-matches-no-pool"} if "gpu-without-toleration" in found else set()  # whatever the machine is
+    assert {one.rule for one in before.findings} <= found | undecided | told

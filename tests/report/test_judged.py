@@ -304,6 +304,7 @@ apiVersion: machine.openshift.io/v1beta1
 kind: MachineSet
 metadata: {name: b}
 """
+AKS = "Microsoft.ContainerService/managedClusters"
 COMMANDS = "the flags of commands are not read; kcheck judges Terraform and manifests"
 JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, kops, Kubespray and Cluster API"
 
@@ -329,8 +330,37 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, kops, Kubes
             {"Makefile": "up:\n\teksctl create cluster -f a.yaml\ngpu:\n\taz aks create -n gpu\n"},
             f"Makefile:4: az aks create; {COMMANDS}",
         ),
+        (
+            {"up.sh": "echo up\nxpk cluster create-pathways --cluster a --tpu-type v5p-8\n"},
+            f"up.sh:2: xpk cluster create-pathways; {COMMANDS}",
+        ),
+        (
+            {
+                "aks.bicep": f"param a string\nresource old '{AKS}@2025-01-01' existing = {{}}\nresource a '{AKS}@2025-01-01' = {{}}\n"
+            },
+            f"aks.bicep:3: {AKS}; Bicep and templates of Azure are not read",
+        ),
+        (
+            {"main.bicep": "module aks 'br/public:avm/res/container-service/managed-cluster:0.12.0' = {}\n"},
+            "main.bicep:1: container-service/managed-cluster; Bicep and templates of Azure are not read",
+        ),
+        (
+            {"azuredeploy.json": f'{{\n  "resources": [{{"type": "{AKS}"}}]\n}}'},
+            f"azuredeploy.json:2: {AKS}; Bicep and templates of Azure are not read",
+        ),
     ],
-    ids=["Terraform", "OpenShift", "CloudFormation", "CloudFormation as JSON", "a command", "another command"],
+    ids=[
+        "Terraform",
+        "OpenShift",
+        "CloudFormation",
+        "CloudFormation as JSON",
+        "a command",
+        "another command",
+        "a command of xpk",
+        "Bicep",
+        "a module of Bicep",
+        "a template of Azure",
+    ],
 )
 def test_clusters_of_others_are_named(files: dict[str, str], line: str, write: Write) -> None:
     write(files)

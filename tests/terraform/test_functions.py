@@ -153,7 +153,6 @@ md5("a") | sha1("a") | sha256("") | sha512("é") | base64sha256("a") | base64sha
 urlencode("a b&c/é?~*+-_.!'()") | urlencode("")
 basename("/a/b/") | basename("") | basename("/") | basename("a") | basename("a/b.yaml") | dirname("/a/b/") | dirname("a") | dirname("")
 dirname("/a//b/../c") | dirname("/") | dirname("/a") | dirname("a/b/c") | dirname("./a/b") | dirname("//a/b")
-uuidv5("dns", "example.com") | uuidv5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "x") | uuidv5("x", "y") | uuidv5("url", "https://a")
 cidrsubnet("10.0.0.0/16", 8, 2) | cidrsubnet("10.1.2.3/16", 8, 2) | cidrsubnet("10.0.0.0/16", 8, 256) | cidrsubnet("10.0.0.0/16", 20, 1)
 cidrsubnet("fd00::/48", 16, 10) | cidrsubnet("10.0.0.0/16", 0, 0) | cidrsubnet("010.0.0.0/16", 8, 1) | cidrsubnet("10.0.0.0", 8, 1)
 cidrsubnet("10.0.0.0/16", "8", "2") | cidrsubnet("10.0.0.0/16", 1.5, 0) | cidrsubnet("fd00::/16", 40, 1) | cidrsubnet("::ffff:10.0.0.0/112", 8, 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import NOTHING, Kubelet
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset
+from kcheck.text.values import Known, Origin, Unknown, Unset, known
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
@@ -43,6 +43,27 @@ def in_text(text: Value[str]) -> Kubelet:
     if any(file in text.value for file in _FILES):
         return unknown("the start-up of its nodes configures their kubelets")
     return Kubelet(*(_found(text.value, flag, key, text.origin) for flag, key in _NAMES))
+
+
+_REGISTERED = regex(r"--(node-labels|register-with-taints)[=\s]+[\"']?([^\s\"'\]}]+)")
+_TABLE = regex(
+    r"\[settings\.kubernetes\.(node-labels|node-taints)\][ \t]*\n((?:[ \t]*[\w./\"-]+[ \t]*=[^\n]*(?:\n|$))*)"
+)
+"""Pattern of Bottlerocket's labels or taints."""
+_MENTIONED = regex(r"\.\w*tpl\b|node-?[lL]abels|register-?[wW]ith-?[tT]aints|node-taints")
+
+
+def registered(text: Value[str], why: str) -> tuple[Value[dict[str, str]], Value[tuple[str, ...]]]:
+    """Read the labels and taints with which a start-up script registers its node; Unknown, `why`, in another form."""
+    flags, tables = (one.findall(known(text) or "") for one in (_REGISTERED, _TABLE))
+    items = [(name, one) for name, every in flags for one in every.split(",")]
+    items += [(name, one.replace(" ", "").replace('"', "")) for name, lines in tables for one in lines.splitlines()]
+    written = "".join(one for _, one in items)
+    if not isinstance(text, Known) or len(flags) + len(tables) < len(_MENTIONED.findall(text.value)) or "$" in written:
+        reason = text.reason if isinstance(text, Unknown) else why
+        return Unknown(f"{reason} labels", text.origin), Unknown(f"{reason} taints", text.origin)
+    labels = {key: value for name, one in items for key, _, value in [one.partition("=")] if name == "node-labels"}
+    return Known(labels, text.origin), Known(tuple(one for name, one in items if name != "node-labels"), text.origin)
 
 
 def _found(text: str, flag: str, key: str, origin: Origin) -> Value[dict[str, str]]:

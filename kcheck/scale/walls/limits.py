@@ -133,22 +133,25 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
         return
     if "pool.nodes" in finder.limits:
         yield from _full(pool, "pool-limit", "pool.nodes", finder)
-    if "pool.quota" in finder.limits and cloud(finder.cluster.cloud).has_pool_quota(pool):
-        yield from _full(pool, "pool-quota", "pool.quota", finder)
+    types, has_quota = pool.machine.instance_types, cloud(finder.cluster.cloud).has_pool_quota(pool)
+    missing = types.reason if isinstance(types, Unknown) and not has_quota else ""
+    if "pool.quota" in finder.limits and (missing or has_quota):
+        yield from _full(pool, "pool-quota", "pool.quota", finder, missing)
 
 
-def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder) -> Iterator[Wall]:
-    """Yield the wall where a pool exceeds a number of nodes."""
+def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder, missing: str = "") -> Iterator[Wall]:
+    """Yield the wall where a pool exceeds a number of nodes; `missing` is why it is unknown whether it has it."""
     world, limits = finder.world, finder.limits
     entry = limits[key]
     wall = finder.limit(mechanism, f"pool {pool.display_name}", pool.size.max_nodes, entry, key=pool.id, pools=[pool])
     first = counted(pool, entry.number, world)
-    if isinstance(first, Unknown) or finder.gap:
+    if isinstance(first, Unknown) or finder.gap or missing:
         # where nobody asked for a size, the pool grows to its own maximum whatever other pools there are
         own = known(pool.size.max_nodes) if world.sizes.requested(finder.cluster) is None else None
         most = None if own is None else known(counted(pool, own, world))
         if most is None or most > entry.number:
-            yield replace(unknown(wall, finder.gap or reason_of(first)), short=None if most is None else True)
+            why = missing or finder.gap or reason_of(first)
+            yield replace(unknown(wall, why), short=None if most is None or missing else True)
         return
 
     def takes(sizes: Sizes) -> int:

@@ -202,6 +202,13 @@ class Pools(Memory):
         """Check whether pods can land on nodes of a pool, beside its DaemonSets."""
         return placement.fit(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
 
+    def deciding(self, templates: Iterable[PodTemplate], pool: NodePool) -> Unknown | None:
+        """Return the input of a pool that decides whether any of some pods land on it; None if that is decided."""
+        inputs = (pool.machine.instance_types, pool.scheduling.taints, pool.market.spot)
+        if not any(isinstance(one, Unknown) for one in inputs):
+            return None
+        return placement.deciding(self.fit(template, pool) for template in templates)
+
     @once
     def bound(self, template: PodTemplate) -> PodTemplate:
         """Return pods with the selection of nodes that their volumes add, at the place of a volume."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kcheck.terraform.functions import (
     collections,
-    dates,
     encoding,
     maps,
     network,
@@ -17,7 +16,7 @@ from kcheck.terraform.functions import (
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}
-for _module in (collections, dates, encoding, maps, network, numeric, patterns, serial, sets, strings):
+for _module in (collections, encoding, maps, network, numeric, patterns, serial, sets, strings):
     FUNCTIONS |= _module.TABLE
 
 _LATER = "its value is only known when Terraform runs"
@@ -31,6 +30,8 @@ _REASONS = {
     "pathexpand": _MACHINE,
     "rsadecrypt": "it needs a private key",
     "base64gzip": "compressed text is not computed",
+    **dict.fromkeys(("formatdate", "timeadd", "timecmp"), "dates are those of the run, and are not computed"),
+    **dict.fromkeys(("textencodebase64", "textdecodebase64", "uuidv5"), "it is not computed, as it decides no cluster"),
     "templatestring": "its template is only known when Terraform runs",
 }
 

@@ -15,9 +15,16 @@ SCRIPT = "script"
 TEMPLATE = "ansible template"
 CLOUDFORMATION = "CloudFormation"
 COMMANDS = "commands"
+BICEP = "Bicep"
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
+AKS = regex(
+    rb"^(?:resource[ \t]+\w+[ \t]+'|module[ \t]+\w+[ \t]+'br/public:avm/res/|[^#\n]*\"type\"[ \t]*:[ \t]*\")"
+    rb"(Microsoft\.ContainerService/managedClusters|container-service/managed-cluster)(?:[@:][^'\n]*'[ \t]*=|\")",
+    re.MULTILINE,
+)
 COMMAND = regex(
-    rb"^[^#\n]*\b(az aks create|gcloud(?: alpha| beta)? container clusters create(?:-auto)?|eksctl create cluster)\b"
+    rb"^[^#\n]*\b(az aks create|gcloud(?: alpha| beta)? container clusters create(?:-auto)?|eksctl create cluster"
+    rb"|aws eks create-cluster|xpk cluster create(?:-pathways|-ray)?)\b"
     rb"(?![^\n]*(?:[ \t]-f|--config-file))",
     re.MULTILINE,
 )
@@ -49,10 +56,11 @@ _MARKS = (
     ),
     _mark(TEMPLATE, r"\.j2$", b"kubeadm.k8s.io/", rb"^kind:[ \t]*ClusterConfiguration"),
     _Mark(CLOUDFORMATION, regex(r"\.(?:ya?ml|json|template)$"), b"AWS::EKS::", EKS),
+    _Mark(BICEP, regex(r"\.(?:bicep|json)$"), b"ervice/managed", AKS),
     _Mark(COMMANDS, regex(r"\.(?:sh|bash)$|(?:^|/)Makefile$"), b"create", COMMAND),
 )
 
-_ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2", ".template")
+_ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2", ".template", ".bicep")
 """Suffixes of such files that are not YAML."""
 _OBJECT = regex(rb"^kind[ \t]*:", re.MULTILINE)
 """Sign that a YAML file is an object itself, such as one of Cluster API with scripts in it."""

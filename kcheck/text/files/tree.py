@@ -371,7 +371,7 @@ class Tree:
 
     def _add_json(self, path: str) -> None:
         head = self.disk.head(path, _HEAD)
-        if b"AWS::EKS::" in head and self._add_configuration(path):
+        if (b"AWS::EKS::" in head or b"ervice/managed" in head) and self._add_configuration(path):
             return
         source = self.source(path) if _JSON_KIND.search(head) else None
         if source is not None and is_json_object(source.data):

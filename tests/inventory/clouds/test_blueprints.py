@@ -168,3 +168,13 @@ def test_others_are_silent(text: str, read: Callable[..., dict[str, Any]]) -> No
 def test_capacity_of_a_blueprint(write: Callable[..., Path]) -> None:
     write({"a.yaml": blueprint()})
     assert "256  ####" in CliRunner().invoke(cli, ["capacity", "a.yaml", "--nodes", "400"]).output
+
+
+@pytest.mark.parametrize(("networks", "found"), [("4", False), ("1", True)])
+def test_networks_of_several_come_from_the_module_that_makes_them(networks: str, found: bool, check: Check) -> None:
+    """`additional_networks` had no value: whether the network cards of the GPUs are used was undecided."""
+    rails = f"  - {{id: rails, source: modules/network/multivpc, settings: {{network_count: {networks}}}}}\n  - id: gpu-pool\n"
+    source = blueprint().replace("  - id: gpu-pool\n", rails).replace("use: [cluster]", "use: [cluster, rails]")
+    result = check({"train.yaml": source})
+    assert not [one for one in result.undecided if one.rule == "fabric-not-enabled"]
+    assert ("fabric-not-enabled" in {one.rule for one in result.findings}) is found

@@ -9,12 +9,15 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
+from kcheck.inventory import reader
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
+from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.model import NodePool
     from tests.conftest import Check, Write
 
 CLUSTER = """
@@ -454,3 +457,102 @@ def test_subnets_of_one_block_are_one_finding(check: Check) -> None:
         one for one in check({"main.tf": zones + network + subnets + group}).findings if one.rule == "subnet-too-small"
     ]
     assert [one.also for one in found] == [('eks/aws_subnet.nodes["b"]',)]
+
+
+OWN_KUBELETS = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+resource "aws_launch_template" "gpu" {
+  name          = "gpu"
+  instance_type = "p5.48xlarge"
+  image_id      = "ami-0123"
+  user_data     = base64encode(<<-EOT
+    DATA
+  EOT
+  )
+}
+resource "aws_autoscaling_group" "gpu" {
+  name     = "gpu"
+  max_size = 20
+  min_size = 0
+  launch_template {
+    id = aws_launch_template.gpu.id
+  }
+  tag {
+    key                 = "kubernetes.io/cluster/train"
+    value               = "owned"
+    propagate_at_launch = true
+  }
+}
+"""
+SCRIPT = "/etc/eks/bootstrap.sh train --kubelet-extra-args '--node-labels=role=gpu,team=a --register-with-taints=gpu=true:NoSchedule'"
+NODE_CONFIG = "spec:\n  kubelet:\n    flags:\n      - --node-labels=role=gpu,team=a\n      - --register-with-taints=gpu=true:NoSchedule"
+BOTTLEROCKET = '[settings.kubernetes.node-labels]\n    role = "gpu"\n    team = "a"\n    [settings.kubernetes.node-taints]\n    gpu = "true:NoSchedule"'
+
+
+def pool_booted_with(data: str, write: Write) -> NodePool:
+    write({"main.tf": OWN_KUBELETS.replace("DATA", data)})
+    (pool,) = reader.read(Tree(["."]), Config()).inventory.pools
+    return pool
+
+
+@pytest.mark.parametrize("data", [SCRIPT, NODE_CONFIG, BOTTLEROCKET], ids=["bootstrap.sh", "nodeadm", "Bottlerocket"])
+def test_labels_and_taints_of_own_kubelets_are_those_of_their_user_data(data: str, write: Write) -> None:
+    pool = pool_booted_with(data, write)
+    assert known(pool.scheduling.labels) == {"role": "gpu", "team": "a"}
+    assert known(pool.scheduling.taints) == ("gpu=true:NoSchedule",)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '/etc/eks/bootstrap.sh train --kubelet-extra-args "--register-with-taints=gpu=$VALUE:NoSchedule"',
+        "spec:\n  kubelet:\n    config:\n      registerWithTaints:\n        - {key: gpu, effect: NoSchedule}",
+    ],
+    ids=["a variable of the shell", "another form"],
+)
+def test_taints_in_forms_that_are_not_read_are_unknown(data: str, write: Write) -> None:
+    pool = pool_booted_with(data, write)
+    assert isinstance(pool.scheduling.taints, Unknown)
+
+
+def test_user_data_without_taints_sets_none(write: Write) -> None:
+    pool = pool_booted_with("/etc/eks/bootstrap.sh train", write)
+    assert known(pool.scheduling.taints) == ()
+
+
+GROUP_OF_A_MODULE = """
+module "eks" {
+  source          = "terraform-aws-modules/eks/aws"
+  version         = "VERSION"
+  cluster_name    = "train"
+  name            = "train"
+  NAME = {
+    gpu = {
+      instance_type = "p5.48xlarge"
+      LINE
+    }
+  }
+}
+"""
+ARGUMENTS = "\"--kubelet-extra-args '--node-labels=role=gpu --register-with-taints=gpu=true:NoSchedule'\""
+NODEADM = '[{ content = "spec: {kubelet: {flags: [--register-with-taints=gpu=true:NoSchedule]}}" }]'
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "line", "taints"),
+    [
+        ("20.8.4", "self_managed_node_groups", f"bootstrap_extra_args = {ARGUMENTS}", ("gpu=true:NoSchedule",)),
+        ("21.0.0", "self_managed_node_groups", f"cloudinit_pre_nodeadm = {NODEADM}", ("gpu=true:NoSchedule",)),
+        ("21.0.0", "self_managed_node_groups", "", ()),
+        ("20.8.4", "self_managed_node_groups", 'user_data_template_path = "templates/boot.tpl"', None),
+    ],
+)
+def test_self_managed_groups_of_a_module_have_the_taints_of_their_arguments(
+    version: str, name: str, line: str, taints: tuple[str, ...] | None, write: Write
+) -> None:
+    source = GROUP_OF_A_MODULE.replace("VERSION", version).replace("NAME", name).replace("LINE", line)
+    write({"main.tf": source.replace("  cluster_name    =" if version > "21" else "  name            =", "  #")})
+    (pool,) = reader.read(Tree(["."]), Config()).inventory.pools
+    assert known(pool.scheduling.taints) == taints

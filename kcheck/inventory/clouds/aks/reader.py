@@ -253,14 +253,16 @@ class _Aks(Reader):
         name = fields.text("instance_type")
         types = mapped(name, lambda one: (one,))
         gpu = or_default(gpu_of(CLOUD, types), lambda at: Known(value=False, origin=at))
-        size = self._disk_size(fields, known(name))
+        size = self._disk_size(fields, name)
         return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
 
-    def _disk_size(self, fields: Fields, machine: str | None) -> Value[int]:
+    def _disk_size(self, fields: Fields, machine: Value[str]) -> Value[int]:
         """Return the boot disk's size; a managed disk's default follows the machine's vCPUs."""
         written = fields.number("disk_size")
-        found = pools.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
-        return written if found is None else or_default(written, lambda at: Known(found, at))
+        if not isinstance(written, Unset) or not equals(fields.text("disk_type"), "Managed"):
+            return written
+        found = pools.managed_disk(machine.value) if isinstance(machine, Known) else None
+        return machine if isinstance(machine, Unknown) else written if found is None else Known(found, written.origin)
 
     def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
         subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")

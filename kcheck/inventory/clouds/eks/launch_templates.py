@@ -122,7 +122,7 @@ def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubele
         return kubelets.unknown(ELSEWHERE) if elsewhere else Kubelet()
     if own_image(template):
         return kubelets.unknown("its nodes boot a custom image")
-    return kubelets.in_text(_user_data(template))
+    return kubelets.in_text(user_data(template))
 
 
 def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
@@ -174,13 +174,13 @@ _MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "contai
 
 
 def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
-    written = _user_data(template) if template else Unset(Origin((place,)))
+    written = user_data(template) if template else Unset(Origin((place,)))
     if isinstance(written, Unset):
         return Known(value=False, origin=Origin((place,)))
     return mapped(written, lambda text: any(mark in text for mark in marks))
 
 
-def _user_data(template: Fields) -> Value[str]:
+def user_data(template: Fields) -> Value[str]:
     """Return the user data as text, without values the cloud fills in: cluster endpoint, certificate."""
     written = template.text("user_data")
     if isinstance(written, Unrendered) and all(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
+from kcheck.inventory.clouds import kubelet as kubelets
 from kcheck.inventory.clouds.eks import addon_settings, location
 from kcheck.inventory.clouds.eks import launch_templates as template_of
 from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
@@ -245,7 +246,7 @@ class _Eks(Reader):
                 subnet_ids=fields.texts("subnets"),
             ),
             market=template_of.market(fields, template, spot, managed=managed),
-            scheduling=_scheduling(fields, instance), placement=(template or fields).record_of(Placement),
+            scheduling=_scheduling(fields, instance, template), placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
             ignored=fields.ignored,
@@ -353,10 +354,12 @@ def _is_same(first: Value[int], second: Value[int]) -> bool:
     return same_value(first, second) and len(texts) == 2 and texts[0] == texts[1]
 
 
-def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
-    place, why = Origin((instance.span,)), "the kubelet's arguments set its"
-    unknown = Unknown(f"{why} labels", place), Unknown(f"{why} taints", place)
-    labels, taints = (fields.mapping("labels"), taints_of(instance, "taint")) if fields.resource == POOL else unknown
+def _scheduling(fields: Fields, instance: Instance, template: Fields | None) -> Scheduling:
+    if fields.resource == POOL:
+        labels, taints = fields.mapping("labels"), taints_of(instance, "taint")
+    else:
+        text = template_of.user_data(template) if template is not None else Unset(instance.span)
+        labels, taints = kubelets.registered(text, "the kubelet's arguments set its")
     return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
 
 

@@ -146,6 +146,7 @@ resource "aws_launch_template" "self_managed" {
   instance_type = try(each.value.instance_type, "m4.large")
   user_data = join("\n", compact([
     try(each.value.pre_userdata, ""),
+    try(each.value.kubelet_extra_args, ""),
     try(each.value.bootstrap_extra_args, ""),
     try(each.value.post_userdata, ""),
     try(each.value.format_mount_nvme_disk, false) ? "setup-local-disks" : "",

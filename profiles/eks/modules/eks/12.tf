@@ -182,6 +182,7 @@ resource "aws_launch_template" "workers" {
     try(var.worker_groups[count.index].pre_userdata, var.workers_group_defaults.pre_userdata, ""),
     try(var.worker_groups[count.index].additional_userdata, var.workers_group_defaults.additional_userdata, ""),
     try(var.worker_groups[count.index].bootstrap_extra_args, var.workers_group_defaults.bootstrap_extra_args, ""),
+    try(var.worker_groups[count.index].kubelet_extra_args, var.workers_group_defaults.kubelet_extra_args, ""),
     try(var.worker_groups[count.index].userdata_template_file, var.workers_group_defaults.userdata_template_file, ""),
   ]))
 
@@ -233,6 +234,7 @@ resource "aws_launch_template" "workers_launch_template" {
     try(var.worker_groups_launch_template[count.index].pre_userdata, var.workers_group_defaults.pre_userdata, ""),
     try(var.worker_groups_launch_template[count.index].additional_userdata, var.workers_group_defaults.additional_userdata, ""),
     try(var.worker_groups_launch_template[count.index].bootstrap_extra_args, var.workers_group_defaults.bootstrap_extra_args, ""),
+    try(var.worker_groups_launch_template[count.index].kubelet_extra_args, var.workers_group_defaults.kubelet_extra_args, ""),
     try(var.worker_groups_launch_template[count.index].userdata_template_file, var.workers_group_defaults.userdata_template_file, ""),
   ]))
 

@@ -269,6 +269,15 @@ resource "aws_launch_template" "self_managed" {
 
   instance_type = try(each.value.instance_type, var.self_managed_node_group_defaults.instance_type, "m6i.large")
 
+  user_data = join("\n", compact([
+    try(each.value.pre_bootstrap_user_data, var.self_managed_node_group_defaults.pre_bootstrap_user_data, ""),
+    try(each.value.post_bootstrap_user_data, var.self_managed_node_group_defaults.post_bootstrap_user_data, ""),
+    try(each.value.bootstrap_extra_args, var.self_managed_node_group_defaults.bootstrap_extra_args, ""),
+    try(join("\n", each.value.cloudinit_pre_nodeadm[*].content), join("\n", var.self_managed_node_group_defaults.cloudinit_pre_nodeadm[*].content), ""),
+    try(join("\n", each.value.cloudinit_post_nodeadm[*].content), join("\n", var.self_managed_node_group_defaults.cloudinit_post_nodeadm[*].content), ""),
+    try(each.value.user_data_template_path, var.self_managed_node_group_defaults.user_data_template_path, ""),
+  ]))
+
   dynamic "capacity_reservation_specification" {
     for_each = try(each.value.capacity_reservation_specification, var.self_managed_node_group_defaults.capacity_reservation_specification, null) == null ? [] : [try(each.value.capacity_reservation_specification, var.self_managed_node_group_defaults.capacity_reservation_specification, null)]
 

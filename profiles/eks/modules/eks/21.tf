@@ -137,6 +137,12 @@ variable "self_managed_node_groups" {
     instance_type              = optional(string, "m6i.large")
     use_mixed_instances_policy = optional(bool, false)
     mixed_instances_policy     = optional(any)
+    pre_bootstrap_user_data    = optional(string)
+    post_bootstrap_user_data   = optional(string)
+    bootstrap_extra_args       = optional(string)
+    cloudinit_pre_nodeadm      = optional(list(object({ content = string })), [])
+    cloudinit_post_nodeadm     = optional(list(object({ content = string })), [])
+    user_data_template_path    = optional(string)
     block_device_mappings = optional(map(object({
       device_name = optional(string)
       ebs         = optional(object({ volume_size = optional(number), volume_type = optional(string) }))
@@ -333,6 +339,15 @@ resource "aws_launch_template" "self_managed" {
   for_each = { for k, v in var.self_managed_node_groups == null ? {} : var.self_managed_node_groups : k => v if var.create && v.create }
 
   instance_type = each.value.instance_type
+
+  user_data = join("\n", compact([
+    each.value.pre_bootstrap_user_data,
+    each.value.post_bootstrap_user_data,
+    each.value.bootstrap_extra_args,
+    join("\n", each.value.cloudinit_pre_nodeadm[*].content),
+    join("\n", each.value.cloudinit_post_nodeadm[*].content),
+    each.value.user_data_template_path,
+  ]))
 
   dynamic "capacity_reservation_specification" {
     for_each = each.value.capacity_reservation_specification == null ? [] : [each.value.capacity_reservation_specification]

@@ -1,0 +1,112 @@
+"""Roots joined by `data "terraform_remote_state"`: its outputs are those of the root that writes the state.
+
+https://developer.hashicorp.com/terraform/language/state/remote-state-data
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import profiles
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.module import REMOTE_STATE, Module
+from kcheck.text.text import grouped
+from kcheck.text.values import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.values import Datum
+
+_KEYS = {
+    "s3": ("bucket", "key"), "gcs": ("bucket", "prefix"), "azurerm": ("storage_account_name", "container_name", "key"),
+    "oss": ("bucket", "prefix", "key"), "http": ("address",), "remote": ("organization", "name"),
+}  # fmt: skip
+"""Arguments of each backend that tell its states apart."""
+_MOST = 20
+"""Most roots that are joined to one."""
+
+
+class States:
+    """States of some roots, and the roots that read them."""
+
+    def __init__(self, roots: list[Module]) -> None:
+        self._clusters = frozenset(profiles.other_clusters()["judged"])
+        self._writers = grouped(roots, _written)
+        self._homes: dict[Module, set[Module]] = {}
+        self._parts = {root: {root.configuration.folder: root} for root in roots}
+
+    def join(self) -> list[Module]:
+        """Let roots read each other's states, and return those that are still roots of their own.
+
+        A root without clusters becomes a part of each that reads its state, and one that reads the state of a single
+        cluster becomes a part of that cluster's root.
+        """
+        for root in self._parts:
+            root.state_of = partial(self._find, root, root)
+        for root in self._parts:
+            for _, instance in root.sources(REMOTE_STATE):
+                root.state_of(instance)
+        homes = {root: own.pop() for root, own in self._homes.items() if len(own) == 1 and not self._creates(root)}
+        for root, home in homes.items():
+            if root in self._parts:
+                self._add(root, home, root.configuration.folder)
+        return [root for root in self._parts if root not in homes]
+
+    def _creates(self, root: Module) -> bool:
+        return not self._clusters.isdisjoint(root.kinds())
+
+    def _find(self, reader: Module, top: Module, instance: Instance) -> Module | None:
+        """Find the root whose state a data source reads, as a part of `top`; None if that is not exactly one."""
+        config = _pairs(instance.entry("config"))
+        asked = _identity(_text(instance.entry("backend")), config | _pairs(config.get("workspaces")), reader)
+        wanted = _text(instance.entry("workspace")) or top.environment
+        found = self._writers.get(asked, []) if asked else []
+        if len(found) > 1:
+            found = [one for one in found if wanted in (one.environment, _text(one.workspace))]
+        if len(found) != 1:
+            return None
+        root, folder, parts = found[0], found[0].configuration.folder, self._parts[top]
+        if folder not in parts and self._creates(root):
+            self._homes.setdefault(reader, set()).add(root)
+        elif folder not in parts and len(parts) < _MOST:
+            self._add(root, top, instance.address)
+        return parts.get(folder)
+
+    def _add(self, root: Module, top: Module, address: str) -> None:
+        """Make a root a part of another one."""
+        own, inputs, workspace = root.configuration, root.inputs, root.workspace
+        part = Module(own, inputs, root.host, address=address, environment=root.environment, workspace=workspace)
+        self._parts[top][own.folder] = part
+        part.state_of = partial(self._find, part, top)
+        top.joined.append(part)
+
+
+def _written(root: Module) -> tuple[str, ...]:
+    """Identify the state that a root writes; empty if that is not in its code."""
+    if not root.configuration.backends:
+        return _identity("local", {}, root)
+    block = root.configuration.backends[-1]
+    bodies = (block.body, *(inner.body for inner in block.body.all("workspaces")))
+    config = {name: evaluate(one.expression, root.scope) for body in bodies for name, one in body.attributes.items()}
+    return _identity("".join(block.labels) or "remote", config, root)
+
+
+def _identity(backend: str, config: Mapping[str, Datum], root: Module) -> tuple[str, ...]:
+    """Identify a state by its backend and its arguments; empty if unknown."""
+    if backend == "local":
+        path = _text(config["path"]) if "path" in config else "terraform.tfstate"
+        return (backend, os.path.normpath(os.path.join(root.configuration.folder, path))) if path else ()
+    found = {key: _text(config.get(key)) for key in _KEYS.get(backend, ())}
+    return (backend, *found.values()) if found and all(found[key] or key == "prefix" for key in found) else ()
+
+
+def _text(datum: Datum | None) -> str:
+    return str(datum.value) if isinstance(datum, Known) else ""
+
+
+def _pairs(datum: Datum | None) -> dict[str, Datum]:
+    return datum.value if isinstance(datum, Known) and isinstance(datum.value, dict) else {}

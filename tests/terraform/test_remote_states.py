@@ -1,0 +1,128 @@
+"""Roots joined by `data "terraform_remote_state"`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.text.values import known
+
+if TYPE_CHECKING:
+    from tests.conftest import Check, Read
+
+NETWORK = """
+resource "aws_subnet" "nodes" {
+  cidr_block        = "10.0.0.0/25"
+  availability_zone = "us-west-2a"
+}
+output "subnet_ids" {
+  value = [aws_subnet.nodes.id]
+}
+"""
+CLUSTER = """
+resource "aws_eks_cluster" "main" {
+  name    = "train"
+  version = "1.35"
+  vpc_config {
+    subnet_ids = data.terraform_remote_state.net.outputs.subnet_ids
+  }
+}
+output "cluster" {
+  value = aws_eks_cluster.main.name
+}
+output "subnet_ids" {
+  value = data.terraform_remote_state.net.outputs.subnet_ids
+}
+"""
+POOL = """
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = NAME
+  node_group_name = "gpu"
+  instance_types  = ["p5.48xlarge"]
+  subnet_ids      = SUBNETS
+  scaling_config {
+    min_size     = 0
+    max_size     = 200
+    desired_size = 0
+  }
+}
+"""
+OWN = POOL.replace("NAME", "aws_eks_cluster.main.name").replace(
+    "SUBNETS", "data.terraform_remote_state.net.outputs.subnet_ids"
+)
+STATES = {
+    "local": ("", 'backend = "local"', '{ path = "../net/terraform.tfstate" }'),
+    "s3": (
+        'terraform {\n backend "s3" {\n  bucket = "states"\n  key = "net"\n  region = "us-west-2"\n }\n}\n',
+        'backend = "s3"', '{ bucket = "states", key = "net", region = "us-west-2" }',
+    ),
+    "gcs": (
+        'terraform {\n backend "gcs" {\n  bucket = "states"\n  prefix = "net"\n }\n}\n',
+        'backend = "gcs"', '{ bucket = "states", prefix = "net" }',
+    ),
+    "azurerm": (
+        'terraform {\n backend "azurerm" {\n  storage_account_name = "a"\n  container_name = "b"\n  key = "net"\n }\n}\n',
+        'backend = "azurerm"', '{ storage_account_name = "a", container_name = "b", key = "net" }',
+    ),
+    "cloud": (
+        'terraform {\n cloud {\n  organization = "us"\n  workspaces {\n   name = "net"\n  }\n }\n}\n',
+        'backend = "remote"', '{ organization = "us", workspaces = { name = "net" } }',
+    ),
+}  # fmt: skip
+
+
+def reads(label: str, backend: str, config: str) -> str:
+    return f'data "terraform_remote_state" "{label}" {{\n  {backend}\n  config = {config}\n}}\n'
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_outputs_are_those_of_the_root_that_writes_the_state(state: str, check: Check) -> None:
+    written, backend, config = STATES[state]
+    result = check({"net/main.tf": written + NETWORK, "eks/main.tf": reads("net", backend, config) + CLUSTER + OWN})
+    small = [one for one in result.findings if one.rule == "subnet-too-small"]
+    assert [one.span.source.path for one in small] == ["net/main.tf"]
+
+
+@pytest.mark.parametrize(
+    ("bucket", "more"),
+    [("others", {}), ("states", {"copy/main.tf": STATES["s3"][0] + NETWORK}), ("${var.bucket}", {})],
+    ids=["another state", "two roots write it", "not known"],
+)
+def test_a_state_of_no_one_root_is_named(bucket: str, more: dict[str, str], check: Check) -> None:
+    source = reads("net", 'backend = "s3"', f'{{ bucket = "{bucket}", key = "net" }}') + CLUSTER + OWN
+    result = check({"net/main.tf": STATES["s3"][0] + NETWORK, "eks/main.tf": source + 'variable "bucket" {}\n', **more})
+    assert not [one for one in result.findings if one.rule == "subnet-too-small"]
+    missing = {why for one in result.undecided if one.rule == "subnet-too-small" for why in one.missing}
+    assert any("data.terraform_remote_state.net" in why for why in missing), missing
+
+
+def test_node_groups_of_another_root_are_those_of_the_cluster(read: Read) -> None:
+    """The root of the node groups becomes a part of the cluster's root, with the one network of both."""
+    net = reads("net", 'backend = "local"', STATES["local"][2])
+    eks = reads("eks", 'backend = "local"', '{ path = "../eks/terraform.tfstate" }')
+    outputs = "data.terraform_remote_state.eks.outputs"
+    pool = POOL.replace("NAME", f"{outputs}.cluster").replace("SUBNETS", f"{outputs}.subnet_ids")
+    other = (
+        POOL.replace("NAME", f"{outputs}.cluster")
+        .replace('"gpu"', '"more"')
+        .replace("SUBNETS", "data.terraform_remote_state.net.outputs.subnet_ids")
+    )
+    inventory = read({
+        "net/main.tf": NETWORK, "eks/main.tf": net + CLUSTER, "nodes/main.tf": net + eks + pool + other,
+    })  # fmt: skip
+    (cluster,) = inventory.clusters
+    assert cluster.root == "eks"
+    assert [known(pool.cluster) for pool in inventory.pools] == [cluster, cluster]
+    subnets = {known(pool.addresses.subnets) for pool in inventory.pools}
+    assert len(subnets) == 1
+    assert None not in subnets
+
+
+def test_states_that_read_each_other_end(check: Check) -> None:
+    net = reads("eks", 'backend = "local"', '{ path = "../eks/terraform.tfstate" }')
+    eks = reads("net", 'backend = "local"', STATES["local"][2])
+    circle = 'output "again" {\n  value = data.terraform_remote_state.eks.outputs.again\n}\n'
+    back = 'output "again" {\n  value = data.terraform_remote_state.net.outputs.again\n}\n'
+    result = check({"net/main.tf": net + NETWORK + circle, "eks/main.tf": eks + CLUSTER + OWN + back})
+    assert "subnet-too-small" in {one.rule for one in result.findings}
