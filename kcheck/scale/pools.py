@@ -61,13 +61,13 @@ def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
         if own + beside < 1:
             every = (_deciding(workload, one, world) for one in world.pools.of_cluster(cluster))
             need(next(filter(None, every), None))
-        if nodes and beside < 1:
+        if nodes and beside < 1 and (own >= 1 or own + beside < 1):
             found.append((workload, nodes))
     return max(found, key=operator.itemgetter(1), default=None)
 
 
 def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | None:
-    """Return the input that decides how many nodes a GPU workload fills, where a node for each pod is too many."""
+    """Return the input that decides how many nodes a GPU workload fills, where it has more pods."""
     pods = number(workload.pods, 0)
     of_cards = [one for one in workload.templates if number(one.gpus, 0)] if pods else []
     return world.pools.deciding(of_cards, pool) if number(pool.size.max_nodes, 0) < pods else None

@@ -16,7 +16,7 @@ from kcheck.text.text import grouped
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kcheck.terraform.resource import Instance
     from kcheck.text.values import Datum
@@ -33,7 +33,8 @@ _MOST = 20
 class States:
     """States of some roots, and the roots that read them."""
 
-    def __init__(self, roots: list[Module]) -> None:
+    def __init__(self, roots: list[Module], bound: Callable[[Module, str], Module]) -> None:
+        self._bound = bound
         self._clusters = frozenset(profiles.other_clusters()["judged"])
         self._writers = grouped(roots, _written)
         self._homes: dict[Module, set[Module]] = {}
@@ -60,7 +61,7 @@ class States:
         return not self._clusters.isdisjoint(root.kinds())
 
     def _find(self, reader: Module, top: Module, instance: Instance) -> Module | None:
-        """Find the root whose state a data source reads, as a part of `top`; None if that is not exactly one."""
+        """Find the one root whose state a data source reads, as a part of `top`; else None."""
         config = _pairs(instance.entry("config"))
         asked = _identity(_text(instance.entry("backend")), config | _pairs(config.get("workspaces")), reader)
         wanted = _text(instance.entry("workspace")) or top.environment
@@ -77,7 +78,8 @@ class States:
         return parts.get(folder)
 
     def _add(self, root: Module, top: Module, address: str) -> None:
-        """Make a root a part of another one."""
+        """Make a root a part of another one, in the environment of the same name."""
+        root = self._bound(root, top.environment)
         own, inputs, workspace = root.configuration, root.inputs, root.workspace
         part = Module(own, inputs, root.host, address=address, environment=root.environment, workspace=workspace)
         self._parts[top][own.folder] = part

@@ -24,7 +24,7 @@ from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kcheck.terraform.filesystem import Files
     from kcheck.text.files.tree import Folder, Tree
@@ -96,7 +96,17 @@ class Loader:
                 roots += self._each(configuration, beside, clusters) if each else [self._root(configuration)]
         roots = roots or [self._root(configuration) for configuration in configurations]
         reads = any(kind == REMOTE_STATE for one in configurations for kind, _ in one.data)
-        return import_module("kcheck.terraform.remote_states").States(roots).join() if reads else roots
+        return self._joined(roots, found) if reads else roots
+
+    def _joined(self, roots: list[Module], found: Mapping[str, Sequence[Environment]]) -> list[Module]:
+        """Join roots that read each other's states, each in the environment of its reader's name."""
+
+        def bound(root: Module, name: str) -> Module:
+            own = next((one for one in found.get(root.configuration.folder, ()) if one.name == name), None)
+            return root if own is None or root.environment else self._root(root.configuration, own)
+
+        joined: list[Module] = import_module("kcheck.terraform.remote_states").States(roots, bound).join()
+        return joined
 
     def _units(self, by_root: dict[str, list[Environment]]) -> tuple[list[Module], set[str]]:
         """Bind the stacks of Terragrunt; return them and the folders of their modules."""

@@ -126,3 +126,22 @@ def test_states_that_read_each_other_end(check: Check) -> None:
     back = 'output "again" {\n  value = data.terraform_remote_state.net.outputs.again\n}\n'
     result = check({"net/main.tf": net + NETWORK + circle, "eks/main.tf": eks + CLUSTER + OWN + back})
     assert "subnet-too-small" in {one.rule for one in result.findings}
+
+
+def test_a_state_is_that_of_the_environment_with_the_same_name(check: Check) -> None:
+    """Variable files beside both roots: each cluster has the network of its own environment."""
+    written, backend, config = STATES["gcs"]
+    network = written + NETWORK.replace('"10.0.0.0/25"', "var.range") + 'variable "range" {}\nprovider "aws" {}\n'
+    cluster = (
+        reads("net", backend, config)
+        + CLUSTER.replace('"train"', "var.name")
+        + OWN
+        + 'variable "name" {}\nprovider "aws" {}\n'
+    )
+    result = check({
+        "net/main.tf": network, "net/env/dev.tfvars": 'range = "10.0.0.0/25"\n', "net/env/prod.tfvars": 'range = "10.1.0.0/16"\n',
+        "eks/main.tf": cluster, "eks/env/dev.tfvars": 'name = "dev"\n', "eks/env/prod.tfvars": 'name = "prod"\n',
+    })  # fmt: skip
+    small = [one for one in result.findings if one.rule == "subnet-too-small"]
+    assert [one.span.source.path for one in small] == ["net/env/dev.tfvars"]
+    assert not [why for one in result.undecided for why in one.missing if "var.range" in why]

@@ -140,7 +140,7 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 
 
 def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder, missing: str = "") -> Iterator[Wall]:
-    """Yield the wall where a pool exceeds a number of nodes; `missing` is why it is unknown whether it has it."""
+    """Yield the wall where a pool exceeds a number of nodes, which depends on what is `missing`."""
     world, limits = finder.world, finder.limits
     entry = limits[key]
     wall = finder.limit(mechanism, f"pool {pool.display_name}", pool.size.max_nodes, entry, key=pool.id, pools=[pool])

@@ -203,7 +203,7 @@ class Pools(Memory):
         return placement.fit(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
 
     def deciding(self, templates: Iterable[PodTemplate], pool: NodePool) -> Unknown | None:
-        """Return the input of a pool that decides whether any of some pods land on it; None if that is decided."""
+        """Return the input of a pool that decides whether some pods land on it."""
         inputs = (pool.machine.instance_types, pool.scheduling.taints, pool.market.spot)
         if not any(isinstance(one, Unknown) for one in inputs):
             return None

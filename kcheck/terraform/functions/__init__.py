@@ -21,6 +21,7 @@ for _module in (collections, encoding, maps, network, numeric, patterns, serial,
 
 _LATER = "its value is only known when Terraform runs"
 _MACHINE = "its value depends on the machine that runs Terraform"
+_UNUSED = ("matchkeys", "textdecodebase64", "textencodebase64", "transpose", "urlencode", "uuidv5")
 _REASONS = {
     "timestamp": _LATER,
     "plantimestamp": _LATER,
@@ -30,8 +31,8 @@ _REASONS = {
     "pathexpand": _MACHINE,
     "rsadecrypt": "it needs a private key",
     "base64gzip": "compressed text is not computed",
-    **dict.fromkeys(("formatdate", "timeadd", "timecmp"), "dates are those of the run, and are not computed"),
-    **dict.fromkeys(("textencodebase64", "textdecodebase64", "uuidv5"), "it is not computed, as it decides no cluster"),
+    **dict.fromkeys(("formatdate", "timeadd", "timecmp"), "dates are those of the run"),
+    **dict.fromkeys(_UNUSED, "it is not computed, as it decides no cluster"),
     "templatestring": "its template is only known when Terraform runs",
 }
 

@@ -44,10 +44,3 @@ def _digest_of_text(name: str, value: str) -> str:
 
 
 TABLE.add(text, **{name: partial(_digest_of_text, name) for name in DIGESTS})
-
-
-@TABLE.function(text)
-def _urlencode(value: str) -> str:
-    from urllib.parse import quote_plus
-
-    return quote_plus(value, safe="-_.~")
