@@ -149,9 +149,41 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
     if units and None not in units.values():
         yield from _quota_wall(finder, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
     held = {pool.id: interfaces_held(pool, finder.cluster) for pool in finder.pools}
+    each = {name: count for name, count in held.items() if count is not None}
     zones = {pool.id: _zones(pool) for pool in finder.pools}
-    if None not in held.values() and all(zones.values()):
-        yield from _quota_wall(finder, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
+    if len(each) == len(held):
+        known_zones = all(zones.values())
+        yield from (
+            _quota_wall(finder, "interfaces", "vpc.interfaces", each, zones) if known_zones else _unzoned(finder, each)
+        )
+
+
+def _unzoned(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
+    """Yield the quota of interfaces where zones are not known: pools may share one, or each have its own."""
+    entry, pools = finder.limits["vpc.interfaces"], finder.pools
+    spread = {pool.id: len(_zones(pool)) or pool.addresses.subnets_listed for pool in pools}
+
+    def taken(sizes: Sizes, *, shared: bool) -> list[int]:
+        wanted = {name: size for name, size in sizes.items() if shared or spread[name]}
+        return [each[name] * ceil(size / (spread[name] or 1)) for name, size in wanted.items()]
+
+    def apart(sizes: Sizes) -> bool:
+        return max(taken(sizes, shared=False), default=0) <= entry.number
+
+    def together(sizes: Sizes) -> bool:
+        return sum(taken(sizes, shared=True)) <= entry.number
+
+    trial = finder.trial(apart, together, each)
+    nodes = reach(trial, finder.growth)
+    if nodes is not None:
+        wall = finder.limit("interfaces", "the cluster", pools[0].size.max_nodes, entry)
+        why = "" if nodes.exact else "which pools share a zone is not known"
+        text = f"{entry.number:,} {entry.unit} in a zone; {_of_each(each, finder)}{why and f': {why}'}"
+        yield replace(finder.at(wall, nodes, text, trial), why=why)
+
+
+def _of_each(each: dict[str, int], finder: WallFinder) -> str:
+    return " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in finder.pools[:4])
 
 
 def _quota_wall(
@@ -169,10 +201,8 @@ def _quota_wall(
             for zone in everywhere
         )
 
-    parts = " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in finder.pools[:4])
-    text = (
-        f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
-    )
+    in_each = f" in each of {len(everywhere)} zones" if len(everywhere) > 1 else ""
+    text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}"
     wall = finder.limit(mechanism, "the cluster", finder.pools[0].size.max_nodes, entry)
     yield from finder.grown(wall, takes, entry.number, each, text)
 

@@ -17,7 +17,7 @@ ADDRESSES = (
     made("addresses_as_written", "int", "the same of the pools only of which somebody wrote the size", ranges.needed_as_written, "addresses"),
     made("addresses_all_upgrades", "int", "the same while all of them are upgraded at once", ranges.needed_all_at_once, "addresses"),
     made("addresses_per_node", "int", "addresses of the node in it that takes most; of a pod range those of the largest block", ranges.widest, "addresses"),
-    made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
+    made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True, bounded=True),
     made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none",
          ranges.sufficient_cidr, nullable=True),
     made("in_the_way", "string", "what the pod range would overlap if it were widened, or may overlap; null if nothing is in the way, and for a subnet",
