@@ -220,6 +220,13 @@ def block_size(pool: NodePool, world: World) -> Estimate:
 # --- of all nodes of a subnet or range
 
 
+def of_pool(pool: NodePool) -> list[Place]:
+    """List the subnets and ranges that a pool takes addresses from, or may."""
+    own, pods = pool.addresses, known(pool.addresses.pod_range)
+    subnets = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), *own.candidates)
+    return [*subnets, *([] if pods is None else [pods])]
+
+
 def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
     """List the pools with nodes or pods in a subnet or range."""
     return world.pools.in_subnet(place) if isinstance(place, Subnet) else world.pools.in_range(place)
@@ -261,12 +268,11 @@ def _broken(estimate: Estimate, pool: NodePool) -> Estimate:
 
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
-    cni, (low, high) = _cni(pool), estimate.bounds
-    size = profiles.limits("eks")["cni.prefix_size"].number
-    if cni is None or not known(cni.prefix_delegation) or high is None or high <= size:
+    cluster, (low, high) = known(pool.cluster), estimate.bounds
+    if cluster is None or cluster.cni is None or not known(cluster.cni.prefix_delegation) or not high or high == 1:
         return estimate
+    size = profiles.limits(cluster.cloud)["cni.prefix_size"].number
     why = f"a single address of {pool.display_name} may break up a block of {size}"
-    why += ", where no aws_ec2_subnet_cidr_reservation keeps them together"
     return Estimate(Interval(low, high + (size - 1) * (1 + pool.machine.efa_addresses)), estimate.why or why)
 
 
