@@ -95,6 +95,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("monitored", "string", "parts whose metrics the cloud collects, as written (GKE)", kind="list"),
         made("device_plugin", "bool", "whether the code installs a device plugin for GPUs", gpus.device_plugin),
         made("fabric_plugin", "bool", "whether the code installs what offers the network between GPUs to pods: device plugin, network operator, DRA driver", fabrics.plugin),
+        made("in_yaml", "bool", "whether it is written in YAML, as eksctl and kOps want it, and not in Terraform", lambda c, _w: basics.is_in_yaml(c)),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache",
               control_plane.replicas, "replicas", nullable=True),
         simple("dns_scaling", "bool", "whether its CoreDNS add-on scales it; null where the code has no such add-on (EKS)"),
