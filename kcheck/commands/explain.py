@@ -21,9 +21,10 @@ def command(name: str, paths: tuple[str, ...]) -> None:
     """
     from difflib import get_close_matches
 
+    from kcheck.addons.editor import calculation
     from kcheck.api import Project
     from kcheck.engine import rules
-    from kcheck.report import calculation, limit, word
+    from kcheck.report import limit, word
     from kcheck.report import rule as page
 
     config = click.get_current_context().obj.settings(paths)

@@ -26,11 +26,6 @@ def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
-def is_in_yaml(thing: Thing) -> Value[bool]:
-    """Whether a thing is written in YAML."""
-    return computed(thing, thing.place.source.path.endswith((".yaml", ".yml")))
-
-
 def count(thing: Thing, found: Sized | Unknown) -> Value[int]:
     """Count what was found, or return why that is unknown."""
     return found if isinstance(found, Unknown) else computed(thing, len(found))

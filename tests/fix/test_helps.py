@@ -25,6 +25,7 @@ UNPROVED = {
     "autoscaler-starved": "of the requests and of the limits",
     "balanced-autoscaling-profile": "in a map that the module call has to have whole",
     "delay-after-failure": "in a block that a module makes only when another input is set",
+    "extended-support-price": "in a map whose name depends on the version of the EKS module",
     "fabric-nodes-apart": "of the EKS module, or of a launch template that the code may lack",
     "fabric-not-enabled": "of the EKS module, or of a launch template that the code may lack",
     "idle-nodes-kept-long": "in a block that a module makes only when another input is set",

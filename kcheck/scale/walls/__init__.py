@@ -33,7 +33,7 @@ def _rank(wall: Wall) -> int:
 
 
 def nodes_at(place: Place, pools: list[NodePool], world: World) -> Interval | None:
-    """Bound the nodes at which a subnet or range is full; None if shared by clusters, or pool sizes are unknown."""
+    """Bound the nodes at which a place is full; None if clusters share it, or sizes are unknown."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
     finder = WallFinder(cluster, world) if cluster is not None else None

@@ -160,7 +160,7 @@ def _units(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
 
 
 def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
-    """Yield the wall where nodes use up the interfaces of a zone; pools of unknown zones may share one, or none."""
+    """Yield the quota of interfaces in a zone; pools of unknown zones may share one."""
     entry, zones = finder.limits["vpc.interfaces"], {pool.id: _zones(pool) for pool in finder.pools}
     spread = {pool.id: len(zones[pool.id]) or pool.addresses.subnets_listed for pool in finder.pools}
     everywhere = {zone for own in zones.values() for zone in own} or {""}

@@ -184,7 +184,7 @@ class WallFinder:
             yield replace(self.at(wall, nodes, arithmetic, trial, needed), steps=self.steps(nodes, takes))
 
     def steps(self, nodes: Interval, takes: Takes) -> tuple[str, ...]:
-        """Count what is taken at a wall and with a node more, by the size of each pool; empty if not exact."""
+        """Count what is taken at a wall and with a node more; empty if not exact."""
         found = []
         for many in () if numbers(nodes, self) is None else (nodes.low, nodes.low + 1):
             sizes = self.sizes(many)

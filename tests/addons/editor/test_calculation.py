@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from walls_by_hand import TREES, by_hand, name
 
 import kcheck
+from kcheck.addons.editor import calculation
 from kcheck.commands.cli import cli
 from kcheck.config.numbers import profiles
 from kcheck.engine.words.subjects import SUBJECTS
-from kcheck.report import calculation
 from tests.places import ROOT
 
 if TYPE_CHECKING:
