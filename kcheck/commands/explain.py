@@ -8,26 +8,34 @@ from kcheck.commands import options, printing
 
 
 @click.command("explain", cls=options.Command)
-@click.argument("name", metavar="RULE|LIMIT|WORD", shell_complete=options.complete_rules)
-@options.own_rules
-def command(name: str, folders: tuple[str, ...]) -> None:
+@click.argument("name", metavar="RULE|LIMIT|WORD|WALL", shell_complete=options.complete_rules)
+@options.with_flags
+def command(name: str, paths: tuple[str, ...]) -> None:
     """Explain a rule: why it exists, its condition, where its numbers come from, and an example.
 
     Of a LIMIT such as eks.pool.quota or pool.quota: its value, its source and date, and what uses it.
     Of a WORD such as subnet.cidr: its meaning, its type, and the rules that use it; of subnet: its words.
+
+    With PATH, also the calculation of each wall there that NAME is about, with its inputs and their places: of a rule,
+    a limit, or a WALL such as subnet or docker-hub.
     """
     from difflib import get_close_matches
 
+    from kcheck.addons.editor import calculation
+    from kcheck.api import Project
     from kcheck.engine import rules
     from kcheck.report import limit, word
     from kcheck.report import rule as page
 
-    known = rules.all_rules(options.rule_folders(folders))
+    config = click.get_current_context().obj.settings(paths)
+    known = rules.all_rules(config.rules)
     found = next((own for own in known if own.name == name), None)
-    if found is not None:
-        printing.page(page.as_text(found, known))
-        return
-    pages = [word.as_text(name, known), *(limit.as_text(full, entry) for full, entry in limit.meant(name).items())]
+    pages = [page.as_text(found, known)] if found is not None else []
+    if paths and (mechanisms := calculation.mechanisms(name, found)):
+        pages.append(calculation.as_text(mechanisms, Project(paths, config).world))
+    elif found is None:
+        of_word, limits = word.as_text(name, known), limit.meant(name)
+        pages = [*filter(None, [of_word]), *(limit.as_text(full, entry) for full, entry in limits.items())]
     if not any(pages):
         numbers = {
             part for full in limit.names() for part in (full.partition(".")[2], full.split(".", 2)[2])
@@ -36,4 +44,4 @@ def command(name: str, folders: tuple[str, ...]) -> None:
         close = get_close_matches(name.removeprefix("limits."), sorted(names), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`kcheck rules` lists the rules"
         raise click.UsageError(f"there is no rule, limit or word `{name}`; {hint}")
-    printing.page("\n".join(filter(None, pages)))
+    printing.page("\n".join(pages))

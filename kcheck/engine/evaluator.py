@@ -323,9 +323,13 @@ class Evaluator:
             return f"in the code that {written.source.path} was made from, {change.instruction}"
         if written.source.path.startswith("--"):
             return change.instruction
+        if origin.within and not written.source.path.endswith((".yaml", ".yml")):
+            return f"{change.instruction} in the {origin.within[0]} of what {origin.path[0]} makes"
         if written == self.view.thing.place:
             return f"{_parts(origin)}{change.instruction}"
         line = _first_line(written)
+        if not last_key(origin.path) and line.startswith("data "):
+            return f"write a value in place of `{line}`"
         return (
             f"{change.instruction}; `{line}` gives it now" if line else f"{change.instruction} in {written.source.path}"
         )

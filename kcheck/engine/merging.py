@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.text.findings import SAFETIES, Related, Severity
+from kcheck.text.regex import regex
 from kcheck.text.syntax import scan
 from kcheck.text.text import grouped
 
@@ -24,6 +25,7 @@ _ALIKE = 8
 """Number of files of one name from which equal findings are merged, though the files differ."""
 _MANY = 5
 """Number of findings of one rule and fix in a folder from which they are merged, errors aside."""
+_MONEY = regex(r"\$(\d[\d,]*(?:\.\d+)?)")
 _TITLES = 3
 """Most changes that the title of a fix lists."""
 
@@ -33,7 +35,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
     One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
     or the containers of a pod; instances of one block; the images of one file; files that are copies of each other,
-    or many of one name with the same finding; a habit: many findings of one rule and fix in a folder, none of them an error.
+    or many of one name with the same finding; many findings of one rule and fix in a folder, none of them an error.
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
@@ -137,12 +139,18 @@ def _together(group: list[Finding]) -> Finding:
     if len(group) == 1:
         return group[0]
     parts = [part for finding in group for part in finding.parts or (finding,)]
-    worst = max(parts, key=lambda part: part.severity)
+    worst = max(parts, key=lambda part: (part.severity, _dearest(part)))
     others = {part.object: part.span for part in parts if part.object != worst.object}
     related = (*worst.related, *(Related(span, f"also {name}") for name, span in others.items()))
     fix = _combined_fix(worst, parts)
     help_text = worst.help or next((part.help for part in parts if fix is None and part.help), "")
     return replace(worst, related=related, also=tuple(others), fix=fix, help=help_text, parts=tuple(parts))
+
+
+def _dearest(finding: Finding) -> float:
+    """Return the largest amount of money in a finding's text; 0 without any."""
+    found = _MONEY.findall(" ".join((finding.message, *finding.details)))
+    return max((float(amount.replace(",", "")) for amount in found), default=0)
 
 
 def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:

@@ -110,7 +110,7 @@ class Machine(Struct, frozen=True, eq=False):
 
 
 class Addresses(Struct, frozen=True, eq=False):
-    """Addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
+    """Addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them; `subnets_listed` are named.
 
     `subnet_ids`: known if the code has only ids. `own`: fewest and most addresses that a node's own interfaces take of
     the subnets; one if unknown. `pods_take_addresses`: whether pods take addresses of the nodes' subnets; otherwise
@@ -128,6 +128,7 @@ class Addresses(Struct, frozen=True, eq=False):
     pod_range: Value[PodRange] = NOTHING
     subnet_ids: Value[tuple[str, ...]] = NOTHING
     own: Value[tuple[int, int]] = NOTHING
+    subnets_listed: int = 0
 
 
 class Market(Struct, frozen=True, eq=False):

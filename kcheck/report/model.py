@@ -16,7 +16,7 @@ from kcheck.text.units import counted, data_text, shown, some
 from kcheck.text.values import Known, Unknown, Unset, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kcheck.config.config import Config
     from kcheck.engine.judged import Judged
@@ -59,6 +59,13 @@ def of_reading(reading: Reading, config: Config) -> Json:
 def _thing(subject: str, thing: Thing, world: World) -> Json:
     fields = {field.name: _field(field, thing, world) for field in SUBJECTS[subject]}
     return {"id": thing.id, "at": thing.place.exact_location, "fields": fields}
+
+
+def word_lines(subject: str, words: Sequence[str], thing: Thing, world: World) -> list[str]:
+    """Format those of some words that a thing has, each with its place."""
+    wanted = [field for field in SUBJECTS[subject] if f"{subject}.{field.name}" in words]
+    found = {field.name: _field(field, thing, world) for field in wanted}
+    return [_line(subject, name, one).strip() for name, one in found.items() if one.get("value", one) is not None]
 
 
 def _field(field: Field, thing: Thing, world: World) -> Json:

@@ -75,7 +75,9 @@ def _notes(finding: Finding) -> Iterator[str]:
     if source.private:  # a plan has no lines to look at
         yield finding.object.rpartition(f"{source.path}:")[2]
     yield from finding.details
-    also = other_objects(finding)
+    told = [one for one in dict.fromkeys(part.message for part in finding.parts) if one != finding.message]
+    yield from (f"also: {message}" for message in told[:_MOST_OTHERS])
+    also = [f"{len(told) - _MOST_OTHERS:,} more"] if told[_MOST_OTHERS:] else [] if told else other_objects(finding)
     if also:
         yield f"also: {some(also, _MOST_OTHERS)}"
     yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])

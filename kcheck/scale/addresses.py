@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.config.numbers import machines
+from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
 from kcheck.scale.allocatable import total
@@ -220,6 +220,13 @@ def block_size(pool: NodePool, world: World) -> Estimate:
 # --- of all nodes of a subnet or range
 
 
+def of_pool(pool: NodePool) -> list[Place]:
+    """List the subnets and ranges that a pool takes addresses from, or may."""
+    own, pods = pool.addresses, known(pool.addresses.pod_range)
+    subnets = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), *own.candidates)
+    return [*subnets, *([] if pods is None else [pods])]
+
+
 def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
     """List the pools with nodes or pods in a subnet or range."""
     return world.pools.in_subnet(place) if isinstance(place, Subnet) else world.pools.in_range(place)
@@ -241,7 +248,7 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
     for pool in pools:
         measure, parts = _measure(place, pool, seen)
         seen.add(pool)
-        estimate, nodes, surge = measure(pool, world), world.sizes.of_pool(pool), pool.upgrade.surge
+        estimate, nodes, surge = _broken(measure(pool, world), pool), world.sizes.of_pool(pool), pool.upgrade.surge
         name = pool.full_name if shared[pool.display_name] > 1 else pool.display_name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
         (low, high), each = surge_bounds(surge), estimate.bounds
@@ -254,6 +261,19 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
     lowest = _sized(pools, least, world, kind=True)
     highest = None if most is None else _sized(pools, most, world, kind=False)
     return Bounds(pools, least, most, lowest or [], highest, next(filter(None, reasons), ""))
+
+
+def _broken(estimate: Estimate, pool: NodePool) -> Estimate:
+    """Add the blocks that a node's single addresses may break up in a subnet, which no prefix can have then.
+
+    https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
+    """
+    cluster, (low, high) = known(pool.cluster), estimate.bounds
+    if cluster is None or cluster.cni is None or not known(cluster.cni.prefix_delegation) or not high or high == 1:
+        return estimate
+    size = profiles.limits(cluster.cloud)["cni.prefix_size"].number
+    why = f"a single address of {pool.display_name} may break up a block of {size}"
+    return Estimate(Interval(low, high + (size - 1) * (1 + pool.machine.efa_addresses)), estimate.why or why)
 
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:

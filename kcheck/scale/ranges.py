@@ -15,7 +15,7 @@ from kcheck.text.interval import Bounded, Interval
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
 from kcheck.text.need import need, or_unknown
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known, mapped, total
+from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unset, Value, known, mapped, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,8 +108,10 @@ def full(place: Place, world: World) -> Value[int]:
     found, usable = need(demands.bounds(place, world)), there.value
     if addresses_needed(found.least) <= usable:
         return computed(place, None)
-    own = walls.nodes_at(place, found.pools, world)
-    return computed(place, full_at(found.least, usable) if own is None else own)
+    at = walls.nodes_at(place, found.pools, world)
+    if at is not None and at.exact is None:
+        return Bounded(found.why, Origin((place.place,)), bounds=at)
+    return computed(place, full_at(found.least, usable) if at is None else at.low)
 
 
 def widest(place: Place, world: World) -> Value[int]:

@@ -116,9 +116,9 @@ class BlockRecord:
         return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Return the origin of an unset attribute in this block; a skeleton has no place for it."""
+        """Return the origin of an unset attribute in this block; a skeleton has no place for it, only a name."""
         if self.block.span.source.bundled:
-            return Origin((self.span,))
+            return Origin((self.span,), within=path)
         block = self._dynamic(path[0]) if path else None
         if block is not None:  # a second block would be one too many where the first is on
             return Origin((block.header,), missing=Missing(self.block.span, ()))

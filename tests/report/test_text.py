@@ -57,19 +57,19 @@ def cluster(write: Write) -> Path:
 
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(
-    ("arguments", "given", "fixes"),
+    ("arguments", "of_fix", "of_explain"),
     [
-        ([], "", "1 fix"),
-        (["."], ". ", "1 fix"),
-        ([".", "more files"], ". 'more files' ", "1 fix"),
-        ([".", "--nodes", "20"], ". --nodes 20 ", "1 fix"),
+        ([], "", ""),
+        (["."], ". ", " ."),
+        ([".", "more files"], ". 'more files' ", " . 'more files'"),
+        ([".", "--nodes", "20"], ". --nodes 20 ", " . --nodes 20"),
         (["--ignore", "kubenet-retiring", "--select", "control-plane", "--fail-on", "error", "--show-undecided"],
-         "--ignore kubenet-retiring --select control-plane ", "1 fix"),
-        (["--no-baseline"], "--no-baseline ", "1 fix"),
+         "--ignore kubenet-retiring --select control-plane ", " --ignore kubenet-retiring"),
+        (["--no-baseline"], "--no-baseline ", ""),
     ],
 )  # fmt: skip
-def test_a_check_ends_with_the_next_step(arguments: list[str], given: str, fixes: str) -> None:
-    expected = f"Next: `kcheck fix {given}--diff` shows {fixes}; `kcheck explain free-control-plane`."
+def test_a_check_ends_with_the_next_step(arguments: list[str], of_fix: str, of_explain: str) -> None:
+    expected = f"Next: `kcheck fix {of_fix}--diff` shows 1 fix; `kcheck explain free-control-plane{of_explain}`."
     assert last(*arguments) == expected
 
 

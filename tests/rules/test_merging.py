@@ -12,6 +12,7 @@ from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
+from kcheck.report import text
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 
@@ -193,3 +194,37 @@ def test_comments_silence_each_of_them(write: Write) -> None:
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert (folder / "main.tf").read_text().count("always in use") == 2, result.output
     assert found("gpu-pool-never-empty") == []
+
+
+PRICED = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "this" {
+  for_each        = { a = "g5.2xlarge", b = "p5.48xlarge" }
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = each.key
+  subnet_ids      = ["subnet-1"]
+  instance_types  = [each.value]
+
+  scaling_config {
+    min_size     = 4
+    max_size     = 8
+    desired_size = 4
+  }
+}
+
+provider "aws" {
+  region = "us-east-1"
+}
+"""
+
+
+def test_the_dearest_of_a_group_comes_first_and_the_others_say_their_own(write: Write) -> None:
+    write({"main.tf": PRICED})
+    (finding,) = found("gpu-pool-never-empty")
+    assert finding.object.endswith('["b"]')
+    assert [name.endswith('["a"]') for name in finding.also] == [True]
+    (other,) = [part for part in finding.parts if part.object != finding.object]
+    assert f"also: {other.message}" in text.finding_text(finding)

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kcheck
+from kcheck.addons.editor.facts import Facts
+from kcheck.addons.editor.snapshot import Snapshot
+from kcheck.engine import linter
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page
 from kcheck.text.findings import Severity
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
+    from kcheck.api import Project
+    from kcheck.model import Cluster
+    from kcheck.scale.walls.model import Wall
     from tests.conftest import Write
 
 EKS_POOL = """\
@@ -127,6 +134,127 @@ resource "azurerm_kubernetes_cluster" "main" {{
     return text + pools(draw, AKS_POOL)
 
 
+ACK_POOL = """\
+resource "alicloud_cs_kubernetes_node_pool" "p{i}" {{
+  node_pool_name = "p{i}"
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  vswitch_ids    = [alicloud_vswitch.nodes.id]
+  instance_types = ["ecs.g7.2xlarge"]
+  scaling_config {{
+    min_size = {least}
+    max_size = {most}
+  }}
+}}
+"""
+
+
+def ack(draw: random.Random) -> str:
+    """Flannel, its pods in a range of their own."""
+    text = f"""\
+resource "alicloud_vswitch" "nodes" {{
+  cidr_block = "10.0.0.0/{draw.randint(20, 27)}"
+  zone_id    = "cn-hangzhou-i"
+}}
+resource "alicloud_cs_managed_kubernetes" "main" {{
+  name           = "train"
+  cluster_spec   = "ack.pro.small"
+  vswitch_ids    = [alicloud_vswitch.nodes.id]
+  pod_cidr       = "172.20.0.0/{draw.randint(16, 20)}"
+  service_cidr   = "192.168.0.0/20"
+  node_cidr_mask = {draw.randint(24, 26)}
+}}
+"""
+    return text + pools(draw, ACK_POOL)
+
+
+def selfmanaged(draw: random.Random) -> str:
+    """kOps with a range of pods, one subnet, and instance groups."""
+    bits = draw.randint(20, 25)
+    network = draw.choice(("flannel: {}", "cilium: {}", "calico: {}"))
+    text = f"""\
+apiVersion: kops.k8s.io/v1alpha2
+kind: Cluster
+metadata: {{name: train.example.org}}
+spec:
+  cloudProvider: aws
+  kubernetesVersion: 1.33.5
+  networkCIDR: 10.0.0.0/16
+  podCIDR: 100.96.0.0/{draw.randint(14, 18)}
+  networking: {{{network}}}
+  nonMasqueradeCIDR: 100.64.0.0/10
+  subnets:
+    - {{name: a, zone: us-east-1a, type: Private, cidr: 10.0.0.0/{bits}}}
+"""
+    for i in range(draw.randint(1, 3)):
+        least, most = sizes(draw)
+        text += f"""\
+---
+apiVersion: kops.k8s.io/v1alpha2
+kind: InstanceGroup
+metadata: {{name: p{i}, labels: {{kops.k8s.io/cluster: train.example.org}}}}
+spec: {{role: Node, machineType: m6i.2xlarge, minSize: {least}, maxSize: {most}, subnets: [a]}}
+"""
+    return text
+
+
+def karpenter(draw: random.Random) -> dict[str, str]:
+    """EKS with one fixed group, and a NodePool with limits."""
+    group = EKS_POOL.format(i=0, machine="m7i.2xlarge", subnets="aws_subnet.s0.id", least=2, most=2)
+    text = f"""\
+resource "aws_eks_cluster" "main" {{
+  name = "train"
+}}
+resource "aws_subnet" "s0" {{
+  cidr_block = "10.0.0.0/{draw.randint(20, 27)}"
+  tags       = {{ "karpenter.sh/discovery" = "train" }}
+}}
+{group}"""
+    manifest = f"""\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {{name: gpu}}
+spec:
+  role: node
+  amiSelectorTerms: [{{alias: al2023@v20261101}}]
+  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: train}}}}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: gpu}}
+spec:
+  limits: {{cpu: "{draw.choice((64, 400, 4000))}"}}
+  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}}
+      requirements:
+        - {{key: node.kubernetes.io/instance-type, operator: In, values: [g5.2xlarge]}}
+"""
+    return {"main.tf": text, "pool.yaml": manifest}
+
+
+def in_tfvars(draw: random.Random) -> dict[str, str]:
+    """A drawn tree whose maxima are variables, given in a tfvars file."""
+    text, given = draw.choice((eks, gke, aks, ack))(draw), []
+
+    def variable(match: re.Match[str]) -> str:
+        given.append(match[2])
+        return f"{match[1]}var.most{len(given)}"
+
+    text = re.sub(r"((?:max_size|max_node_count|max_count)\s+= )(\d+)", variable, text)
+    declared = "".join(f'variable "most{i}" {{\n  type = number\n}}\n' for i in range(1, len(given) + 1))
+    values = "".join(f"most{i} = {number}\n" for i, number in enumerate(given, 1))
+    return {"main.tf": text, "variables.tf": declared, "terraform.tfvars": values}
+
+
+MORE = (
+    lambda draw: {"main.tf": ack(draw)},
+    lambda draw: {"cluster.yaml": selfmanaged(draw)},
+    karpenter,
+    in_tfvars,
+)
+"""Further clouds and spellings, drawn after those of Terraform."""
+
+
 def pools(draw: random.Random, form: str) -> str:
     found = ((i, *sizes(draw)) for i in range(draw.randint(1, 3)))
     return "".join(form.format(i=i, least=n, most=m, pods=draw.choice((30, 64, 110))) for i, n, m in found)
@@ -142,18 +270,26 @@ CORE = 24
 """Trees that the core tests draw; the others are for the slow ones."""
 
 
+SEEDS = [*range(200), *range(1000, 1200)]
+
+
+def tree(seed: int, draw: random.Random) -> dict[str, str]:
+    """Draw the files of a tree."""
+    return MORE[seed % 4](draw) if seed >= 1000 else {"main.tf": (eks, gke, aks)[seed % 3](draw)}
+
+
 @pytest.mark.parametrize(
-    "seed", [seed if seed < CORE else pytest.param(seed, marks=pytest.mark.slow) for seed in range(200)]
+    "seed", [seed if seed % 1000 < CORE else pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS]
 )
 def test_all_outputs_say_the_same_of_addresses(seed: int, write: Write) -> None:
     draw = random.Random(seed)
-    write({"main.tf": (eks, gke, aks)[seed % 3](draw)})
+    write(tree(seed, draw))
     project = kcheck.load(".", nodes=draw.choice((None, 100, 1000)))
     (cluster,), report = project.inventory.clusters, project.check(info=True)
 
     short = [wall for wall in project.capacity(cluster) if wall.mechanism in RULES and wall.short]
     found = [finding for finding in report.findings if finding.rule in RULES.values()]
-    assert sorted(RULES[wall.mechanism] for wall in short) == sorted(
+    assert sorted(of_rule(wall, cluster) for wall in short) == sorted(
         one.rule for finding in found for one in finding.parts or (finding,)
     )
     assert {finding.severity for finding in found} <= {Severity.ERROR}
@@ -167,3 +303,30 @@ def test_all_outputs_say_the_same_of_addresses(seed: int, write: Write) -> None:
     assert (int(reached[1].replace(",", "")) if reached else None) == of_json["reaches"]
     lowest = min((wall.nodes.low for wall in short if wall.nodes), default=None)
     assert lowest is None or (of_json["reaches"] or 0) <= lowest
+
+
+def of_rule(wall: Wall, cluster: Cluster) -> str:
+    """Name the rule that finds a wall: a range of Calico's pods is a subnet of pods."""
+    calico = wall.mechanism == "pod-subnet" and cluster.cloud == "selfmanaged"
+    return "pod-subnet-too-small" if calico else RULES[wall.mechanism]
+
+
+@pytest.mark.parametrize("seed", [*range(1000, 1024)])
+def test_the_editor_and_the_simulation_know_the_same_reach(seed: int, write: Write) -> None:
+    draw = random.Random(seed)
+    write(tree(seed, draw))
+    project = kcheck.load(".", nodes=draw.choice((None, 100, 1000)))
+    (cluster,) = project.inventory.clusters
+    walls = {wall.id: wall for wall in project.capacity(cluster)}
+    result = linter.run(project.tree, project.config)
+    facts = Facts(Snapshot(".", project.tree, project.config, result, {}))
+    for place in (*project.inventory.subnets, *project.inventory.ranges):
+        full = facts.full(place)
+        assert full is None or str(full.nodes) == str(walls[full.id].nodes)
+    target, kept = project.world.sizes.target_interval(cluster).exact, sizes_of(project, cluster)
+    assert target is None or None in kept or sum(one or 0 for one in kept) == target
+
+
+def sizes_of(project: Project, cluster: Cluster) -> list[int | None]:
+    """Return the sizes of the pools that a simulated run may have."""
+    return [known(project.world.sizes.of_pool(pool)) for pool in project.world.pools.of_cluster(cluster)]

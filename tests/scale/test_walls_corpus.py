@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 OPEN = {
     "eks/karpenter-limits": "address units of gateways and the control plane are not counted",
-    "eks/prefix-delegation-one-zone": "prefixes are taken for as if a subnet had no single addresses in use",
-    "eks/unknown-subnets-efa": "interfaces are counted by zone, and zones are those of known subnets",
-    "gke/autopilot-in-a-given-network": "the inputs of the networks of Autopilot are not named",
     "selfmanaged/k3s-gce-unknown-range": "k3s is named and not judged",
     "selfmanaged/kops-cilium": "the addresses of kops' load balancer are not counted",
     "selfmanaged/kubeadm-calico-blocks": "scaling groups with the tag of a kubeadm cluster are not its pools",

@@ -98,7 +98,8 @@ def subnet_message(text: str, tmp_path: Path) -> tuple[str, ...]:
 def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) -> None:
     """A c6i.16xlarge has 15 interfaces of 50 addresses, an m6i.xlarge 4 of 15, a p5.48xlarge 2 of 50.
 
-    With the CNI's defaults a node with a pod holds two interfaces; with prefixes its own address and two of 16.
+    With the CNI's defaults a node with a pod holds two interfaces; with prefixes its own address and two of 16, and its
+    address may break up a third one: 33 to 48.
     """
     assert subnet_message("      before_compute = true\n", tmp_path) == (
         "Subnet 10.0.0.0/20 is full at 92 of 607 nodes",
@@ -112,12 +113,11 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
     )
     prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
     assert subnet_message(prefixes, tmp_path) == (
-        "Subnet 10.0.0.0/20 is full at 275 of 607 nodes",
-        "607 nodes need 7,887 addresses; 4,091 are usable",
+        "Subnet 10.0.0.0/20 is full at 191 to 275 of 607 nodes",
+        "607 nodes need 7,887 to 11,472 addresses; 4,091 are usable",
         "cpu: 600 + 100 surge nodes over 3 subnets x 33 = 7,722 addresses",
         "gpu: 3 (default) nodes x 33 = 99 addresses",
         "system: 4 nodes over 3 subnets x 33 = 66 addresses",
-        "While all pools are upgraded at once they need 8,019",
     )
 
 

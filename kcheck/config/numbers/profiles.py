@@ -68,10 +68,11 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         rigid: NotRequired[bool | str]
 
     class Mechanism(TypedDict):
-        """A kind of wall: its name, its limits, and how to move it."""
+        """A kind of wall: its name, its limits, the words it is computed of, and how to move it."""
 
         what: str
         limits: list[str]
+        inputs: list[str]
         move: str
 
     class Quota(TypedDict):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.scale.basics import computed
 from kcheck.scale.walls import addresses, egress, limits
-from kcheck.scale.walls.model import Wall, WallFinder, numbers
+from kcheck.scale.walls.model import Wall, WallFinder
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, known
@@ -32,15 +32,20 @@ def _rank(wall: Wall) -> int:
     return 9 if wall.mechanism in ("maximum", "autoscaling") else ("hard", "quota", "recommended").index(wall.kind)
 
 
-def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
-    """Count the nodes at which a subnet or range is full; None if shared by clusters, or not exact."""
+def nodes_at(place: Place, pools: list[NodePool], world: World) -> Interval | None:
+    """Bound the nodes at which a place is full; None if clusters share it, or sizes are unknown."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
-    if cluster is None:
+    finder = WallFinder(cluster, world) if cluster is not None else None
+    if cluster is None or finder is None or not finder.growth.known:
         return None
     wall = next((wall for wall in find_walls(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
-    sizes = numbers(wall.nodes, WallFinder(cluster, world)) if wall else None
-    return None if sizes is None else sum(sizes[pool.id] for pool in dict.fromkeys(pools))
+    if wall is None or wall.nodes is None or wall.nodes.high is None:
+        return None
+    low, high = (
+        sum(finder.sizes(one)[pool.id] for pool in dict.fromkeys(pools)) for one in (wall.nodes.low, wall.nodes.high)
+    )
+    return Interval(low, high)
 
 
 def first(cluster: Cluster, world: World) -> Wall | None:

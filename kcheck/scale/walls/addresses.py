@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool
     from kcheck.scale.addresses import Bounds, Place
     from kcheck.scale.growth import Demand, Trial
-    from kcheck.scale.walls.model import Fits, Sizes, Wall, WallFinder
+    from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder
     from kcheck.text.interval import Interval
 
 
@@ -35,11 +35,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 def _places(finder: WallFinder) -> list[Place]:
     found: dict[Place, None] = {}
     for pool in finder.pools:
-        own = pool.addresses
-        found |= dict.fromkeys((*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), *own.candidates))
-        pod_range = known(own.pod_range)
-        if pod_range is not None:
-            found[pod_range] = None
+        found |= dict.fromkeys(demands.of_pool(pool))
     found |= dict.fromkeys(one.subnet for one in finder.world.pools.outside.values() if one.pools[0] in finder.pools)
     return list(found)
 
@@ -62,8 +58,9 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
         return None
     if nodes.high is None and not nodes.low:
         return unknown(wall, found.why)
+    steps = finder.steps(nodes, lambda sizes: addresses_needed(_at(sizes, found, found.low, finder)))
     wall = finder.at(wall, nodes, _text(place, there.value, found, nodes, finder), trial)
-    return replace(wall, why=found.why) if nodes.exact is None else wall
+    return replace(wall, why=found.why if nodes.exact is None else "", steps=steps)
 
 
 def _called(place: Place, finder: WallFinder) -> str:
@@ -147,34 +144,47 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
         return
     units = {name: bounds.exact for name, bounds in address_units(finder.cluster, finder.world).items()}
     if units and None not in units.values():
-        yield from _quota_wall(finder, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
+        yield from _units(finder, {name: count or 0 for name, count in units.items()})
     held = {pool.id: interfaces_held(pool, finder.cluster) for pool in finder.pools}
-    zones = {pool.id: _zones(pool) for pool in finder.pools}
-    if None not in held.values() and all(zones.values()):
-        yield from _quota_wall(finder, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
+    if None not in held.values():
+        yield from _interfaces(finder, {name: count or 0 for name, count in held.items()})
 
 
-def _quota_wall(
-    finder: WallFinder, mechanism: str, key: str, each: dict[str, int], zones: dict[str, tuple[str, ...]]
-) -> Iterator[Wall]:
-    """Yield the wall where nodes use up a quota: one for all, or one in each zone."""
-    entry = finder.limits[key]
-    everywhere = {zone for own in zones.values() for zone in own}
-
-    def takes(sizes: Sizes) -> int:
-        if not zones:
-            return sum(each[name] * size for name, size in sizes.items())
-        return max(
-            sum(each[name] * ceil(size / len(zones[name])) for name, size in sizes.items() if zone in zones[name])
-            for zone in everywhere
-        )
-
-    parts = " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in finder.pools[:4])
-    text = (
-        f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
-    )
-    wall = finder.limit(mechanism, "the cluster", finder.pools[0].size.max_nodes, entry)
+def _units(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
+    """Yield the wall where nodes use up the address units of their network."""
+    entry = finder.limits["vpc.address_units"]
+    wall = finder.limit("address-units", "the cluster", finder.pools[0].size.max_nodes, entry)
+    text = f"{entry.number:,} {entry.unit}; {_of_each(each, finder)}"
+    takes: Takes = lambda sizes: sum(each[name] * size for name, size in sizes.items())  # noqa: E731
     yield from finder.grown(wall, takes, entry.number, each, text)
+
+
+def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
+    """Yield the quota of interfaces in a zone; pools of unknown zones may share one."""
+    entry, zones = finder.limits["vpc.interfaces"], {pool.id: _zones(pool) for pool in finder.pools}
+    spread = {pool.id: len(zones[pool.id]) or pool.addresses.subnets_listed for pool in finder.pools}
+    everywhere = {zone for own in zones.values() for zone in own} or {""}
+
+    def takes(sizes: Sizes, *, shared: bool = True) -> int:
+        taken = {name: each[name] * ceil(size / (spread[name] or 1)) for name, size in sizes.items()}
+        alone = [taken[name] for name in sizes if spread[name]]
+        unknown_ = sum(taken[name] for name in sizes if not zones[name]) if shared else 0
+        return max(*alone, *(unknown_ + sum(taken[n] for n in sizes if zone in zones[n]) for zone in everywhere), 0)
+
+    least: Fits = lambda sizes: takes(sizes, shared=False) <= entry.number  # noqa: E731
+    most: Fits = lambda sizes: takes(sizes) <= entry.number  # noqa: E731
+    trial = finder.trial(least, most, each)
+    nodes = reach(trial, finder.growth)
+    if nodes is not None:
+        why = "" if nodes.exact else "which pools share a zone is not known"
+        in_each = f" in each of {len(everywhere)} zones" if len(everywhere) > 1 else " in a zone"
+        text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}{why and f': {why}'}"
+        wall = finder.limit("interfaces", "the cluster", finder.pools[0].size.max_nodes, entry)
+        yield replace(finder.at(wall, nodes, text, trial), why=why, steps=finder.steps(nodes, takes))
+
+
+def _of_each(each: dict[str, int], finder: WallFinder) -> str:
+    return " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in finder.pools[:4])
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:

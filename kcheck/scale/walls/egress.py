@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Surge
 from kcheck.model.image_names import DOCKER_HUB
@@ -206,7 +208,8 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
         each = max(weights)
         text = f"{entry.number} anonymous pulls x {many}; up to {counted(each, 'image')} on a fresh node"
         wall = finder.limit("docker-hub", "the cluster", found[0].images[0].text, entry, pools=[])
-        yield finder.at(wall, nodes, text)
+        steps = finder.steps(nodes, lambda sizes: pulled(found, lambda one: _nodes_of(one, sizes)))
+        yield replace(finder.at(wall, nodes, text), steps=steps)
 
 
 _ANY_NODES = Growth((None,), (True,))

@@ -53,9 +53,9 @@ class Wall(Thing, frozen=True):
     """Wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
 
     `short` says whether that is before its target. `arithmetic` explains the number, or says that it is unknown, and
-    then `why`. `cause` is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota
-    or recommended; `limit` is the key of the number in the profile, empty without one; `needed` the number that the
-    target needs, None if unknown.
+    then `why`; `steps` count what is taken at it and beyond. `cause` is the value that makes it, with its origin;
+    `pools` are those concerned. `kind` is hard, quota or recommended; `limit` is the key of the number in the profile,
+    empty without one; `needed` the number that the target needs, None if unknown.
     """
 
     cluster: Cluster
@@ -71,6 +71,7 @@ class Wall(Thing, frozen=True):
     limit: str = ""
     needed: int | None = None
     why: str = ""
+    steps: tuple[str, ...] = ()
 
     @property
     def what(self) -> str:
@@ -180,7 +181,16 @@ class WallFinder:
         nodes, aim = reach(trial, self.growth), self.aim(wall.mechanism).exact
         needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
         if nodes is not None:
-            yield self.at(wall, nodes, arithmetic, trial, needed)
+            yield replace(self.at(wall, nodes, arithmetic, trial, needed), steps=self.steps(nodes, takes))
+
+    def steps(self, nodes: Interval, takes: Takes) -> tuple[str, ...]:
+        """Count what is taken at a wall and with a node more; empty if not exact."""
+        found = []
+        for many in () if numbers(nodes, self) is None else (nodes.low, nodes.low + 1):
+            sizes = self.sizes(many)
+            pools = " + ".join(f"{one.display_name} {sizes[one.id]:,}" for one in self.pools if sizes[one.id])
+            found.append(f"{many:,} nodes ({pools}) take {takes(sizes):,}")
+        return tuple(found)
 
 
 def unknown(wall: Wall, why: str) -> Wall:

@@ -222,7 +222,8 @@ class _Eks(Reader):
         spot: Value[bool], template: Fields | None,
     ) -> NodePool:  # fmt: skip
         cluster = known(owner)
-        subnets, managed = self._subnets(fields), fields.resource == POOL
+        subnets, managed, listed = self._subnets(fields), fields.resource == POOL, fields.raw("subnets")
+        named = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
         strategy = fields.text("update_strategy") if managed else NOTHING
         return NodePool(
             self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
@@ -244,6 +245,7 @@ class _Eks(Reader):
                 _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
                 subnet_ids=fields.texts("subnets"),
+                subnets_listed=len(named),
             ),
             market=template_of.market(fields, template, spot, managed=managed),
             scheduling=_scheduling(fields, instance, template), placement=(template or fields).record_of(Placement),

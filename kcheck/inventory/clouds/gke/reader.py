@@ -145,7 +145,10 @@ class _Gke(RangeReader):
             outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES), outbound_ips=ips,
             outbound_list=mapped(ips, lambda _: "nat_ips"),
             outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
-            data_plane=fields.text("network_policy"), **where.of_cluster(self, instance, fields, location),
+            data_plane=fields.text("network_policy"),
+            subnet_ids=mapped(self._find(fields, "subnet", Subnet), lambda subnet: (subnet.id,)),
+            pods_take_addresses=mapped(given(fields.text("pod_range")), lambda _: False),
+            **where.of_cluster(self, instance, fields, location),
         )  # fmt: skip
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
