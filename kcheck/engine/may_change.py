@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.text.files.tree import Tree
     from kcheck.text.findings import Change, Finding
-    from kcheck.text.text import Span
+    from kcheck.text.text import Source, Span
     from kcheck.text.values import Missing
 
 
@@ -56,6 +56,7 @@ class _Judge:
                 self.wanting[finding.rule, _Use(change.owner, change.name)] = finding, change
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
         self.content: dict[tuple[object, ...], str] = {}
+        self.protected: dict[Source, str] = {}
 
     def overlaid(self, finding: Finding) -> Finding:
         """Move changes into an overlay where a base may not be changed for all its users."""
@@ -85,7 +86,10 @@ class _Judge:
 
     def _protected(self, change: Change) -> str:
         """Return why a change's file is protected; empty if it is not."""
-        reason = self.tree.why_protected(edit.source_of(change))
+        source = edit.source_of(change)
+        if source not in self.protected:
+            self.protected[source] = self.tree.why_protected(source)
+        reason = self.protected[source]
         return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:

@@ -120,6 +120,7 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
     return {path: tuple(keys) for path, keys in found.items()}
 
 
+@cache
 def looked_at(rule: Rule) -> Wanted:
     """Return the fields of the subject that any expression or place of a rule may read."""
     return nested(places(rule)).get(rule.subject, {})
