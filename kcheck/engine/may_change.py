@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.engine.words import raw_views
@@ -143,7 +144,7 @@ class _Judge:
         return f"use a value of its own for this {change.subject.replace('_', ' ')}"
 
 
-class _Use(NamedTuple):
+class _Use(Struct, frozen=True):
     """A field of a thing that a value sets."""
 
     owner: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.kubernetes.objects import is_null, value_of
 from kcheck.kubernetes.releases import merged
@@ -31,7 +33,7 @@ _OTHER = regex(r"://|^git@|\.git$|\s")
 """Marks of code and chart repositories that no image has."""
 
 
-class _Found(NamedTuple):
+class _Found(Struct, frozen=True):
     path: str
     node: yaml.Scalar
     text: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Thing
@@ -72,7 +74,7 @@ def windows(cluster: Cluster, world: World) -> Value[bool]:
     return anyone(cluster, found, world.pools.all_of_cluster(cluster))
 
 
-class Tier(NamedTuple):
+class Tier(Struct, frozen=True):
     """A control plane of a certain size that a cloud sells.
 
     `seats` are requests served at a time, `pods` are pods scheduled per second, `start` is seconds to schedule a pod

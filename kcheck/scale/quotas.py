@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.scale.world.numbers import needs
 from kcheck.text.need import need
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world.numbers import Need
 
 
-class Asked(NamedTuple):
+class Asked(Struct, frozen=True):
     """Amount of a quota that a target needs; `sure` if it cannot be more."""
 
     need: Need
@@ -36,7 +38,7 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
     return result
 
 
-class QuotaNeed(NamedTuple):
+class QuotaNeed(Struct, frozen=True):
     """Need of a quota at the target, at least where not `exact`; `granted` is the amount in the settings."""
 
     code: str

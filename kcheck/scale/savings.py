@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from functools import reduce
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.scale import money
@@ -32,7 +33,7 @@ _NOTHING = 5
 """Saved seconds per node for which nobody changes a setting."""
 
 
-class Saving(NamedTuple):
+class Saving(Struct, frozen=True):
     """Saving by a change, as the simulation `found` it; the rates are those of the run's nodes, by cost."""
 
     found: results.Saving

@@ -7,6 +7,8 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from kcheck.scale import allocatable
 from kcheck.scale.basics import computed
 from kcheck.text.need import NotKnown, need
@@ -154,7 +156,7 @@ def _zone(job: Workload) -> str:
     return "" if name in ("UTC", "Etc/UTC") else name
 
 
-class Start(NamedTuple):
+class Start(Struct, frozen=True):
     """Jobs that start in the same minute, with their scarcest resource: how much they request, and how much exists."""
 
     jobs: tuple[Workload, ...]

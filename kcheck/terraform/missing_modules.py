@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
@@ -35,7 +36,7 @@ _REGISTRY = regex(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
 _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")
 
 
-class Skeleton(NamedTuple):
+class Skeleton(Struct, frozen=True):
     """Skeleton file for a range of versions.
 
     `providers` are the provider versions it requires, `defaults` replace those in the file, `lacks` names variables
@@ -49,7 +50,7 @@ class Skeleton(NamedTuple):
     lacks: frozenset[str]
 
 
-class Published(NamedTuple):
+class Published(Struct, frozen=True):
     """Published module. A local copy is recognised by the variables in `declares`."""
 
     source: str

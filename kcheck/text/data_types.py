@@ -5,7 +5,9 @@ A plain tuple is one of Terraform's tuples, a plain dict one of its objects: the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.text.values import Known
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum
 
 
-class Type(NamedTuple):
+class Type(Struct, frozen=True):
     """A type: of a single value, a collection with one part, or a structure with several.
 
     `names` are the attributes of an object, in the order of its `parts`. `optional` attributes may be absent before

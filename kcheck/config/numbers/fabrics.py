@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
+
+from msgspec import Struct
 
 from kcheck.config.numbers.profiles import load_own
 
 
-class Fabric(NamedTuple):
+class Fabric(Struct, frozen=True):
     """Network between GPUs of a machine type. `each` is Gbit/s per interface, `ordinary` Gbit/s of a node without it.
 
     `joins`: what nodes of a job must share to use it: a pool, zone or region. `resource`: resource or annotation by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -176,7 +176,7 @@ def _of_trainer(origin: Origin) -> Origin:
     return replace(origin, missing=replace(missing, path=("resourcesPerNode", *missing.path[1:])))
 
 
-class _Shape(NamedTuple):
+class _Shape(Struct, frozen=True):
     """Converter of another form to a pod template, and mover of the places of missing fields."""
 
     pod: Callable[[yaml.Target, Object], yaml.Target]

@@ -7,7 +7,9 @@ not said otherwise; `minor` decides between its generations.
 from __future__ import annotations
 
 from math import exp, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.scale.simulate.model import NEVER
 from kcheck.scale.simulate.nodes import draws
@@ -24,7 +26,7 @@ _FRESH, _FRESH_GPU = 2, 30
 """Age in seconds below which pods block scale-up and deletion: all of them, or the oldest of those with GPUs."""
 
 
-class Step(NamedTuple):
+class Step(Struct, frozen=True):
     """First half of a loop: its duration, requested nodes, and whether it may delete nodes in its second half."""
 
     work: float

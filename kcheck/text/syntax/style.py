@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -22,7 +24,7 @@ _LIST = regex(_KEY + rb"(?=( *)- )", re.MULTILINE)
 _MAP = regex(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
 
 
-class Style(NamedTuple):
+class Style(Struct, frozen=True):
     """Style of neighbours: quotes of keys and texts, indentation of maps (`step`) and lists (`dash`)."""
 
     keys: yaml.Style

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.text.regex import regex
 
@@ -54,7 +56,7 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-class Gap(NamedTuple):
+class Gap(Struct, frozen=True):
     """Text between two template markers; `left` and `right` are strip markers at its ends."""
 
     start: int
