@@ -124,8 +124,8 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 
 @cache
 def looked_at(rule: Rule) -> Wanted:
-    """Return the fields of the subject that any expression or place of a rule may read."""
-    return nested(places(rule)).get(rule.subject, {})
+    """Return what any expression or place of a rule may read, below its subject and below `limits`."""
+    return {rule.subject: {}, "limits": {}, **nested(places(rule))}
 
 
 def _used_words(one: Text, subject: str) -> set[str]:
