@@ -29,7 +29,6 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.command("check", cls=options.HookCommand)
 @options.with_config
 @options.usage
-@options.cache
 @comparison_options.options
 @click.option("--prune", is_flag=True, help="Remove findings that are gone from the baseline.")
 @click.option("--add-ignores", metavar="REASON", help="Add an ignore comment with this reason to every finding.")
@@ -50,7 +49,6 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
 @click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
-@options.jobs
 @options.fail_on
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @options.hook

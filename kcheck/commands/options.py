@@ -148,11 +148,9 @@ def _is_there(path: str) -> bool:
     return os.path.exists(path) or os.path.islink(path)
 
 
-jobs = click.option("--jobs", expose_value=False, hidden=True)  # one process checks
 usage = click.option(
     "--usage", default=None, metavar="FILE", help="What the cluster was measured to use, by kcheck usage record."
 )
-cache = click.option("--no-cache", is_flag=True, expose_value=False, hidden=True)  # nothing is stored any more
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -193,7 +191,7 @@ _OPTIONS = (
         shell_complete=complete_rules,
         callback=_split,
         help="Skip these rules or groups of rules; may be repeated.",
-    ),
+    ),  # fmt: skip
     own_rules,
     _TIMEOUT,
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.text.files.tree import Tree
     from kcheck.text.findings import Change, Finding
-    from kcheck.text.text import Source, Span
+    from kcheck.text.text import Span
     from kcheck.text.values import Missing
 
 
@@ -47,7 +48,6 @@ class _Judge:
 
     def __init__(self, findings: Iterable[Finding], world: World, tree: Tree, roots: tuple[Module, ...]) -> None:
         self.world = world
-        self.tree = tree
         self.roots = roots
         self.overlays = {display_path(os.path.dirname(path) or ".") for path in tree.kustomizations}
         self.wanting: dict[tuple[str, _Use], tuple[Finding, Change]] = {}
@@ -57,7 +57,7 @@ class _Judge:
                 self.wanting[finding.rule, _Use(change.owner, change.name)] = finding, change
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
         self.content: dict[tuple[object, ...], str] = {}
-        self.protected: dict[Source, str] = {}
+        self.why_protected = cache(tree.why_protected)
 
     def overlaid(self, finding: Finding) -> Finding:
         """Move changes into an overlay where a base may not be changed for all its users."""
@@ -87,10 +87,7 @@ class _Judge:
 
     def _protected(self, change: Change) -> str:
         """Return why a change's file is protected; empty if it is not."""
-        source = edit.source_of(change)
-        if source not in self.protected:
-            self.protected[source] = self.tree.why_protected(source)
-        reason = self.protected[source]
+        reason = self.why_protected(edit.source_of(change))
         return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:

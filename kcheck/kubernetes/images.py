@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.kubernetes.objects import is_null, value_of
 from kcheck.kubernetes.releases import merged
@@ -33,7 +31,7 @@ _OTHER = regex(r"://|^git@|\.git$|\s")
 """Marks of code and chart repositories that no image has."""
 
 
-class _Found(Struct, frozen=True):
+class _Found(NamedTuple):
     path: str
     node: yaml.Scalar
     text: str

@@ -6,8 +6,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
 from kcheck.inventory.clouds import registry
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 _THRESHOLD = "memory.available"
 
 
-class Room(Struct, frozen=True):
+class Room(NamedTuple):
     """Size of a machine, and bounds of what it leaves to pods: CPU in millicores, memory in bytes.
 
     `memory` is 0 where it is unknown.

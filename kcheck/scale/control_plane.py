@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Thing
@@ -74,7 +72,7 @@ def windows(cluster: Cluster, world: World) -> Value[bool]:
     return anyone(cluster, found, world.pools.all_of_cluster(cluster))
 
 
-class Tier(Struct, frozen=True):
+class Tier(NamedTuple):
     """A control plane of a certain size that a cloud sells.
 
     `seats` are requests served at a time, `pods` are pods scheduled per second, `start` is seconds to schedule a pod

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale.world.numbers import needs
 from kcheck.text.need import need
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world.numbers import Need
 
 
-class Asked(Struct, frozen=True):
+class Asked(NamedTuple):
     """Amount of a quota that a target needs; `sure` if it cannot be more."""
 
     need: Need
@@ -38,7 +36,7 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
     return result
 
 
-class QuotaNeed(Struct, frozen=True):
+class QuotaNeed(NamedTuple):
     """Need of a quota at the target, at least where not `exact`; `granted` is the amount in the settings."""
 
     code: str

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Subnet
@@ -44,7 +42,7 @@ def for_pods(place: Place, world: World) -> Value[bool]:
     return computed(place, not isinstance(place, Subnet) or world.pools.holds_only_pods(place))
 
 
-class Share(Struct, frozen=True):
+class Share(NamedTuple):
     """Addresses that a pool takes of a subnet or a pod range at the target of its cluster.
 
     Its nodes, and the surge nodes of an upgrade, are spread evenly over so many subnets.
@@ -258,7 +256,7 @@ def in_the_way_cidr(place: Place, world: World) -> Value[str]:
     return computed(place, _widening(place, world).other)
 
 
-class _Widening(Struct, frozen=True):
+class _Widening(NamedTuple):
     """A wider range, or the obstacle and its range; neither where the needed width is unknown."""
 
     cidr: str | None = None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from functools import reduce
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.scale import money
@@ -33,7 +32,7 @@ _NOTHING = 5
 """Saved seconds per node for which nobody changes a setting."""
 
 
-class Saving(Struct, frozen=True):
+class Saving(NamedTuple):
     """Saving by a change, as the simulation `found` it; the rates are those of the run's nodes, by cost."""
 
     found: results.Saving

@@ -7,8 +7,6 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from msgspec import Struct
-
 from kcheck.scale import allocatable
 from kcheck.scale.basics import computed
 from kcheck.text.need import NotKnown, need
@@ -156,7 +154,7 @@ def _zone(job: Workload) -> str:
     return "" if name in ("UTC", "Etc/UTC") else name
 
 
-class Start(Struct, frozen=True):
+class Start(NamedTuple):
     """Jobs that start in the same minute, with their scarcest resource: how much they request, and how much exists."""
 
     jobs: tuple[Workload, ...]

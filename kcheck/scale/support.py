@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import retirements
 from kcheck.config.numbers.retirements import versions
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 
-class Support(Struct, frozen=True):
+class Support(NamedTuple):
     """Support of a version by the plan of the cluster.
 
     `ends` is a day, of versions older than all known ones the last possible. `days_ended` counts the days since, the
@@ -65,7 +63,7 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     return mapped(minor, lambda _: found)
 
 
-class Ending(Struct, frozen=True):
+class Ending(NamedTuple):
     """Something retired: its name in the code, and what it is.
 
     `days_ended` counts the days since it ended, the day itself too, before that zero or less. A warning for `notice`

@@ -10,8 +10,6 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
 from kcheck.config.config import ConfigError
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
 from kcheck.text.files import system
@@ -71,7 +69,7 @@ def parse_address(source: str) -> Address | None:
     return Address(host, path, path, folder)
 
 
-class Own(Struct, frozen=True):
+class Own(NamedTuple):
     """Folder of this repository; not `certain` if only matched by name."""
 
     path: str

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
@@ -36,7 +35,7 @@ _REGISTRY = regex(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
 _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")
 
 
-class Skeleton(Struct, frozen=True):
+class Skeleton(NamedTuple):
     """Skeleton file for a range of versions.
 
     `providers` are the provider versions it requires, `defaults` replace those in the file, `lacks` names variables
@@ -50,7 +49,7 @@ class Skeleton(Struct, frozen=True):
     lacks: frozenset[str]
 
 
-class Published(Struct, frozen=True):
+class Published(NamedTuple):
     """Published module. A local copy is recognised by the variables in `declares`."""
 
     source: str

@@ -5,9 +5,7 @@ A plain tuple is one of Terraform's tuples, a plain dict one of its objects: the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.text.values import Known
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum
 
 
-class Type(Struct, frozen=True):
+class Type(NamedTuple):
     """A type: of a single value, a collection with one part, or a structure with several.
 
     `names` are the attributes of an object, in the order of its `parts`. `optional` attributes may be absent before

@@ -168,7 +168,7 @@ def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
         "import atexit, gc, sys\n"
         "from kcheck.commands.cli import main\n"
         "atexit.register(lambda: print(gc.isenabled(), gc.get_count()[0] < gc.get_freeze_count()))\n"
-        "sys.argv = ['kcheck', 'check', 'pod.yaml', '--no-cache', '-q']\n"
+        "sys.argv = ['kcheck', 'check', 'pod.yaml', '-q']\n"
         "main()\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

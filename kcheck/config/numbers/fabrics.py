@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TypedDict
-
-from msgspec import Struct
+from typing import NamedTuple, TypedDict
 
 from kcheck.config.numbers.profiles import load_own
 
 
-class Fabric(Struct, frozen=True):
+class Fabric(NamedTuple):
     """Network between GPUs of a machine type. `each` is Gbit/s per interface, `ordinary` Gbit/s of a node without it.
 
     `joins`: what nodes of a job must share to use it: a pool, zone or region. `resource`: resource or annotation by

@@ -264,18 +264,9 @@ def _spark_memory(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
 
 
 _MODELS = (
-    "model",
-    "huggingface",
-    "lightgbm",
-    "onnx",
-    "paddle",
-    "pmml",
-    "pytorch",
-    "sklearn",
-    "tensorflow",
-    "triton",
+    "model", "huggingface", "lightgbm", "onnx", "paddle", "pmml", "pytorch", "sklearn", "tensorflow", "triton",
     "xgboost",
-)
+)  # fmt: skip
 """Keys of a component of KServe with the container of a model server."""
 
 

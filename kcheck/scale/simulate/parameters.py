@@ -7,7 +7,6 @@ from functools import cache
 from math import asinh
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 _BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 
 
-class Parameter(Struct, frozen=True):
+class Parameter(NamedTuple):
     """Parameter: documented, fitted to published runs, or a guess; between `least` and `most`."""
 
     name: str
@@ -98,7 +97,7 @@ _TENTHS = 1.2816
 """Standard deviations from the median of a normal distribution to its 10th and 90th percentile."""
 
 
-class Measured(Struct, frozen=True):
+class Measured(NamedTuple):
     """Cloud with measured delays: `notes` name them, `missing` those still of the profile."""
 
     cloud: Cloud

@@ -7,7 +7,6 @@ from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.scale.simulate.model import PHASES
@@ -226,7 +225,7 @@ class Estimate(NamedTuple):
     mean: int
 
 
-class Saving(Struct, frozen=True):
+class Saving(NamedTuple):
     """Saving in a run: seconds until its last node is gone, paid seconds of nodes, and money.
 
     The money is None without a price. `nodes` are those of each pool of the first scenario.

@@ -7,9 +7,7 @@ not said otherwise; `minor` decides between its generations.
 from __future__ import annotations
 
 from math import exp, sqrt
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale.simulate.model import NEVER
 from kcheck.scale.simulate.nodes import draws
@@ -26,7 +24,7 @@ _FRESH, _FRESH_GPU = 2, 30
 """Age in seconds below which pods block scale-up and deletion: all of them, or the oldest of those with GPUs."""
 
 
-class Step(Struct, frozen=True):
+class Step(NamedTuple):
     """First half of a loop: its duration, requested nodes, and whether it may delete nodes in its second half."""
 
     work: float

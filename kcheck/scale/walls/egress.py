@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Surge
@@ -32,7 +30,7 @@ def backend_nodes(configurations: int, ports: int) -> int:
     return configurations // ports
 
 
-class Pull(Struct, frozen=True):
+class Pull(NamedTuple):
     """Docker Hub pulls of one role: `images` on each of `pods` nodes, None for every node.
 
     Of the nodes with a shared way out those of `pools`, by id, may run the pods; None where unknown. The number of

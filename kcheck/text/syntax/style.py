@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -24,7 +22,7 @@ _LIST = regex(_KEY + rb"(?=( *)- )", re.MULTILINE)
 _MAP = regex(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
 
 
-class Style(Struct, frozen=True):
+class Style(NamedTuple):
     """Style of neighbours: quotes of keys and texts, indentation of maps (`step`) and lists (`dash`)."""
 
     keys: yaml.Style

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from kcheck.text.regex import regex
 
@@ -56,7 +54,7 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-class Gap(Struct, frozen=True):
+class Gap(NamedTuple):
     """Text between two template markers; `left` and `right` are strip markers at its ends."""
 
     start: int
