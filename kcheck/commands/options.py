@@ -191,7 +191,7 @@ _OPTIONS = (
         shell_complete=complete_rules,
         callback=_split,
         help="Skip these rules or groups of rules; may be repeated.",
-    ),  # fmt: skip
+    ),
     own_rules,
     _TIMEOUT,
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
