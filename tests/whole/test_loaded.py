@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import bench_growth
 import click
 import pytest
 
@@ -126,6 +127,14 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
         "kcheck.generate",
     }
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
+
+
+def test_manifest_needs_nothing_that_is_simulated_or_written(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(bench_growth.job(0))
+    modules = loaded("check", "pod.yaml", "--fail-on", "never", cwd=tmp_path)
+    assert "kcheck.commands.next_step" in modules
+    assert not modules & {"tempfile", "kcheck.scale.autoscaler", "kcheck.scale.savings"}
+    assert not {name for name in modules if name.startswith("kcheck.scale.simulate")}
 
 
 def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
