@@ -9,6 +9,7 @@ import pytest
 
 from kcheck.engine import evaluator
 from kcheck.scale import placement, pools
+from kcheck.scale.simulate import scenario
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import cel
 
@@ -76,3 +77,11 @@ def test_expressions_get_only_the_limits_that_they_name(check: Check, monkeypatc
     groups = [set(given[0]["limits"]) for given in found]  # type: ignore[index]
     assert any(groups)
     assert max(map(len, groups)) < len(every) / 2
+
+
+@pytest.mark.medium
+def test_the_run_behind_all_savings_is_made_once_a_cluster(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = counted(scenario, "build_scenario", monkeypatch)
+    result = check(bench_growth.pools(30))
+    assert "saves" in "".join(text for finding in result.findings for text in finding.details)
+    assert len(runs) == len(result.world.inventory.clusters)
