@@ -259,9 +259,9 @@ def map_variable(size: int) -> dict[str, str]:
     return {"main.tf": f'{cluster()}variable "m" {{}}\n{resource}', "terraform.tfvars": f"m = {{\n{lines}}}\n"}
 
 
-CHECK = ("check", ".", "--fail-on", "never", "--no-cache")
-FIX, CAPACITY = ("fix", ".", "--diff", "--fail-on", "never", "--no-cache"), ("capacity", ".", "--no-cache")
-SHOW, SIMULATE = ("show", "."), ("simulate", ".", "--no-cache")
+CHECK = ("check", ".", "--fail-on", "never")
+FIX, CAPACITY = ("fix", ".", "--diff", "--fail-on", "never"), ("capacity", ".")
+SHOW, SIMULATE = ("show", "."), ("simulate", ".")
 FORMATS = ("json", "sarif", "markdown")
 
 

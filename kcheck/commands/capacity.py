@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 @click.command("capacity", cls=options.Command)
 @options.with_config
-@options.cache
 @options.output_format("text", "json", "markdown", "html", "svg")
 def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     """Print the walls of each cluster below PATH: each limit with the number of nodes at which it is hit, and why.

@@ -29,7 +29,6 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.command("check", cls=options.HookCommand)
 @options.with_config
 @options.usage
-@options.cache
 @comparison_options.options
 @click.option("--prune", is_flag=True, help="Remove findings that are gone from the baseline.")
 @click.option("--add-ignores", metavar="REASON", help="Add an ignore comment with this reason to every finding.")
@@ -50,7 +49,6 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
 @click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
-@options.jobs
 @options.fail_on
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @options.hook
@@ -142,22 +140,19 @@ def _with_commands(report: Report, format_: str, outputs: list[tuple[str, str]])
 def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
     if format_ == "github":
         _summarize(report)
-    if format_ == "statistics":
-        from kcheck.report.text import statistics
-
-        printing.page(statistics(report))
-    elif format_ != "text":
+    if format_ not in ("statistics", "text"):
         printing.report(render(format_, report))
-    elif is_relevant:
-        from kcheck.report.text import shows_links
+    if format_ in ("statistics", "text") or not is_relevant:
+        from kcheck.report import text
 
-        printing.report(render("text", report._replace(links=shows_links())))
-    if not is_relevant:
-        from kcheck.report.text import skipped_text
-
-        _note(NOTHING, quiet=report.quiet)
-        for skipped in report.result.judged.skipped:
-            _note(f"{skipped.what}: {skipped_text(skipped)}", quiet=report.quiet)
+        if format_ == "statistics":
+            printing.page(text.statistics(report))
+        elif format_ == "text" and is_relevant:
+            printing.report(render("text", report._replace(links=text.shows_links())))
+        if not is_relevant:
+            _note(NOTHING, quiet=report.quiet)
+            for skipped in report.result.judged.skipped:
+                _note(f"{skipped.what}: {text.skipped_text(skipped)}", quiet=report.quiet)
 
 
 def _note(text: str, *, quiet: bool) -> None:

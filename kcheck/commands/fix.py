@@ -37,16 +37,12 @@ _SHOWN = 20
 @click.command("fix", cls=options.HookCommand)
 @options.with_config
 @options.usage
-@options.cache
 @comparison_options.options
 @click.option("--diff", "diff_only", is_flag=True, help="Print the changes as a diff for `git apply`; write nothing.")
 @click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
+    "-o", "--output", metavar="DIR", type=click.Path(file_okay=False),
     help="Write changed files below DIR, not in place.",
-)
+)  # fmt: skip
 @click.option("--safe-only", is_flag=True, help="Apply only fixes that change neither the bill nor the behaviour.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that make Terraform replace something.")
 @options.select

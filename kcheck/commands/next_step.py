@@ -74,9 +74,7 @@ def _given(context: click.Context, names: Collection[str | None]) -> list[str]:
     words: list[str] = []
     for param in context.command.params:
         name = param.name or ""
-        if name not in names or not param.expose_value:  # such as --no-cache, which changes no result
-            continue
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        if name not in names or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         value = context.params[name]
         if isinstance(param, click.Argument):

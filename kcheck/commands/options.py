@@ -148,11 +148,9 @@ def _is_there(path: str) -> bool:
     return os.path.exists(path) or os.path.islink(path)
 
 
-jobs = click.option("--jobs", expose_value=False, hidden=True)  # one process checks
 usage = click.option(
     "--usage", default=None, metavar="FILE", help="What the cluster was measured to use, by kcheck usage record."
 )
-cache = click.option("--no-cache", is_flag=True, expose_value=False, hidden=True)  # nothing is stored any more
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:

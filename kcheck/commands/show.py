@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 @click.command("show", cls=options.Command)
 @options.with_config
-@options.cache
 @click.option("--undecided", is_flag=True, help="Print the missing inputs instead, most wanted first.")
 @options.output_format("text", "json")
 def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: str) -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 @click.command("simulate", cls=options.Command)
 @options.with_config
-@options.cache
 @click.option("--duration", metavar="TIME", default=None, help="Work time of each pod.  [default: 10m]")
 @click.option(
     "--image-size", metavar="SIZE", default=None, help="Size of the images that a new node pulls, such as 5GiB."

@@ -56,14 +56,15 @@ class Checks:
                 self._rules.append(rule)  # those that others yield to, first
             except cel.SyntaxProblem as error:
                 self.bugs.append(_bug(rule, subject, error))
-        self._fields = wanted(*conditions).get(subject, {})
+        self._words = {subject: {}, "limits": {}, **wanted(*conditions)}
 
     def outcome(self, thing: Thing) -> Outcome:
         """Decide every rule on one thing."""
         deadline.check()
         result = Outcome()
         try:
-            evaluator = Evaluator(raw_views.view(self.subject, thing, self._world, self._fields))
+            view = raw_views.view(self.subject, thing, self._world, self._words[self.subject])
+            evaluator = Evaluator(view, self._words["limits"])
         except _BROKEN as error:
             message = f"the view of the {self.subject} cannot be built: {error!r}"
             return Outcome(bugs=[Bug("", thing.id, message)])

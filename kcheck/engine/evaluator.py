@@ -17,7 +17,7 @@ from kcheck.text.units import between, duration, shown, singular
 from kcheck.text.values import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.engine.rule import Grade, Rule, Sentence
     from kcheck.engine.words.views import Target, View
@@ -62,12 +62,16 @@ def records_expression(expression: str) -> str:
 
 
 class Evaluator:
-    """Decides rules on one thing; expressions share one activation."""
+    """Decides rules on one thing; expressions share one activation, with the `groups` of limits that they name.
 
-    def __init__(self, view: View) -> None:
+    The runtime copies what an expression names: all limits would take as long as 20 conditions.
+    """
+
+    def __init__(self, view: View, groups: Iterable[str]) -> None:
         self.view = view
         self.variables = (view.subject, "limits")
-        self.limits = limits_view(cloud_of(view.thing, view.world), view.world)
+        limits = limits_view(cloud_of(view.thing, view.world), view.world)
+        self.limits = {name: limits[name] for name in groups if name in limits}
         self.activation = self.new_activation(view.data)
 
     def new_activation(self, data: dict[str, object]) -> cel.Activation:
@@ -202,6 +206,8 @@ class Evaluator:
 
     def records(self, expression: str) -> list[int]:
         """List the numbers of the records that an expression gives: one, or a list of them."""
+        if expression == self.view.subject and not self.view.open:
+            return [0]
         found = self.evaluate(records_expression(expression), self.numbered_activation)
         return found if isinstance(found, list) else []
 

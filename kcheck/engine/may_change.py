@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.engine.words import raw_views
@@ -46,7 +48,6 @@ class _Judge:
 
     def __init__(self, findings: Iterable[Finding], world: World, tree: Tree, roots: tuple[Module, ...]) -> None:
         self.world = world
-        self.tree = tree
         self.roots = roots
         self.overlays = {display_path(os.path.dirname(path) or ".") for path in tree.kustomizations}
         self.wanting: dict[tuple[str, _Use], tuple[Finding, Change]] = {}
@@ -56,6 +57,7 @@ class _Judge:
                 self.wanting[finding.rule, _Use(change.owner, change.name)] = finding, change
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
         self.content: dict[tuple[object, ...], str] = {}
+        self.why_protected = cache(tree.why_protected)
 
     def overlaid(self, finding: Finding) -> Finding:
         """Move changes into an overlay where a base may not be changed for all its users."""
@@ -85,7 +87,7 @@ class _Judge:
 
     def _protected(self, change: Change) -> str:
         """Return why a change's file is protected; empty if it is not."""
-        reason = self.tree.why_protected(edit.source_of(change))
+        reason = self.why_protected(edit.source_of(change))
         return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:
@@ -139,7 +141,7 @@ class _Judge:
         return f"use a value of its own for this {change.subject.replace('_', ' ')}"
 
 
-class _Use(NamedTuple):
+class _Use(Struct, frozen=True):
     """A field of a thing that a value sets."""
 
     owner: str

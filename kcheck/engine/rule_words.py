@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.config.config import nearest
 from kcheck.config.numbers import profiles
@@ -27,7 +29,7 @@ Steps: TypeAlias = "tuple[str | int, ...]"
 """Keys under which a text stands in its file."""
 
 
-class Text(NamedTuple):
+class Text(Struct, frozen=True):
     """An expression or a place of a rule, with its keys in the file.
 
     `kind` is condition, number, value, hole, records, place or broken. `given` are conditions that hold when it is
@@ -120,9 +122,10 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
     return {path: tuple(keys) for path, keys in found.items()}
 
 
+@cache
 def looked_at(rule: Rule) -> Wanted:
-    """Return the fields of the subject that any expression or place of a rule may read."""
-    return nested(places(rule)).get(rule.subject, {})
+    """Return what any expression or place of a rule may read, below its subject and below `limits`."""
+    return {rule.subject: {}, "limits": {}, **nested(places(rule))}
 
 
 def _used_words(one: Text, subject: str) -> set[str]:
@@ -217,7 +220,7 @@ def _check(one: Text, subject: str) -> tuple[Type, Checker]:
 # --- mistakes
 
 
-class Mistake(NamedTuple):
+class Mistake(Struct, frozen=True):
     """A mistake in a rule: the keys above it, the text, and the index of the character."""
 
     place: tuple[Steps, str, int]

@@ -186,30 +186,19 @@ def _rule(group: str, path: str, data: Written) -> Rule:
         changes = fix.get("changes") or ([fix] if fix else [])
         texts = data.get("help", ())
         return Rule(
-            name=os.path.basename(path).rpartition(".")[0],
-            group=group,
-            path=path,
-            summary=data["summary"],
-            subject=data["subject"],
-            problem=as_text(data["problem"]),
-            when=data.get("when", ""),
-            at=data["at"],
+            name=os.path.basename(path).rpartition(".")[0], group=group, path=path, summary=data["summary"],
+            subject=data["subject"], problem=as_text(data["problem"]), when=data.get("when", ""), at=data["at"],
             related=tuple(data.get("related", ())),
             message=data["message"].strip(),
             details=tuple(map(_sentence, data.get("details", ()))),
             help=tuple(map(_sentence, [texts] if isinstance(texts, str) else texts)),
-            severity=data.get("severity", ""),
-            grade=Grade(**data["grade"]) if "grade" in data else None,
-            waste=data.get("waste", False),
-            tag=data.get("tag", ""),
-            unless=tuple(data.get("unless", ())),
+            severity=data.get("severity", ""), grade=Grade(**data["grade"]) if "grade" in data else None,
+            waste=data.get("waste", False), tag=data.get("tag", ""), unless=tuple(data.get("unless", ())),
             at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),
-            safety=fix.get("safety", ""),
-            unsafe=fix.get("unsafe", ""),
-            settings=tuple(map(_setting, changes)),
+            safety=fix.get("safety", ""), unsafe=fix.get("unsafe", ""), settings=tuple(map(_setting, changes)),
             withheld=tuple(Obstacle(one["where"], one["help"].strip()) for one in fix.get("withheld", ())),
             sources=tuple(data.get("sources", ())),
-        )
+        )  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
 

@@ -63,8 +63,8 @@ def decide(rule: Rule, check: Undecided, thing: Thing, world: World) -> tuple[bo
     found = candidates(check, thing, world)
     if found is None or not 0 < len(found.clusters) <= _MOST or _looked_at(rule.subject, world)[thing] > _BUDGET:
         return check, ()
-    fields = wanted(joined_condition(rule.when, rule.problem, (rule.subject, "limits"))).get(rule.subject, {})
-    evaluators = (_evaluator(rule, thing, world, fields, cluster) for cluster in found.clusters)
+    words = wanted(joined_condition(rule.when, rule.problem, (rule.subject, "limits")))
+    evaluators = (_evaluator(rule, thing, world, words, cluster) for cluster in found.clusters)
     verdicts = (evaluator.verdict(rule) for evaluator in evaluators)
     first = next(verdicts)
     if any(verdict != first for verdict in verdicts):
@@ -76,10 +76,10 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
     """Build the finding, of several clusters the mildest; None where a size is known and small."""
     from kcheck.engine.rule_words import looked_at
 
-    fields = looked_at(rule)
+    words = looked_at(rule)
     if not clusters:
-        return _evaluator(rule, thing, world, fields).finding(rule)
-    found = [_evaluator(rule, thing, world, fields, cluster).finding(rule) for cluster in clusters]
+        return _evaluator(rule, thing, world, words).finding(rule)
+    found = [_evaluator(rule, thing, world, words, cluster).finding(rule) for cluster in clusters]
     least, cluster = min(zip(found, clusters, strict=True), key=lambda pair: pair[0].severity if pair[0] else -1)
     if least is None:
         return None
@@ -87,10 +87,10 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
     return replace(least, related=(*least.related, Related(cluster.place, note)))
 
 
-def _evaluator(rule: Rule, thing: Thing, world: World, fields: Wanted, cluster: Cluster | None = None) -> Evaluator:
+def _evaluator(rule: Rule, thing: Thing, world: World, words: Wanted, cluster: Cluster | None = None) -> Evaluator:
     """Make the evaluator of a thing, as if it was on a cluster that it may be on."""
     if cluster is not None:
         world = world.assuming(cluster)
         if isinstance(thing, Autoscaler | KarpenterPool):
             thing = replace(thing, cluster=Known(cluster, Origin((thing.place,))))
-    return Evaluator(raw_views.view(rule.subject, thing, world, fields))
+    return Evaluator(raw_views.view(rule.subject, thing, world, words.get(rule.subject, {})), words.get("limits", {}))

@@ -171,9 +171,9 @@ def _silence(rule: Rule, result: Result, example: Example) -> str:
 
 def _reasons(rule: Rule, result: Result) -> Iterator[str]:
     waiting = {check.object: check.missing for check in result.undecided if check.rule == rule.name}
-    found = things(rule.subject, result.world)
+    found, words = things(rule.subject, result.world), rule_words.looked_at(rule)
     for thing in found[:_MOST_THINGS]:
-        evaluator = Evaluator(raw_views.view(rule.subject, thing, result.world, rule_words.looked_at(rule)))
+        evaluator = Evaluator(raw_views.view(rule.subject, thing, result.world, words[rule.subject]), words["limits"])
         halves = [(name, text) for name, text in (("when", rule.when), ("problem", rule.problem)) if text]
         verdicts = [evaluator.holds(text) for _, text in halves]
         if thing.id in waiting:
@@ -247,8 +247,9 @@ def failures(rule: Rule, world: World) -> Iterator[str]:
     used = cel.usage(cel.compile(rule.problem, variables)).paths
     paths = sorted(path for path in used if "." in path and not path.startswith("limits."))
     nullable = {f"{rule.subject}.{field.name}" for field in SUBJECTS[rule.subject] if field.nullable}
+    words = rule_words.looked_at(rule)
     for thing in things(rule.subject, world):
-        evaluator = Evaluator(View(rule.subject, thing, world, rule_words.looked_at(rule)))
+        evaluator = Evaluator(View(rule.subject, thing, world, words[rule.subject]), words["limits"])
         before = _verdict(evaluator, condition, evaluator.view.data)
         for path in paths:
             steps = path.split(".")[1:]

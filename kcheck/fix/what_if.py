@@ -110,7 +110,9 @@ def _by_hand(result: Result, able: dict[str, Rule], cluster: str) -> list[FixSav
         rule = able.get(finding.rule)
         if rule is None or finding.fix is not None:
             continue
-        words = [one for one in SUBJECTS[rule.subject] if one.type == "saving" and one.name in looked_at(rule)]
+        words = [
+            one for one in SUBJECTS[rule.subject] if one.type == "saving" and one.name in looked_at(rule)[rule.subject]
+        ]
         for thing in things(rule.subject, result.world) if words else ():
             owner = known(cluster_of(thing, result.world))
             if thing.id not in finding.objects or owner is None or owner.id != cluster:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -57,7 +57,7 @@ Described: TypeAlias = "list[tuple[str, Thing]]"
 """Things, each with the name of its list in the inventory."""
 
 
-class OfFile(NamedTuple):
+class OfFile(Struct, frozen=True):
     """Result of reading a manifest: things, problems, and whether it is a template."""
 
     described: Described
@@ -65,7 +65,7 @@ class OfFile(NamedTuple):
     is_template: bool
 
 
-class OfTerraform(NamedTuple):
+class OfTerraform(Struct, frozen=True):
     """Result of reading Terraform, with the folders and their state."""
 
     read: Reading

@@ -82,7 +82,7 @@ class Savings:
         self.subjects: dict[str, str] = {}
         for name, rule in by_name(self.world).items():
             wanted = [field.name for field in SUBJECTS.get(rule.subject, ()) if field.type == "saving"]
-            if wanted and (words := [word for word in wanted if word in looked_at(rule)]):
+            if wanted and (words := [word for word in wanted if word in looked_at(rule)[rule.subject]]):
                 self.words[name], self.subjects[name] = words, rule.subject
 
     def waste(self, cluster: Cluster, findings: Iterable[Finding]) -> Waste:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
@@ -27,14 +29,14 @@ if TYPE_CHECKING:
 Place = Subnet | PodRange
 
 
-class Estimate(NamedTuple):
+class Estimate(Struct, frozen=True):
     """Bounds of a number; `why` says why it is not exact."""
 
     bounds: Interval
     why: str = ""
 
 
-class Bounds(NamedTuple):
+class Bounds(Struct, frozen=True):
     """Lower and upper demand of each pool in a place; `why` says why they differ.
 
     `low` and `high` differ by what one node takes, `least` and `most` also by the sizes that the pools may have when

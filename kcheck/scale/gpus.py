@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import flags, machines
-from kcheck.scale import autoscaler
 from kcheck.scale.basics import anyone, computed, first_unknown, runs
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.need import if_set, need, or_unknown
@@ -138,6 +137,8 @@ def ignored_by(template: PodTemplate, world: World) -> Value[str]:
 
 
 def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[str]:
+    from kcheck.scale import autoscaler  # with all that is simulated: only for a cluster
+
     written = next((one.value for one in own.flags if known(one.name) == _FLAG), None)
     version = autoscaler.minor(own, world)
     if written is not None and not isinstance(written, Known):
@@ -151,6 +152,8 @@ def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[s
 
 
 def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[str]:
+    from kcheck.scale import autoscaler
+
     own = next(iter(autoscaler.releases(cluster, world)), None)
     if own is None:
         return Unknown("the release of Karpenter, which says whether it serves resource claims, is not in the code")

@@ -214,7 +214,7 @@ def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]],
     return low
 
 
-class Trial(NamedTuple):
+class Trial(Struct, frozen=True):
     """Tests whether pool sizes fit at the lowest and at the highest demand; None without a bound.
 
     `weights` orders the pools by what they take for each node.

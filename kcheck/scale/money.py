@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.scale.basics import computed
 
@@ -21,7 +23,7 @@ Share: TypeAlias = "tuple[NodePool | None, int]"
 """Nodes of a pool; for an unknown pool, only a price that the user gives counts."""
 
 
-class Rate(NamedTuple):
+class Rate(Struct, frozen=True):
     """Price of a node-hour, in thousandths of a dollar, and the number of nodes at it.
 
     A list price has a machine, market (on demand, spot) and region; for a price of the user, the machine is None and
@@ -35,7 +37,7 @@ class Rate(NamedTuple):
     region: str
 
 
-class Cost(NamedTuple):
+class Cost(Struct, frozen=True):
     """Cost of nodes in a time.
 
     `node_time` is in node-seconds; `money`, in thousandths of a dollar, is that of nodes with a price, None if none has

@@ -82,13 +82,15 @@ def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slo
 
 def requirements(
     template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Interval | None = None
-) -> list[Fit]:
+) -> Iterator[Fit]:
     """Check each requirement of pods against a pool: labels, GPUs, CPU and memory, taints.
 
     `slots` are the GPUs that a node offers where cards are shared: by time slicing or MPS, each is several.
     """
-    size = _size(template, pool, taken)
-    return [_labels(template, pool), _cards(template, pool, slots), size, _taints(template, pool)]
+    yield _labels(template, pool)
+    yield _cards(template, pool, slots)
+    yield _size(template, pool, taken)
+    yield _taints(template, pool)
 
 
 def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None) -> Fit:
@@ -96,9 +98,14 @@ def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None
     return _verdict([_labels(template, pool), _cards(template, pool, slots), _taints(template, pool)])
 
 
-def _verdict(parts: list[Fit]) -> Fit:
-    """Return the first part that refuses, else the first unknown one."""
-    return min(parts, key=lambda part: (False, None, True).index(part.fits))
+def _verdict(parts: Iterable[Fit]) -> Fit:
+    """Return the first part that refuses, else the first unknown one; parts behind a refusal are not computed."""
+    found = _FITS
+    for part in parts:
+        if part.fits is False:
+            return part
+        found = part if found.fits else found
+    return found
 
 
 def deciding(fits: Iterable[Fit]) -> Unknown | None:

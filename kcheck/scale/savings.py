@@ -166,6 +166,7 @@ def _bounded(thing: Thing, estimate: Estimate | None) -> Value[int]:
     return Bounded(reason, origin, bounds=Interval(estimate.least, estimate.most))
 
 
+@once
 def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
     """Return the cluster's run without what stops it, or the reason why there is none."""
     cluster = known(autoscaler.cluster)

@@ -175,7 +175,7 @@ def _role(texts: list[str], cloud: str) -> str:
 
 def _keeping(template: PodTemplate, pool: NodePool) -> list[str]:
     """List the taints that keep pods off a pool whose labels they certainly select."""
-    if placement.requirements(template, pool)[0].fits is not True:
+    if next(placement.requirements(template, pool)).fits is not True:
         return []
     return [taint for taint in placement.keeping(template, pool) if not taint.startswith(_ALWAYS)]
 

@@ -81,10 +81,12 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
 
 def _few_zones(template: PodTemplate, pools: list[NodePool], world: World) -> Refusal | None:
     """Find pods of which each needs a zone of its own, and more than their pools have."""
+    if known(template.apart) not in registry.zone_labels():
+        return None
     taking = [pool for pool in pools if world.pools.fit(template, pool).fits is not False]
     zones = [placement.zones_of(pool) for pool in taking]
     pods, has = number(template.count, 0), len(set().union(*zones))
-    if known(template.apart) not in registry.zone_labels() or not all(zones) or not 0 < has < pods:
+    if not all(zones) or not 0 < has < pods:
         return None
     fixed = not any(known(pool.size.autoscaled) for pool in taking)
     asked = Known(counted(pods, "zone"), template.apart.origin or Origin((template.place,)))

@@ -39,14 +39,9 @@ class Source:
     """
 
     def __init__(
-        self,
-        path: str,
-        data: bytes,
-        bundled: bool = False,
-        derived: bool = False,
-        private: bool = False,
+        self, path: str, data: bytes, bundled: bool = False, derived: bool = False, private: bool = False,
         syntax: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.path = path
         self.data = data
         self.bundled = bundled

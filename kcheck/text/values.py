@@ -181,7 +181,7 @@ class Subnetwork(str):
     newbits: Known[int]
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True):
     """A piece of a template's text: literal at `span`, or filled in there from `datum`."""
 
     text: str

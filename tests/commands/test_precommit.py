@@ -168,7 +168,7 @@ HOSTILE = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
-@pytest.mark.parametrize("arguments", [None, ["--fail-on", "error", "."], ["infra", "--no-cache"]], ids=str)
+@pytest.mark.parametrize("arguments", [None, ["--fail-on", "error", "."], ["infra"]], ids=str)
 def test_no_name_of_a_committed_file_is_an_option(
     tmp_path: Path, hook: dict[str, Any], arguments: list[str] | None
 ) -> None:

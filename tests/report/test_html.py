@@ -340,7 +340,7 @@ def test_the_command_line_has_no_secrets_and_no_places_of_the_machine(write: Wri
     write({"variables.tf": 'variable "token" {}\n'})
     text = printed(
         "--var", "token=hunter2", "--var-file", str(outside), "--nodes", "50", "--output-file", f"json={folder}/out.json",
-        "--no-cache", str(folder),
+        str(folder),
     )  # fmt: skip
     assert "kcheck check . --nodes 50 --var-file .../elsewhere.tfvars --var token=..." in Page(text).text
     assert "hunter2" not in text

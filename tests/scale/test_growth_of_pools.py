@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 import bench_growth
 import pytest
 
+from kcheck.engine import evaluator
 from kcheck.scale import placement, pools
+from kcheck.scale.simulate import scenario
+from kcheck.text.files.tree import Tree
+from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from tests.conftest import Check
 
 
-def counted(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def counted(module: ModuleType | type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What a function is called with from now on."""
     calls: list[object] = []
     function = getattr(module, name)
@@ -40,3 +44,44 @@ def test_the_room_of_pools_is_summed_once_a_workload(check: Check, monkeypatch: 
     pairs = counted(pools, "_room", monkeypatch)
     check(bench_growth.selected(8))
     assert 0 < len(pairs) <= 9 * 9
+
+
+@pytest.mark.medium
+def test_nothing_is_asked_of_a_pool_behind_its_refusal(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, pairs = counted(placement, "_size", monkeypatch), counted(placement, "fit", monkeypatch)
+    check(bench_growth.selected(6))
+    assert 0 < len(sizes) < len(pairs) / 2
+
+
+@pytest.mark.medium
+def test_zones_are_asked_only_for_pods_that_want_one_each(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    zones = counted(placement, "zones_of", monkeypatch)
+    check(bench_growth.selected(6))
+    assert zones == []
+
+
+@pytest.mark.medium
+def test_a_file_is_asked_once_a_subject_whether_it_may_change(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = counted(Tree, "why_protected", monkeypatch)
+    result = check({"jobs.yaml": bench_growth.jobs(8)})
+    changes = [change for finding in result.findings for change in finding.changes]
+    assert 0 < len(asked) < len(changes) / 2
+
+
+@pytest.mark.medium
+def test_expressions_get_only_the_limits_that_they_name(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runtime copies all of them at the first use."""
+    found = counted(cel, "activation", monkeypatch)
+    result = check({"jobs.yaml": bench_growth.jobs(2)})
+    every = evaluator.limits_view("any", result.world)
+    groups = [set(given[0]["limits"]) for given in found]  # type: ignore[index]
+    assert any(groups)
+    assert max(map(len, groups)) < len(every) / 2
+
+
+@pytest.mark.medium
+def test_the_run_behind_all_savings_is_made_once_a_cluster(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = counted(scenario, "build_scenario", monkeypatch)
+    result = check(bench_growth.pools(30))
+    assert "saves" in "".join(text for finding in result.findings for text in finding.details)
+    assert len(runs) == len(result.world.inventory.clusters)

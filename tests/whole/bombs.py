@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Files: TypeAlias = "Mapping[str, str | bytes]"
-CHECK = ("check", ".", "--no-cache", "--fail-on", "never")
+CHECK = ("check", ".", "--fail-on", "never")
 
 
 def cluster(name: str = '"a"', pool: str = "", more: str = "") -> str:
@@ -358,7 +358,7 @@ def all_bombs() -> dict[str, tuple[tuple[str, ...], Callable[[], Files]]]:
         found[f"terraform: {name}"] = (CHECK, make)
     for name, make in KUBERNETES.items():
         found[f"kubernetes: {name}"] = (CHECK, make)
-    found["a plan"] = (("check", "plan.json", "--no-cache", "--fail-on", "never"), KUBERNETES["a plan"])
+    found["a plan"] = (("check", "plan.json", "--fail-on", "never"), KUBERNETES["a plan"])
     for name, arguments in COMMANDS.items():
         found[f"command: {name}"] = (
             arguments,

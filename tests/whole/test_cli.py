@@ -321,12 +321,6 @@ def test_an_interrupted_run_ends_without_traceback(
     assert capfd.readouterr().err == "\n"
 
 
-def test_no_cache_is_taken_and_does_nothing(write: Write) -> None:
-    """Scripts of earlier versions have it."""
-    write({"main.tf": CLUSTER})
-    assert run("check", ".", "--no-cache").stdout == run("check", ".").stdout
-
-
 JOB = """\
 apiVersion: batch/v1
 kind: Job

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import bench_growth
 import click
 import pytest
 
@@ -128,6 +129,14 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
+def test_manifest_needs_nothing_that_is_simulated_or_written(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(bench_growth.job(0))
+    modules = loaded("check", "pod.yaml", "--fail-on", "never", cwd=tmp_path)
+    assert "kcheck.commands.next_step" in modules
+    assert not modules & {"tempfile", "kcheck.scale.autoscaler", "kcheck.scale.savings"}
+    assert not {name for name in modules if name.startswith("kcheck.scale.simulate")}
+
+
 def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
@@ -168,7 +177,7 @@ def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
         "import atexit, gc, sys\n"
         "from kcheck.commands.cli import main\n"
         "atexit.register(lambda: print(gc.isenabled(), gc.get_count()[0] < gc.get_freeze_count()))\n"
-        "sys.argv = ['kcheck', 'check', 'pod.yaml', '--no-cache', '-q']\n"
+        "sys.argv = ['kcheck', 'check', 'pod.yaml', '-q']\n"
         "main()\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
+from msgspec import Struct
+
 from kcheck.config.numbers import profiles
 from kcheck.text.regex import regex
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Machine(NamedTuple):
+class Machine(Struct, frozen=True):
     """A machine type; None means unknown. `gpus` are accelerators of any kind, `nvme` is GB of local disk."""
 
     vcpus: int | None
@@ -22,7 +24,7 @@ class Machine(NamedTuple):
     nvme: int = 0
 
 
-class Quota(NamedTuple):
+class Quota(Struct, frozen=True):
     """An account quota: its code in the console, and what it counts of a node.
 
     `of` is its scope: an account in a `region`, a `project` in all regions, or a `cluster`.

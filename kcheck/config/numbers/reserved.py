@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kcheck.config.numbers import profiles
 from kcheck.text.interval import Interval
@@ -14,7 +15,7 @@ MI, GI = 2**20, 2**30
 _STEP = regex(r"([\d.]+)%(?: up to (\d+)| above)?")
 
 
-class Node(NamedTuple):
+class Node(Struct, frozen=True):
     """A node by its machine: CPU in millicores, memory in bytes, most pods, and Kubernetes' minor version."""
 
     machine: str
@@ -24,7 +25,7 @@ class Node(NamedTuple):
     minor: int | None
 
 
-class Reserved(NamedTuple):
+class Reserved(Struct, frozen=True):
     """Bounds of what is kept from pods: CPU in millicores, memory and eviction threshold in bytes."""
 
     cpu: Interval

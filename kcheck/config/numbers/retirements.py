@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Retirement(NamedTuple):
+class Retirement(Struct, frozen=True):
     """Something that a cloud retires, as the head of `profiles/aks/retirements.yaml` explains.
 
     `kind` is the setting that names it. `successor` and `effect` are empty if unknown.
@@ -87,7 +89,7 @@ def entries(name: str) -> dict[str, profiles.ProfileValue]:
     }
 
 
-class Window(NamedTuple):
+class Window(Struct, frozen=True):
     """Support period of a minor version. `extended` is the end of support on request or for a fee."""
 
     released: datetime.date
@@ -95,7 +97,7 @@ class Window(NamedTuple):
     extended: datetime.date | None = None
 
 
-class Versions(NamedTuple):
+class Versions(Struct, frozen=True):
     """Minor versions of a cloud; `effect` is what happens to clusters of one that has ended."""
 
     effect: str

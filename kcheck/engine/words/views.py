@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -66,7 +66,7 @@ class Choice(Struct, frozen=True):
     values: list[object]
 
 
-class Target(NamedTuple):
+class Target(Struct, frozen=True):
     """Field at a place: where it is or would be written, its value, and its owner.
 
     `address` is the code's name of the record's thing; empty if it has none.

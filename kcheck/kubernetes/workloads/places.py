@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -176,7 +176,7 @@ def _of_trainer(origin: Origin) -> Origin:
     return replace(origin, missing=replace(missing, path=("resourcesPerNode", *missing.path[1:])))
 
 
-class _Shape(NamedTuple):
+class _Shape(Struct, frozen=True):
     """Converter of another form to a pod template, and mover of the places of missing fields."""
 
     pod: Callable[[yaml.Target, Object], yaml.Target]
@@ -264,18 +264,9 @@ def _spark_memory(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
 
 
 _MODELS = (
-    "model",
-    "huggingface",
-    "lightgbm",
-    "onnx",
-    "paddle",
-    "pmml",
-    "pytorch",
-    "sklearn",
-    "tensorflow",
-    "triton",
+    "model", "huggingface", "lightgbm", "onnx", "paddle", "pmml", "pytorch", "sklearn", "tensorflow", "triton",
     "xgboost",
-)
+)  # fmt: skip
 """Keys of a component of KServe with the container of a model server."""
 
 

@@ -209,10 +209,7 @@ def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
 
 
 def of_containers(
-    place: yaml.Target,
-    found: Iterable[yaml.Target],
-    spec: Iterable[yaml.Pair] = (),
-    metadata: Iterable[yaml.Pair] = (),
+    place: yaml.Target, found: Iterable[yaml.Target], spec: Iterable[yaml.Pair] = (), metadata: Iterable[yaml.Pair] = ()
 ) -> yaml.Mapping:
     """Build a pod template for equivalent settings in another form."""
     listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)

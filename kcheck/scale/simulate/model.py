@@ -221,7 +221,7 @@ class Point(NamedTuple):
     deleting: int
 
 
-class Event(NamedTuple):
+class Event(Struct, frozen=True):
     """Event that an operator would see."""
 
     time: float
@@ -236,7 +236,7 @@ deletion, being deleted.
 """
 
 
-class JobTimes(NamedTuple):
+class JobTimes(Struct, frozen=True):
     """Start and end of a job's work, infinite without; `left` pods are not done, `held` nodes have one."""
 
     name: str
@@ -254,7 +254,7 @@ class Span(NamedTuple):
     end: float
 
 
-class Use(NamedTuple):
+class Use(Struct, frozen=True):
     """Nodes of a pool in a run, their paid seconds together by phase; `held` have waiting pods at the end."""
 
     nodes: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ class Memory:
     """Keeps the results of functions that are computed `once`."""
 
     def __init__(self) -> None:
-        self.results: dict[tuple[object, ...], object] = {}
+        self.results: dict[tuple[object, ...], object] = {}  # by function and arguments
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
@@ -24,10 +24,10 @@ def once(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
-        memory = args[0] if isinstance(args[0], Memory) else cast("Memory", args[-1])
-        key = (function, *(one for one in args if one is not memory))
-        if key not in memory.results:
-            memory.results[key] = function(*args, **kwargs)
-        return cast("T", memory.results[key])
+        memory, rest = (args[0], args[1:]) if isinstance(args[0], Memory) else (args[-1], args[:-1])
+        results, key = memory.results, (function, rest)  # type: ignore[attr-defined]
+        if key not in results:
+            results[key] = function(*args, **kwargs)
+        return results[key]  # type: ignore[no-any-return] # of this function: a cast takes as long as the look-up
 
     return remembered

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
@@ -63,7 +64,7 @@ class Numbers(Memory):
 # --- quotas of an account, by the code in the console of its cloud
 
 
-class Need(NamedTuple):
+class Need(Struct, frozen=True):
     """Amount of a quota that each node of some pools takes."""
 
     quota: Quota

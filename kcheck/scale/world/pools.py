@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.model import CONTROL_PLANE, Subnet
@@ -45,7 +46,7 @@ def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown
     return Unknown(following(f"{what} {place.address} may be missing", why))
 
 
-class Outside(NamedTuple):
+class Outside(Struct, frozen=True):
     """Subnets outside the code that some pools of a cluster use for nodes or pods."""
 
     subnet: Subnet
@@ -64,7 +65,7 @@ def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: 
     return Outside(subnet, pools, of_pods)
 
 
-class _Daemon(NamedTuple):
+class _Daemon(Struct, frozen=True):
     """A DaemonSet on a pool, whether it certainly runs there, and the known requests of its pod."""
 
     name: tuple[str, str]
@@ -73,7 +74,7 @@ class _Daemon(NamedTuple):
     memory: int
 
 
-class _Daemons(NamedTuple):
+class _Daemons(Struct, frozen=True):
     """Requests of a pool's DaemonSets: the sum, and each by name."""
 
     all: Taken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 _DECODER = JSONDecoder()
 
 
-class Member(NamedTuple):
+class Member(Struct, frozen=True):
     """One `"key": value` of an object; `key` covers the quoted key."""
 
     key: Span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from kcheck.text.files.tree import HCL
 from kcheck.text.ip_ranges import parse_cidr, with_newbits
@@ -10,7 +10,7 @@ from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Source, Span
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """A literal in a computed value: its place and new text."""
 
     span: Span
