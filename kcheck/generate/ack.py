@@ -62,7 +62,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         ],
         "release": _release(intent), "plane": _plane(intent),
         "nftables": intent.minor >= int(usual["proxy.nftables_from"]), "engine": _engine(pools),
-        "idle": _minutes(numbers["autoscaler.idle_time"].number),
         "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
         **{name: numbers[key].number for name, key in _NUMBERS.items()}, "disk": str(numbers["disk.fast"].value),
         "training_disk": _training_disk(intent), "training_image": _training_image(intent),

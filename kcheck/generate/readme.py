@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import folder
 from kcheck.config.numbers.profiles import limits
+from kcheck.generate.pools import system_nodes
 from kcheck.model import Surge
 from kcheck.report.capacity import summary_sentence
 from kcheck.scale import quotas, walls
 from kcheck.scale.growth import surge_nodes
-from kcheck.scale.simulate import results, run, scenario
+from kcheck.scale.simulate import results, scenario
+from kcheck.scale.simulate.model import PHASES
 from kcheck.scale.world import World
 from kcheck.text.values import known
 
@@ -174,11 +176,21 @@ _MOST_NODES = 5000
 """Maximum job size to simulate for a README: this many nodes take 2.6 seconds."""
 
 
+class Phase(NamedTuple):
+    """Part of the paid time in times of the work, and what decides it."""
+
+    name: str
+    times: str
+    decided_by: str
+
+
 class Start(NamedTuple):
-    """Ranges over all simulated draws: minutes until the last node is gone, and paid node-hours."""
+    """Ranges over all simulated draws: minutes until the last node is gone, paid node-hours, times of the work."""
 
     minutes: str
     node_hours: str
+    times: str
+    phases: list[Phase]
 
 
 class StartPrice(NamedTuple):
@@ -194,7 +206,7 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
     """Simulate the price of starting a job; None without an autoscaler whose model is calibrated."""
     if intent.autoscaler in ("none", "karpenter") or intent.nodes > _MOST_NODES:
         return None
-    own = World(world.inventory, replace(world.config, nodes={"": intent.nodes}))
+    own = World(world.inventory, replace(world.config, nodes={"": intent.nodes + system_nodes(intent)}))
     found = scenario.build_scenario(own, own.inventory.clusters[0])
     if isinstance(found, str) or found.is_stopped or not found.has_autoscaler or found.case.settings.karpenter:
         return None
@@ -206,11 +218,19 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
 
 def _start(found: Scenario, *, gang: bool) -> Start | None:
     """Simulate a job with or without gang start; None if a run does not finish."""
-    runs = [run.summarize(replace(case, job=replace(case.job, gang=gang))) for case in found.draws]
-    if not all(one.finished for one in runs):
+    own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)))
+    ran = results.run_scenario(own)
+    if not all(one.summary.finished for one in ran.runs):
         return None
-    minutes = results.range_of(one.total / 60 for one in runs)
-    return Start(_text(minutes), _text(results.range_of(one.paid / 3600 for one in runs)))
+    why, work = results.deciding_factors(ran), own.case.work / 3600
+    phases = [Phase(name, _times(ran.part([name]).node_hours, work), why[name]) for name in PHASES]
+    minutes = results.range_of(seconds / 60 for seconds in ran.total)
+    return Start(_text(minutes), _text(ran.node_hours), _times(ran.node_hours, work), phases)
+
+
+def _times(hours: Range, work: float) -> str:
+    least, most = (f"{bound / work:.1f}" for bound in hours)
+    return least if least == most else f"{least} to {most}"
 
 
 def _text(bounds: Range) -> str:

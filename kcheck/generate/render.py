@@ -79,5 +79,5 @@ def files(cloud: str, context: dict[str, object]) -> dict[str, bytes]:
         made = text(template, context)
         if made.strip():
             data = made.encode()
-            result[path] = align.align_all(data) if path.endswith((".tf", ".tfvars")) else data
+            result[path] = align.align_all(data) if path.endswith((".tf", ".tfvars", ".hcl")) else data
     return result
