@@ -280,3 +280,11 @@ def test_the_readme_asks_whether_the_zones_have_the_machines() -> None:
 def test_the_readme_says_which_boot_disks_are_paid_beside_the_nodes(machine: str, size: str) -> None:
     made = files(nodes=64, machines=[machine])["README.md"]
     assert re.findall(r"AKS takes ([\d,]+) GiB", made) == ([size] if size else [])
+
+
+@pytest.mark.parametrize("nodes", [20, 100, 300])
+def test_a_cluster_of_spot_nodes_passes_its_own_rules(nodes: int) -> None:
+    """One scale set over three zones has no InfiniBand between them, so its jobs ask for none."""
+    result = generate(intent.with_defaults("aks", {"nodes": nodes, "spot": {"share": 100}})).result
+    assert [(found.rule, found.message) for found in result.findings] == []
+    assert result.undecided == []
