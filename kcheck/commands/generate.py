@@ -16,6 +16,7 @@ from kcheck.generate import intent, intent_from_code, other_clouds, render
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent import render_intent
 from kcheck.generate.intent_from_code import Source
+from kcheck.generate.parts import PARTS, grown, small
 from kcheck.generate.readme import place
 from kcheck.report.limit import age_lines
 from kcheck.text.files import save
@@ -25,6 +26,8 @@ from kcheck.text.files.save import File, SaveError
 from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
     from kcheck.generate.other_clouds import Translated
@@ -41,6 +44,13 @@ def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | N
     if wrong is not None:
         raise click.BadParameter(f"{wrong} is not a cloud; choose from {', '.join(CLOUDS)}")
     return names
+
+
+def _part_flags(function: Callable[..., None]) -> Callable[..., None]:
+    """Add a flag for each part that a small cluster begins without."""
+    for name, part in reversed(PARTS.items()):
+        function = click.option(f"--{name}", is_flag=True, help=f"Add {part.adds}.")(function)
+    return function
 
 
 @click.command("generate", cls=options.Command)
@@ -62,21 +72,25 @@ def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | N
     "--cloud", "others", metavar="CLOUD,...", callback=_clouds, default=None,
     help="Generate the same cluster on each of these clouds, in a folder each, and compare them.",
 )  # fmt: skip
+@click.option("--teams", metavar="NAME,...", default="", help="Teams with a queue each; a small cluster has none.")
+@_part_flags
 @click.option("--show-intent", is_flag=True, help="Print the complete intent; write no cluster.")
 @click.option("-o", "--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
 @click.option("--diff", is_flag=True, help="Print the changes as a diff; write nothing.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 def command(
     cloud: str | None, nodes: int | None, file: str | None, sources: tuple[str, ...], cluster: str,
-    others: tuple[str, ...], show_intent: bool, output: str | None, diff: bool, overwrite: bool, **reading: object,
+    others: tuple[str, ...], teams: str, show_intent: bool, output: str | None, diff: bool, overwrite: bool,
+    **reading: object,
 ) -> None:  # fmt: skip
     """Generate Terraform and manifests of a training cluster on CLOUD, with a README that explains each choice.
 
     Asks the cloud nothing, and changes existing files only with --overwrite. Exits with 0, with 1 if kcheck check
     reports something in the result, with 2 if no configuration meets the intent.
     """
+    wanted = [name for name in PARTS if reading.pop(name)]
     code = _source(sources, cluster, reading)
-    intent = _intent(cloud, nodes, file, code)
+    intent = _intent(cloud, nodes, file, code, (teams, wanted))
     for line in intent.assumed:
         printing.note(f"kcheck: assumed: {line}")
     if show_intent:
@@ -146,8 +160,10 @@ def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, object]) ->
     return Source(paths, effective.effective_config(paths, None, reading), cluster)
 
 
-def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source | None) -> Intent:
-    """Return the intent: derived from code, overridden by the file, then by the flags.
+def _intent(
+    cloud: str | None, nodes: int | None, file: str | None, code: Source | None, more: tuple[str, list[str]]
+) -> Intent:
+    """Return the intent: derived from code, overridden by the file, then by the flags; `more` are teams and parts.
 
     Raises:
         ConfigError: no cloud is given, or the intent is invalid.
@@ -155,6 +171,7 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
         given["nodes"] = nodes
+    given = grown(given, *more) if file or code else grown(given | small(given), *more)
     if code:
         return intent_from_code.intent_of(code, cloud, given)
     if cloud is None:

@@ -89,7 +89,9 @@ class Checkpoints(NamedTuple):
 def checkpoints(intent: Intent) -> Checkpoints | None:
     """Size CPFS for the usual GPU job; None without GPUs or where it is not sold."""
     usual = recommended.values(intent.cloud)
-    if not intent.gpus or re.fullmatch(str(usual["storage.parallel"]), intent.region) is None:
+    if not intent.gpus or "storage" not in intent.parts:
+        return None
+    if re.fullmatch(str(usual["storage.parallel"]), intent.region) is None:
         return None
     each, step, fastest = (int(usual[f"storage.{name}"]) for name in ("speed", "step", "fastest"))
     wanted = intent.job_nodes * int(usual["storage.write"])

@@ -20,6 +20,8 @@ from kcheck.scale import deletion
 from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
 
@@ -220,7 +222,8 @@ def _drain_reason(hours: int) -> str:
 def batch(nodes: int) -> int:
     """Return a round deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
     most = int(recommended.values("aks")["autoscaler.batches"])
-    return next(size for i in count() for size in (10**i, 2 * 10**i, 5 * 10**i) if size >= 10 and size * most >= nodes)
+    sizes_of: Iterator[int] = (step * 10**i for i in count(1) for step in (1, 2, 5))
+    return next(size for size in sizes_of if size * most >= nodes)
 
 
 def _is_new(registry: str) -> bool:
@@ -268,7 +271,7 @@ def _driver(intent: Intent) -> dict[str, str] | None:
 
 def lustre(intent: Intent) -> Lustre | None:
     """Size the checkpoint file system for a GPU job over InfiniBand, with room for all claims; else None."""
-    if not intent.gpus or not jobs.by_pool(intent):
+    if "storage" not in intent.parts or not intent.gpus or not jobs.by_pool(intent):
         return None
     usual = recommended.values(intent.cloud)
     speed, step, most = (int(usual[f"lustre.{key}"]) for key in ("speed", "step", "most"))

@@ -86,7 +86,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
         "name": intent.name, "kubernetes": intent.kubernetes, "nodes": intent.asked, "machines": types,
         "spot": {"share": intent.spot if spot else 0}, "job": {"nodes": intent.job_nodes, "hours": intent.job_hours},
         "teams": [{"name": team.name, "share": team.share} for team in intent.teams], "tiers": list(intent.tiers),
-        "scheduler": intent.scheduler, "image": intent.image,
+        "scheduler": intent.scheduler, "parts": list(intent.parts), "image": intent.image,
         "network": {"in_use": list(intent.in_use), "api_ranges": reached}
         | ({"range": intent.range} if intent.range else {}),
     }  # fmt: skip

@@ -58,7 +58,9 @@ def test_a_run_pays_twice_its_work_or_the_readme_says_which_part_nobody_can_set(
     readme, start = made.files["README.md"].decode(), made.facts.start
     assert start is not None
     assert start.nodes == nodes
-    rows = [line.split(" | ") for line in readme.splitlines() if re.match(r"\| (boot|wait|work|idle|queue|delete) ", line)]
+    rows = [
+        line.split(" | ") for line in readme.splitlines() if re.match(r"\| (boot|wait|work|idle|queue|delete) ", line)
+    ]
     fixed = {row[0].removeprefix("| ") for row in rows if row[3].startswith("no: ")}
     assert fixed == NOBODY_SETS[cloud]
     least = {phase.name: float(phase.times.split(" to ")[0]) for phase in start.whole.phases}
