@@ -16,7 +16,7 @@ from kcheck.generate import intent, intent_from_code, other_clouds, render
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent import render_intent
 from kcheck.generate.intent_from_code import Source
-from kcheck.generate.parts import PARTS, grown, small
+from kcheck.generate.parts import PARTS, grown
 from kcheck.generate.readme import place
 from kcheck.report.limit import age_lines
 from kcheck.text.files import save
@@ -26,8 +26,6 @@ from kcheck.text.files.save import File, SaveError
 from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
     from kcheck.generate.other_clouds import Translated
@@ -44,13 +42,6 @@ def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | N
     if wrong is not None:
         raise click.BadParameter(f"{wrong} is not a cloud; choose from {', '.join(CLOUDS)}")
     return names
-
-
-def _part_flags(function: Callable[..., None]) -> Callable[..., None]:
-    """Add a flag for each part that a small cluster begins without."""
-    for name, part in reversed(PARTS.items()):
-        function = click.option(f"--{name}", is_flag=True, help=f"Add {part.adds}.")(function)
-    return function
 
 
 @click.command("generate", cls=options.Command)
@@ -73,7 +64,6 @@ def _part_flags(function: Callable[..., None]) -> Callable[..., None]:
     help="Generate the same cluster on each of these clouds, in a folder each, and compare them.",
 )  # fmt: skip
 @click.option("--teams", metavar="NAME,...", default="", help="Teams with a queue each; a small cluster has none.")
-@_part_flags
 @click.option("--show-intent", is_flag=True, help="Print the complete intent; write no cluster.")
 @click.option("-o", "--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
 @click.option("--diff", is_flag=True, help="Print the changes as a diff; write nothing.")
@@ -112,6 +102,9 @@ def command(
     changed = _written(made.files, folder, diff=diff, overwrite=overwrite)
     _tell(intent, made, changed, folder, diff=diff)
     sys.exit(_status(made))
+
+
+command.params += [click.Option([f"--{name}"], is_flag=True, help=f"Add {adds}.") for name, (adds, _) in PARTS.items()]
 
 
 def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated], dict[str, bytes]]:
@@ -171,7 +164,7 @@ def _intent(
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
         given["nodes"] = nodes
-    given = grown(given, *more) if file or code else grown(given | small(given), *more)
+    given = grown(given, *more, fresh=not file and not code)
     if code:
         return intent_from_code.intent_of(code, cloud, given)
     if cloud is None:

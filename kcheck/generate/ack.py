@@ -89,9 +89,8 @@ class Checkpoints(NamedTuple):
 def checkpoints(intent: Intent) -> Checkpoints | None:
     """Size CPFS for the usual GPU job; None without GPUs or where it is not sold."""
     usual = recommended.values(intent.cloud)
-    if not intent.gpus or "storage" not in intent.parts:
-        return None
-    if re.fullmatch(str(usual["storage.parallel"]), intent.region) is None:
+    sold = re.fullmatch(str(usual["storage.parallel"]), intent.region)
+    if not sold or not intent.gpus or "storage" not in intent.parts:
         return None
     each, step, fastest = (int(usual[f"storage.{name}"]) for name in ("speed", "step", "fastest"))
     wanted = intent.job_nodes * int(usual["storage.write"])

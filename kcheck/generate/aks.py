@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
@@ -20,8 +19,6 @@ from kcheck.scale import deletion
 from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
 
@@ -220,10 +217,8 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """Return a round deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
-    most = int(recommended.values("aks")["autoscaler.batches"])
-    sizes_of: Iterator[int] = (step * 10**i for i in count(1) for step in (1, 2, 5))
-    return next(size for size in sizes_of if size * most >= nodes)
+    """Return a deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
+    return ceil(nodes / int(recommended.values("aks")["autoscaler.batches"]) / 10) * 10
 
 
 def _is_new(registry: str) -> bool:

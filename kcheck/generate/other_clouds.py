@@ -134,14 +134,14 @@ def _row(one: Translated | Refused) -> Row:
         return Row(one.cloud, refused=one.why)
     facts, own = one.made.facts, one.intent
     run, start = facts.run, facts.start
-    ends = [wall for wall in facts.walls if wall.mechanism == "cluster-limit"]
-    pools = [wall for wall in facts.walls if wall.mechanism in ("pool-limit", "pool-quota")]
+    ends = [wall for wall, _ in facts.walls if wall.mechanism == "cluster-limit"]
+    pools = [wall for wall, _ in facts.walls if wall.mechanism in ("pool-limit", "pool-quota")]
     price = machines.price(own.cloud, own.machine, spot=False)
     return Row(
         cloud=one.cloud, machine=own.machine, region=own.region,
-        most="".join(f"{wall.nodes:,} ({wall.arithmetic})" for wall in ends),
+        most="".join(f"{wall.number:,} ({wall.arithmetic})" for wall in ends),
         pool="".join(wall.arithmetic for wall in pools[:1]),
-        quotas=f"{len(facts.requests):,}", price=f"{price.mills / 1000:,.2f}" if price else "",
+        quotas=f"{len(facts.requests):,}", price=price.dollars if price else "",
         run=f"{run.cost(own.job_nodes, own.job_hours):,}" if run else "",
         minutes=f"{start.whole.minutes} / {start.single.minutes}" if start else "",
         dollars=run.cost(own.job_nodes, own.job_hours) if run else None,

@@ -49,13 +49,8 @@ class QuotaRequest(NamedTuple):
 class WallDistance(NamedTuple):
     """Wall, with the place in the generated files that causes it."""
 
-    mechanism: str
-    nodes: int
-    what: str
-    kind: str
-    arithmetic: str
+    wall: Wall
     where: str
-    source: str
 
 
 class Facts(NamedTuple):
@@ -63,7 +58,7 @@ class Facts(NamedTuple):
 
     walls: list[WallDistance]
     sentence: str
-    run: Run | None
+    run: machines.Price | None
     start: StartPrice | None
     other_findings: list[OtherFinding]
     requests: list[QuotaRequest]
@@ -73,7 +68,8 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
     """Collect the facts of the README; `requests` are the quotas to request before applying."""
     cluster = world.inventory.clusters[0]
     return Facts(
-        _wall_distances(world, cluster, top), summary_sentence(cluster, world), _run(intent),
+        _wall_distances(world, cluster, top), summary_sentence(cluster, world),
+        machines.price(intent.cloud, intent.machine, spot=intent.spot_nodes > intent.nodes - intent.spot_nodes),
         start_price(world, intent), other_findings(intent.cloud), requests,
     )  # fmt: skip
 
@@ -108,19 +104,10 @@ def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistan
         if wall.number is None:
             continue
         if wall.mechanism not in result:
-            result[wall.mechanism] = _wall_distance(wall, top)
+            result[wall.mechanism] = WallDistance(wall, place(wall.place, top))
         if wall.mechanism == "cluster-limit":
             break
     return list(result.values())
-
-
-def _wall_distance(wall: Wall, top: str) -> WallDistance:
-    arithmetic = wall.arithmetic.replace("|", "\\|")
-    where = place(wall.place, top)
-    return WallDistance(
-        mechanism=wall.mechanism, nodes=wall.number or 0, what=wall.what, kind=wall.kind, arithmetic=arithmetic,
-        where=where, source=wall.source,
-    )  # fmt: skip
 
 
 def place(span: Span, top: str) -> str:
@@ -148,49 +135,17 @@ def findings_of(owner: str) -> list[OtherFinding]:
     return [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
 
 
-class Run(NamedTuple):
-    """Cost of the usual job; `mills` is thousandths of a US dollar per node-hour."""
-
-    mills: int
-    machine: str
-    region: str
-    market: str
-
-    def cost(self, nodes: int, hours: int) -> int:
-        """Return the cost in US dollars."""
-        return round(self.mills * nodes * hours / 1000)
-
-    @property
-    def dollars(self) -> str:
-        """Price in US dollars per node-hour."""
-        return f"{self.mills / 1000:,.2f}"
-
-
-def _run(intent: Intent) -> Run | None:
-    spot = intent.spot_nodes > intent.nodes - intent.spot_nodes
-    found = machines.price(intent.cloud, intent.machine, spot=spot)
-    return None if found is None else Run(found.mills, found.machine, found.region, found.market)
-
-
 _MOST_NODES = 5000
 """Maximum job size to simulate for a README: this many nodes take 2.6 seconds."""
 
 
-class Phase(NamedTuple):
-    """Part of the paid time in times of the work, and what decides it."""
-
-    name: str
-    times: str
-    decided_by: str
-
-
 class Start(NamedTuple):
-    """Ranges over all simulated draws: minutes until the last node is gone, paid node-hours, times of the work."""
+    """Ranges over all draws: minutes until the last node is gone, paid node-hours, times of the work; also by phase."""
 
     minutes: str
     node_hours: str
     times: str
-    phases: list[Phase]
+    phases: list[tuple[str, str, str]]
 
 
 class StartPrice(NamedTuple):
@@ -223,7 +178,7 @@ def _start(found: Scenario, *, gang: bool) -> Start | None:
     if not all(one.summary.finished for one in ran.runs):
         return None
     why, work = results.deciding_factors(ran), own.case.work / 3600
-    phases = [Phase(name, _times(ran.part([name]).node_hours, work), why[name]) for name in PHASES]
+    phases = [(name, _times(ran.part([name]).node_hours, work), why[name]) for name in PHASES]
     minutes = results.range_of(seconds / 60 for seconds in ran.total)
     return Start(_text(minutes), _text(ran.node_hours), _times(ran.node_hours, work), phases)
 

@@ -78,9 +78,7 @@ def files(cloud: str, context: dict[str, object], parts: tuple[str, ...]) -> dic
     """Render the files of a cloud by path, without empty ones and those of other parts."""
     result = {}
     for path, template in names(cloud):
-        if not is_wanted(path, parts):
-            continue
-        made = text(template, context)
+        made = text(template, context) if is_wanted(path, parts) else ""
         if made.strip():
             data = made.encode()
             result[path] = align.align_all(data) if path.endswith((".tf", ".tfvars", ".hcl")) else data

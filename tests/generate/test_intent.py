@@ -291,7 +291,7 @@ def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str])
 def test_numbers_of_aks() -> None:
     assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
     assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
-    assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 500, 1000]
+    assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 210, 980]
 
 
 # --- the command

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from kcheck.commands.generate import command
 from kcheck.generate import intent
 from kcheck.generate.assembly import Output, generate
-from kcheck.generate.parts import ALONE, PARTS, SMALL, grown, small
+from kcheck.generate.parts import ALONE, PARTS, SMALL, grown
 from tests.generate.test_grid import FORMATTED, write
 from tests.generate.test_readme import CPU
 
@@ -110,7 +110,8 @@ def test_a_small_cluster_grows_by_flags(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_larger_clusters_have_every_part() -> None:
-    assert small({"nodes": SMALL + 1}) == {}
-    assert small({}) == {}
+    assert grown({"nodes": SMALL + 1}, "", [], fresh=True) == {"nodes": SMALL + 1}
+    assert grown({}, "", [], fresh=True) == {}
+    assert grown({"nodes": SMALL}, "", [], fresh=True) == {"nodes": SMALL, **ALONE, "parts": []}
     assert intent.with_defaults("eks", {"nodes": SMALL + 1}).parts == tuple(PARTS)
-    assert grown({"nodes": 1000}, "", ["storage"])["parts"] == list(PARTS)
+    assert grown({"nodes": 1000}, "", ["storage"]) == {"nodes": 1000}, "all parts already"
