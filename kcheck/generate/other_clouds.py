@@ -52,6 +52,7 @@ class Row(NamedTuple):
     run: str = ""
     minutes: str = ""
     dollars: int | None = None
+    market: str = ""
     refused: str = ""
 
 
@@ -125,8 +126,9 @@ def summary(intent: Intent, results: Sequence[Translated | Refused]) -> str:
     """Render the README above the clouds' folders: their differences in a table."""
     rows = [_row(one) for one in results]
     priced = [row for row in rows if row.dollars is not None]
-    cheapest = min(priced, key=lambda row: row.dollars or 0, default=None)
-    return render.text(_TEMPLATE, {"intent": intent, "rows": rows, "cheapest": cheapest, "priced": len(priced)})
+    markets = sorted({row.market for row in priced})
+    cheapest = min(priced, key=lambda row: row.dollars or 0) if len(markets) == 1 < len(priced) else None
+    return render.text(_TEMPLATE, {"intent": intent, "rows": rows, "cheapest": cheapest, "markets": markets})
 
 
 def _row(one: Translated | Refused) -> Row:
@@ -144,5 +146,5 @@ def _row(one: Translated | Refused) -> Row:
         quotas=f"{len(facts.requests):,}", price=price.dollars if price else "",
         run=f"{run.cost(own.job_nodes, own.job_hours):,}" if run else "",
         minutes=f"{start.whole.minutes} / {start.single.minutes}" if start else "",
-        dollars=run.cost(own.job_nodes, own.job_hours) if run else None,
+        dollars=run.cost(own.job_nodes, own.job_hours) if run else None, market=run.market if run else "",
     )  # fmt: skip

@@ -36,8 +36,8 @@ def is_wanted(path: str, parts: tuple[str, ...]) -> bool:
 
 def grown(fields: dict[str, object], teams: str, parts: list[str], *, fresh: bool = False) -> dict[str, object]:
     """Add teams, by their names, and parts to the fields of an intent; a `fresh` small one begins without any."""
-    nodes = fields.get("nodes")
-    found = fields | ({**ALONE, "parts": []} if fresh and isinstance(nodes, int) and nodes <= SMALL else {})
+    few = fresh and isinstance(nodes := fields.get("nodes"), int) and nodes <= SMALL
+    found = fields | {**ALONE, "parts": []} if few else fields
     if teams:
         names = teams.split(",")
         found = {name: value for name, value in found.items() if ALONE.get(name) != value}

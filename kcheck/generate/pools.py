@@ -90,7 +90,7 @@ def _count(nodes: int, largest: int, intent: Intent) -> int:
 
 
 def in_jobs(total: int, parts: int, together: int) -> list[int]:
-    """Split a total evenly, or into multiples of a job if more jobs then fit: 20 into 8, 8 and 4 for jobs of 4."""
+    """Split a total evenly, or into multiples of a job if more then fit: 20 into 8, 8, 4."""
     even, jobs = evenly(total, parts), total // together
     if sum(part // together for part in even) == jobs:
         return even

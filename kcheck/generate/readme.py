@@ -103,8 +103,7 @@ def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistan
     for wall in walls.find_walls(cluster, world):
         if wall.number is None:
             continue
-        if wall.mechanism not in result:
-            result[wall.mechanism] = WallDistance(wall, place(wall.place, top))
+        result.setdefault(wall.mechanism, WallDistance(wall, place(wall.place, top)))
         if wall.mechanism == "cluster-limit":
             break
     return list(result.values())
