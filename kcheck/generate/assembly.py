@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from kcheck.scale.walls.model import Wall
 
 _SETTINGS = "kcheck.yaml"
-_FEW_WALLS = 4
-"""Walls in the README of a small cluster."""
+_FEW_WALLS = 4  # in the README of a small cluster
 _LATE = {
     "README.md": "any/templates/_README.md.j2",
     "kubernetes/dashboard.yaml": "any/templates/_dashboard.yaml.j2",
