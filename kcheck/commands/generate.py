@@ -16,6 +16,7 @@ from kcheck.generate import intent, intent_from_code, other_clouds, render
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent import render_intent
 from kcheck.generate.intent_from_code import Source
+from kcheck.generate.parts import PARTS, grown
 from kcheck.generate.readme import place
 from kcheck.report.limit import age_lines
 from kcheck.text.files import save
@@ -62,21 +63,24 @@ def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | N
     "--cloud", "others", metavar="CLOUD,...", callback=_clouds, default=None,
     help="Generate the same cluster on each of these clouds, in a folder each, and compare them.",
 )  # fmt: skip
+@click.option("--teams", metavar="NAME,...", default="", help="Teams with a queue each; a small cluster has none.")
 @click.option("--show-intent", is_flag=True, help="Print the complete intent; write no cluster.")
 @click.option("-o", "--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
 @click.option("--diff", is_flag=True, help="Print the changes as a diff; write nothing.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 def command(
     cloud: str | None, nodes: int | None, file: str | None, sources: tuple[str, ...], cluster: str,
-    others: tuple[str, ...], show_intent: bool, output: str | None, diff: bool, overwrite: bool, **reading: object,
+    others: tuple[str, ...], teams: str, show_intent: bool, output: str | None, diff: bool, overwrite: bool,
+    **reading: object,
 ) -> None:  # fmt: skip
     """Generate Terraform and manifests of a training cluster on CLOUD, with a README that explains each choice.
 
     Asks the cloud nothing, and changes existing files only with --overwrite. Exits with 0, with 1 if kcheck check
     reports something in the result, with 2 if no configuration meets the intent.
     """
+    wanted = [name for name in PARTS if reading.pop(name)]
     code = _source(sources, cluster, reading)
-    intent = _intent(cloud, nodes, file, code)
+    intent = _intent(cloud, nodes, file, code, (teams, wanted))
     for line in intent.assumed:
         printing.note(f"kcheck: assumed: {line}")
     if show_intent:
@@ -98,6 +102,9 @@ def command(
     changed = _written(made.files, folder, diff=diff, overwrite=overwrite)
     _tell(intent, made, changed, folder, diff=diff)
     sys.exit(_status(made))
+
+
+command.params += [click.Option([f"--{name}"], is_flag=True, help=f"Add {adds}.") for name, (adds, _) in PARTS.items()]
 
 
 def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated], dict[str, bytes]]:
@@ -146,8 +153,10 @@ def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, object]) ->
     return Source(paths, effective.effective_config(paths, None, reading), cluster)
 
 
-def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source | None) -> Intent:
-    """Return the intent: derived from code, overridden by the file, then by the flags.
+def _intent(
+    cloud: str | None, nodes: int | None, file: str | None, code: Source | None, more: tuple[str, list[str]]
+) -> Intent:
+    """Return the intent: derived from code, overridden by the file, then by the flags; `more` are teams and parts.
 
     Raises:
         ConfigError: no cloud is given, or the intent is invalid.
@@ -155,6 +164,7 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
         given["nodes"] = nodes
+    given = grown(given, *more, fresh=not file and not code)
     if code:
         return intent_from_code.intent_of(code, cloud, given)
     if cloud is None:

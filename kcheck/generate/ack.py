@@ -62,7 +62,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         ],
         "release": _release(intent), "plane": _plane(intent),
         "nftables": intent.minor >= int(usual["proxy.nftables_from"]), "engine": _engine(pools),
-        "idle": _minutes(numbers["autoscaler.idle_time"].number),
         "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
         **{name: numbers[key].number for name, key in _NUMBERS.items()}, "disk": str(numbers["disk.fast"].value),
         "training_disk": _training_disk(intent), "training_image": _training_image(intent),
@@ -90,7 +89,8 @@ class Checkpoints(NamedTuple):
 def checkpoints(intent: Intent) -> Checkpoints | None:
     """Size CPFS for the usual GPU job; None without GPUs or where it is not sold."""
     usual = recommended.values(intent.cloud)
-    if not intent.gpus or re.fullmatch(str(usual["storage.parallel"]), intent.region) is None:
+    sold = re.fullmatch(str(usual["storage.parallel"]), intent.region)
+    if not sold or not intent.gpus or "storage" not in intent.parts:
         return None
     each, step, fastest = (int(usual[f"storage.{name}"]) for name in ("speed", "step", "fastest"))
     wanted = intent.job_nodes * int(usual["storage.write"])

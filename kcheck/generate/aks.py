@@ -16,8 +16,6 @@ from kcheck.generate.pools import in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.aks import pools as sizes
 from kcheck.scale import deletion
-from kcheck.scale.deletion import sufficient_batch
-from kcheck.text import units
 from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
@@ -219,14 +217,8 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """Return a deletion batch that removes all nodes in time.
-
-    Where tainting alone takes longer than the goal, deletion may take twice the time of tainting.
-    """
-    usual, common = recommended.values("aks"), limits("any")
-    qps, goal = common["autoscaler.client_qps"].number, common["autoscaler.deletion_time"].number
-    pause = max(units.seconds(str(usual[f"autoscaler.{key}"])) for key in ("scan_interval", "after_delete"))
-    return sufficient_batch(nodes, goal, pause, qps) or nodes
+    """Return a deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
+    return ceil(nodes / int(recommended.values("aks")["autoscaler.batches"]) / 10) * 10
 
 
 def _is_new(registry: str) -> bool:
@@ -274,7 +266,7 @@ def _driver(intent: Intent) -> dict[str, str] | None:
 
 def lustre(intent: Intent) -> Lustre | None:
     """Size the checkpoint file system for a GPU job over InfiniBand, with room for all claims; else None."""
-    if not intent.gpus or not jobs.by_pool(intent):
+    if "storage" not in intent.parts or not intent.gpus or not jobs.by_pool(intent):
         return None
     usual = recommended.values(intent.cloud)
     speed, step, most = (int(usual[f"lustre.{key}"]) for key in ("speed", "step", "most"))

@@ -15,6 +15,7 @@ from kcheck.config.numbers.profiles import limits
 from kcheck.engine import linter
 from kcheck.generate import manifests, monitoring, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, meanings, resized
+from kcheck.generate.parts import PARTS, is_wanted
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
 from kcheck.inventory import reader
@@ -35,9 +36,11 @@ if TYPE_CHECKING:
     from kcheck.scale.walls.model import Wall
 
 _SETTINGS = "kcheck.yaml"
+_FEW_WALLS = 4  # in the README of a small cluster
 _LATE = {
     "README.md": "any/templates/_README.md.j2",
     "kubernetes/dashboard.yaml": "any/templates/_dashboard.yaml.j2",
+    "other-linters.md": "any/templates/_other-linters.md.j2",
 }
 """Files rendered last, with their templates, because they describe the others."""
 
@@ -92,12 +95,13 @@ def generate(intent: Intent) -> Output:
     requests = readme.quota_requests(made.world, made.cluster)
     requests += cast("list[readme.QuotaRequest]", made.context.get("storage_requests", []))
     context = made.context | {"requests": requests}
-    files = render.files(intent.cloud, context)
+    files = render.files(intent.cloud, context, intent.parts)
     result, top = check_files(files), os.path.relpath(folder())
     facts = readme.facts(result.world, intent, top, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
     context["dashboard"] = monitoring.dashboard(intent, context)
-    late = {path: render.text(template, context).encode() for path, template in _LATE.items()}
+    context |= {"lacking": {}, "most_walls": None} if intent.parts else {"lacking": PARTS, "most_walls": _FEW_WALLS}
+    late = {path: render.text(_LATE[path], context).encode() for path in _LATE if is_wanted(path, intent.parts)}
     return Output(files | late, result, top, facts)
 
 
@@ -157,7 +161,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     context |= {"about": meanings()}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
-    files = render.files(intent.cloud, context)
+    files = render.files(intent.cloud, context, intent.parts)
     tree, config = as_tree(files)
     return _Assembled(files, context, config, World(reader.read(tree, config).inventory, config))
 

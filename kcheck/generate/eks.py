@@ -166,7 +166,7 @@ def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
 
     Capacity comes in steps: https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html
     """
-    if not intent.gpus or fabrics.fabric(intent.cloud, intent.machine) is None:
+    if "storage" not in intent.parts or not intent.gpus or fabrics.fabric(intent.cloud, intent.machine) is None:
         return None
     usual, known = recommended.values(intent.cloud), limits(intent.cloud)
     needed, each = intent.job_nodes * int(usual["storage.each"]), int(usual["storage.throughput"])

@@ -138,7 +138,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 def lustre(intent: Intent) -> Checkpoints | None:
     """Size Managed Lustre for the nodes of the usual job writing at once; None for machines that need none."""
     usual = recommended.values(intent.cloud)
-    if intent.job_nodes < 2 or not re.search(str(usual["storage.lustre"]), intent.machine):
+    able = re.search(str(usual["storage.lustre"]), intent.machine)
+    if not able or "storage" not in intent.parts or intent.job_nodes < 2:
         return None
     tier, step = int(usual["storage.speed"]), int(usual["storage.step"])
     wanted = intent.job_nodes * int(usual["storage.each"])

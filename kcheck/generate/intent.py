@@ -14,6 +14,7 @@ from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import machines
 from kcheck.generate import recommended, render
+from kcheck.generate.parts import PARTS
 from kcheck.generate.recommended import training_nodes_within
 from kcheck.text.control_characters import visible
 from kcheck.text.files.disk import Disk, TooLargeError
@@ -54,7 +55,8 @@ class Intent(Struct, frozen=True):
     `tiers` start with the least urgent. `mode` is the pod network mode, `range` the network to stay within (or empty),
     `in_use` lists ranges to avoid, `api_ranges` those that may reach the API server from outside.
     `installer` is empty for managed clusters. `fabric` is the GPU network, empty where machine types define it; `cards`
-    are its interfaces. `assumed` lists fields nobody set and parts of the code that were left out.
+    are its interfaces. `parts` are those of PARTS that it has. `assumed` lists fields nobody set and parts of the code
+    that were left out.
     """
 
     cloud: str
@@ -84,6 +86,7 @@ class Intent(Struct, frozen=True):
     installer: str = ""
     fabric: str = ""
     cards: tuple[str, ...] = ()
+    parts: tuple[str, ...] = tuple(PARTS)
     assumed: tuple[str, ...] = ()
 
     @property
@@ -165,7 +168,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         in_use=tuple(network.get("in_use") or ()), api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
         fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
-        assumed=tuple(given.get("assumed") or ()),
+        parts=tuple(given.get("parts", PARTS)), assumed=tuple(given.get("assumed") or ()),
     )  # fmt: skip
     for mistake in _mistakes(intent, usual):
         raise ConfigError(mistake)
@@ -337,7 +340,7 @@ _TEMPLATE = "any/templates/intent.yaml.j2"
 def render_intent(intent: Intent) -> str:
     """Render an intent as an intent file."""
     use = {"intent": {name.partition(".")[2]: value for name, value in recommended.values(intent.cloud).items()}}
-    return render.text(_TEMPLATE, {"intent": intent, "use": use, "about": meanings()})
+    return render.text(_TEMPLATE, {"intent": intent, "use": use, "about": meanings(), "shown": True})
 
 
 def meanings() -> dict[str, str]:

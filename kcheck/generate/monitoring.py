@@ -168,7 +168,7 @@ def _panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
     return [
         Panel("Nodes, and the walls", "short", (
             ("count(kube_node_info)", "nodes"),
-            *((f"vector({wall.nodes})", wall.what) for wall in walls if wall.nodes <= _FAR * intent.nodes),
+            *((f"vector({one.number})", one.what) for one, _ in walls if (one.number or 0) <= _FAR * intent.nodes),
         )),
         Panel("Nodes not ready or cordoned", "short", (
             ('sum(kube_node_status_condition{condition="Ready", status="true"} == bool 0)', "not ready"),

@@ -52,6 +52,7 @@ class Row(NamedTuple):
     run: str = ""
     minutes: str = ""
     dollars: int | None = None
+    market: str = ""
     refused: str = ""
 
 
@@ -86,7 +87,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
         "name": intent.name, "kubernetes": intent.kubernetes, "nodes": intent.asked, "machines": types,
         "spot": {"share": intent.spot if spot else 0}, "job": {"nodes": intent.job_nodes, "hours": intent.job_hours},
         "teams": [{"name": team.name, "share": team.share} for team in intent.teams], "tiers": list(intent.tiers),
-        "scheduler": intent.scheduler, "image": intent.image,
+        "scheduler": intent.scheduler, "parts": list(intent.parts), "image": intent.image,
         "network": {"in_use": list(intent.in_use), "api_ranges": reached}
         | ({"range": intent.range} if intent.range else {}),
     }  # fmt: skip
@@ -125,8 +126,9 @@ def summary(intent: Intent, results: Sequence[Translated | Refused]) -> str:
     """Render the README above the clouds' folders: their differences in a table."""
     rows = [_row(one) for one in results]
     priced = [row for row in rows if row.dollars is not None]
-    cheapest = min(priced, key=lambda row: row.dollars or 0, default=None)
-    return render.text(_TEMPLATE, {"intent": intent, "rows": rows, "cheapest": cheapest, "priced": len(priced)})
+    markets = sorted({row.market for row in priced})
+    cheapest = min(priced, key=lambda row: row.dollars or 0) if len(markets) == 1 < len(priced) else None
+    return render.text(_TEMPLATE, {"intent": intent, "rows": rows, "cheapest": cheapest, "markets": markets})
 
 
 def _row(one: Translated | Refused) -> Row:
@@ -134,15 +136,15 @@ def _row(one: Translated | Refused) -> Row:
         return Row(one.cloud, refused=one.why)
     facts, own = one.made.facts, one.intent
     run, start = facts.run, facts.start
-    ends = [wall for wall in facts.walls if wall.mechanism == "cluster-limit"]
-    pools = [wall for wall in facts.walls if wall.mechanism in ("pool-limit", "pool-quota")]
+    ends = [wall for wall, _ in facts.walls if wall.mechanism == "cluster-limit"]
+    pools = [wall for wall, _ in facts.walls if wall.mechanism in ("pool-limit", "pool-quota")]
     price = machines.price(own.cloud, own.machine, spot=False)
     return Row(
         cloud=one.cloud, machine=own.machine, region=own.region,
-        most="".join(f"{wall.nodes:,} ({wall.arithmetic})" for wall in ends),
+        most="".join(f"{wall.number:,} ({wall.arithmetic})" for wall in ends),
         pool="".join(wall.arithmetic for wall in pools[:1]),
-        quotas=f"{len(facts.requests):,}", price=f"{price.mills / 1000:,.2f}" if price else "",
+        quotas=f"{len(facts.requests):,}", price=price.dollars if price else "",
         run=f"{run.cost(own.job_nodes, own.job_hours):,}" if run else "",
         minutes=f"{start.whole.minutes} / {start.single.minutes}" if start else "",
-        dollars=run.cost(own.job_nodes, own.job_hours) if run else None,
+        dollars=run.cost(own.job_nodes, own.job_hours) if run else None, market=run.market if run else "",
     )  # fmt: skip

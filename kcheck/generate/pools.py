@@ -35,7 +35,7 @@ def split(intent: Intent) -> list[Pool]:
     used = max(1, min(len(intent.zones), rest // intent.job_nodes)) if rest else 0
     largest = _largest(intent)
     result = []
-    for zone, nodes in zip(intent.zones, evenly(rest, used), strict=False):
+    for zone, nodes in zip(intent.zones, in_jobs(rest, used, intent.job_nodes), strict=False):
         for number, size in enumerate(_sizes(nodes, largest, intent, intent.job_nodes), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
     for number, size in enumerate(_sizes(spot, largest, intent), 1):
@@ -76,7 +76,7 @@ def _sizes(nodes: int, largest: int, intent: Intent, together: int = 1) -> list[
     job = min(together, nodes)
     most = max(limits(intent.cloud)["pool.quota"].number, job)
     even = evenly(nodes, ceil(nodes / most))
-    if not nodes or even[-1] >= job:
+    if not nodes or sum(size // job for size in even) == nodes // job:
         return even
     full = most // job * job
     return [full] * (nodes // full) + [size for size in (nodes % full,) if size]
@@ -87,6 +87,15 @@ def _count(nodes: int, largest: int, intent: Intent) -> int:
     rated = recommended.values(intent.cloud).get("pools.rated")
     most = int(rated or max(largest, limits("any")["large_pool.nodes"].number))
     return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))
+
+
+def in_jobs(total: int, parts: int, together: int) -> list[int]:
+    """Split a total evenly, or into multiples of a job if more then fit: 20 into 8, 8, 4."""
+    even, jobs = evenly(total, parts), total // together
+    if sum(part // together for part in even) == jobs:
+        return even
+    *rest, last = (number * together for number in evenly(jobs, parts))
+    return [*rest, last + total % together]
 
 
 def evenly(total: int, parts: int) -> list[int]:

@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import folder
 from kcheck.config.numbers.profiles import limits
+from kcheck.generate.pools import system_nodes
 from kcheck.model import Surge
 from kcheck.report.capacity import summary_sentence
 from kcheck.scale import quotas, walls
 from kcheck.scale.growth import surge_nodes
-from kcheck.scale.simulate import results, run, scenario
+from kcheck.scale.simulate import results, scenario
+from kcheck.scale.simulate.model import PHASES
 from kcheck.scale.world import World
 from kcheck.text.values import known
 
@@ -47,13 +49,8 @@ class QuotaRequest(NamedTuple):
 class WallDistance(NamedTuple):
     """Wall, with the place in the generated files that causes it."""
 
-    mechanism: str
-    nodes: int
-    what: str
-    kind: str
-    arithmetic: str
+    wall: Wall
     where: str
-    source: str
 
 
 class Facts(NamedTuple):
@@ -61,7 +58,7 @@ class Facts(NamedTuple):
 
     walls: list[WallDistance]
     sentence: str
-    run: Run | None
+    run: machines.Price | None
     start: StartPrice | None
     other_findings: list[OtherFinding]
     requests: list[QuotaRequest]
@@ -71,7 +68,8 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
     """Collect the facts of the README; `requests` are the quotas to request before applying."""
     cluster = world.inventory.clusters[0]
     return Facts(
-        _wall_distances(world, cluster, top), summary_sentence(cluster, world), _run(intent),
+        _wall_distances(world, cluster, top), summary_sentence(cluster, world),
+        machines.price(intent.cloud, intent.machine, spot=intent.spot_nodes > intent.nodes - intent.spot_nodes),
         start_price(world, intent), other_findings(intent.cloud), requests,
     )  # fmt: skip
 
@@ -105,20 +103,10 @@ def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistan
     for wall in walls.find_walls(cluster, world):
         if wall.number is None:
             continue
-        if wall.mechanism not in result:
-            result[wall.mechanism] = _wall_distance(wall, top)
+        result.setdefault(wall.mechanism, WallDistance(wall, place(wall.place, top)))
         if wall.mechanism == "cluster-limit":
             break
     return list(result.values())
-
-
-def _wall_distance(wall: Wall, top: str) -> WallDistance:
-    arithmetic = wall.arithmetic.replace("|", "\\|")
-    where = place(wall.place, top)
-    return WallDistance(
-        mechanism=wall.mechanism, nodes=wall.number or 0, what=wall.what, kind=wall.kind, arithmetic=arithmetic,
-        where=where, source=wall.source,
-    )  # fmt: skip
 
 
 def place(span: Span, top: str) -> str:
@@ -146,39 +134,17 @@ def findings_of(owner: str) -> list[OtherFinding]:
     return [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
 
 
-class Run(NamedTuple):
-    """Cost of the usual job; `mills` is thousandths of a US dollar per node-hour."""
-
-    mills: int
-    machine: str
-    region: str
-    market: str
-
-    def cost(self, nodes: int, hours: int) -> int:
-        """Return the cost in US dollars."""
-        return round(self.mills * nodes * hours / 1000)
-
-    @property
-    def dollars(self) -> str:
-        """Price in US dollars per node-hour."""
-        return f"{self.mills / 1000:,.2f}"
-
-
-def _run(intent: Intent) -> Run | None:
-    spot = intent.spot_nodes > intent.nodes - intent.spot_nodes
-    found = machines.price(intent.cloud, intent.machine, spot=spot)
-    return None if found is None else Run(found.mills, found.machine, found.region, found.market)
-
-
 _MOST_NODES = 5000
 """Maximum job size to simulate for a README: this many nodes take 2.6 seconds."""
 
 
 class Start(NamedTuple):
-    """Ranges over all simulated draws: minutes until the last node is gone, and paid node-hours."""
+    """Ranges over all draws: minutes until the last node is gone, paid node-hours, times of the work; also by phase."""
 
     minutes: str
     node_hours: str
+    times: str
+    phases: list[tuple[str, str, str]]
 
 
 class StartPrice(NamedTuple):
@@ -194,7 +160,7 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
     """Simulate the price of starting a job; None without an autoscaler whose model is calibrated."""
     if intent.autoscaler in ("none", "karpenter") or intent.nodes > _MOST_NODES:
         return None
-    own = World(world.inventory, replace(world.config, nodes={"": intent.nodes}))
+    own = World(world.inventory, replace(world.config, nodes={"": intent.nodes + system_nodes(intent)}))
     found = scenario.build_scenario(own, own.inventory.clusters[0])
     if isinstance(found, str) or found.is_stopped or not found.has_autoscaler or found.case.settings.karpenter:
         return None
@@ -206,11 +172,19 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
 
 def _start(found: Scenario, *, gang: bool) -> Start | None:
     """Simulate a job with or without gang start; None if a run does not finish."""
-    runs = [run.summarize(replace(case, job=replace(case.job, gang=gang))) for case in found.draws]
-    if not all(one.finished for one in runs):
+    own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)))
+    ran = results.run_scenario(own)
+    if not all(one.summary.finished for one in ran.runs):
         return None
-    minutes = results.range_of(one.total / 60 for one in runs)
-    return Start(_text(minutes), _text(results.range_of(one.paid / 3600 for one in runs)))
+    why, work = results.deciding_factors(ran), own.case.work / 3600
+    phases = [(name, _times(ran.part([name]).node_hours, work), why[name]) for name in PHASES]
+    minutes = results.range_of(seconds / 60 for seconds in ran.total)
+    return Start(_text(minutes), _text(ran.node_hours), _times(ran.node_hours, work), phases)
+
+
+def _times(hours: Range, work: float) -> str:
+    least, most = (f"{bound / work:.1f}" for bound in hours)
+    return least if least == most else f"{least} to {most}"
 
 
 def _text(bounds: Range) -> str:

@@ -11,6 +11,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.clouds import folder
+from kcheck.generate.parts import is_wanted
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import align
 
@@ -37,6 +38,7 @@ def _environment() -> Environment:
     environment.filters["inset"] = lambda text, width: indent(text, " " * width)
     environment.filters["numbered"] = _numbered
     environment.filters["variable_names"] = lambda text: re.findall(r"(?m)^- name: (\S+)", text)
+    environment.filters["bare"] = lambda text, bare: re.sub(r"(?m)^ *#.*\n|^\n", "", text) if bare else text
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
 
@@ -72,12 +74,12 @@ def text(template: str, context: dict[str, object]) -> str:
     return _environment().get_template(template).render(context)
 
 
-def files(cloud: str, context: dict[str, object]) -> dict[str, bytes]:
-    """Render the files of a cloud by path, without empty ones."""
+def files(cloud: str, context: dict[str, object], parts: tuple[str, ...]) -> dict[str, bytes]:
+    """Render the files of a cloud by path, without empty ones and those of other parts."""
     result = {}
     for path, template in names(cloud):
-        made = text(template, context)
+        made = text(template, context) if is_wanted(path, parts) else ""
         if made.strip():
             data = made.encode()
-            result[path] = align.align_all(data) if path.endswith((".tf", ".tfvars")) else data
+            result[path] = align.align_all(data) if path.endswith((".tf", ".tfvars", ".hcl")) else data
     return result

@@ -110,13 +110,15 @@ def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
 
 
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Return the round batch that deletes fast enough even if loops wait for the scan interval."""
+    """Return the round batch that deletes fast enough even if loops wait, or takes as long again as tainting."""
     wanted = world.numbers.limits("any")["autoscaler.deletion_time"].number
     found = all_known((growable_nodes(autoscaler, world), autoscaler.scan_interval, client_qps(autoscaler, world)))
     if isinstance(found, Unknown):
         return computed(autoscaler, None)
     nodes, interval, qps = found
-    return computed(autoscaler, deletion.sufficient_batch(nodes, wanted, interval, qps))
+    tainting = deletion.tainting_time(nodes, qps)
+    goal = wanted if tainting < wanted else 2 * tainting
+    return computed(autoscaler, deletion.batch_for(nodes, goal, interval, qps))
 
 
 def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:

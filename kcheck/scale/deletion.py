@@ -27,15 +27,6 @@ def deletion_time(nodes: int, batch: int, scan_interval: int, client_qps: int) -
     return batches(nodes, batch) * scan_interval + tainting_time(nodes, client_qps)
 
 
-def sufficient_batch(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
-    """Find the smallest round batch that deletes all nodes in that time; None if no batch is large enough.
-
-    Where tainting alone takes longer, the batches may take as long again.
-    """
-    tainting = tainting_time(nodes, client_qps)
-    return batch_for(nodes, seconds if tainting < seconds else 2 * tainting, scan_interval, client_qps)
-
-
 def batch_for(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
     """Find the smallest round batch that keeps `deletion_time` within `seconds`; else None.
 

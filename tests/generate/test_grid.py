@@ -143,16 +143,16 @@ def test_manifests_are_what_the_api_takes(case: Case) -> None:
             list(yaml.load_all(data, bundled.loader()))
 
 
+FORMATTED = (".tf", ".tfvars", ".tftest.hcl")
+
+
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_terraform_is_formatted(case: Case, tmp_path: Path) -> None:
     if shutil.which("terraform") is None:
         pytest.skip("terraform is not installed")
-    for path, data in made(case)[1].files.items():
-        if path.endswith((".tf", ".tfvars")):
-            (tmp_path / path).write_bytes(data)
-    done = subprocess.run(
-        ["terraform", "fmt", "-check", "-diff", str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    write(tmp_path, {path: data for path, data in made(case)[1].files.items() if path.endswith(FORMATTED)})
+    command = ["terraform", "fmt", "-check", "-diff", "-recursive", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 

@@ -151,6 +151,23 @@ def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: i
         assert room >= min(wanted.job_nodes, nodes - wanted.spot_nodes), "the usual job fits into each zone"
 
 
+@pytest.mark.parametrize(
+    ("cloud", "nodes", "zones"),
+    [("eks", 20, [8, 8, 4]), ("aks", 20, [8, 8, 4]), ("eks", 100, [34, 33, 33]), ("gke", 1000, [384, 256, 360])],
+)
+def test_zones_hold_as_many_whole_jobs_as_the_cluster(cloud: str, nodes: int, zones: list[int]) -> None:
+    """Seven, seven and six nodes run three jobs of four; twenty have room for five."""
+    wanted = intent.with_defaults(cloud, {"nodes": nodes})
+    found = {zone: sum(pool.nodes for pool in split(wanted) if pool.zones == (zone,)) for zone in wanted.zones}
+    assert list(found.values()) == zones
+    assert sum(own // wanted.job_nodes for own in found.values()) == nodes // wanted.job_nodes
+
+
+def test_scale_sets_hold_whole_jobs() -> None:
+    wanted = intent.with_defaults("aks", {"nodes": 1000})
+    assert sum(pool.nodes // wanted.job_nodes for pool in split(wanted)) == 15
+
+
 @given(total=st.integers(0, 10**6), parts=st.integers(1, 100))
 def test_even_parts_add_up(total: int, parts: int) -> None:
     found = evenly(total, parts)
@@ -274,7 +291,7 @@ def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str])
 def test_numbers_of_aks() -> None:
     assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
     assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
-    assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 200, 50]
+    assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 210, 980]
 
 
 # --- the command
@@ -298,7 +315,7 @@ def test_writes_a_folder_that_check_is_silent_about(here: Path) -> None:
     assert {"README.md", "kcheck.yaml", "versions.tf", "network.tf", "cluster.tf", "node_pools.tf", "registry.tf",
             "outputs.tf", "variables.tf", "terraform.tfvars", "intent.yaml"} <= set(os.listdir("train"))  # fmt: skip
     result = CliRunner().invoke(cli, ["check", "--info", "train"])
-    assert (result.exit_code, result.stdout) == (0, "nothing found.\n1 cluster, 4 pools, 10 workloads checked.\n")
+    assert (result.exit_code, result.stdout) == (0, "nothing found.\n1 cluster, 4 pools, 4 workloads checked.\n")
 
 
 def test_second_run_changes_nothing_and_intent_file_leads_to_the_same(here: Path) -> None:
@@ -325,7 +342,7 @@ def test_what_somebody_wrote_stays_unless_it_may_go(here: Path) -> None:
 
 
 def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
-    run("eks", "--nodes", "20")
+    run("eks", "--nodes", "20", "--teams", "a,b")
     Path("intent.yaml").write_text("nodes: 20\nscheduler: volcano\n")
     code, _, err = run("eks", "--intent", "intent.yaml", "--output", "train", "--overwrite")
     assert code == 0

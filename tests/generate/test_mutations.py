@@ -158,6 +158,7 @@ EKS = [
     mistake("autoscaler-starved", "eks", swap(SCALER, r'cpu: "\d+"', "cpu: 100m")),
     mistake("autoscaler-version-skew", "eks", swap("autoscaler.tf", r'(version +=) "9\.\S+"', r'\1 "9.46.6"')),
     mistake("delay-after-failure", "eks", drop(SCALER, "scale-down-delay-after-failure")),
+    mistake("late-machine-awaited", "eks", drop(SCALER, "max-node-provision-time")),
     mistake(
         "deletion-limited-by-qps",
         "eks",

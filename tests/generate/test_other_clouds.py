@@ -143,3 +143,12 @@ def test_wrong_clouds_are_told(
     found = run(*words)
     assert (found[0], list(tmp_path.iterdir())) == (code, [])
     assert told in found[1]
+
+
+def test_spot_is_not_compared_with_on_demand() -> None:
+    """No spot price of p5 is known: GKE's spot price won against AWS' price on demand."""
+    wanted = intent.with_defaults("eks", {"nodes": 100, "spot": {"share": 80}})
+    text = other_clouds.summary(wanted, other_clouds.on_clouds(wanted, ["eks", "gke"]))
+    assert "is cheapest" not in text
+    assert "8,938 spot" in text
+    assert "a spot price and one on demand are no comparison" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -37,3 +38,32 @@ def test_the_same_intent_has_the_same_price() -> None:
 )
 def test_no_price_where_the_model_is_not_calibrated_or_the_run_is_long(cloud: str, given: dict[str, Any]) -> None:
     assert price(cloud, **given) is None
+
+
+NOBODY_SETS = {
+    "eks": {"boot", "queue", "delete"}, "gke": {"boot", "wait", "idle", "queue", "delete"}, "aks": {"boot", "delete"},
+    "ack": {"boot", "wait", "queue", "delete"},
+}  # fmt: skip
+SIZES = [("cpu", 1000), ("gpu", 64), ("gpu", 256)]
+CPU = {"eks": "c7i.8xlarge", "gke": "c3-standard-44", "aks": "Standard_D32s_v5", "ack": "ecs.g8i.8xlarge"}
+
+
+@pytest.mark.parametrize("cloud", NOBODY_SETS)
+@pytest.mark.parametrize(("kind", "nodes"), SIZES)
+def test_a_run_pays_twice_its_work_or_the_readme_says_which_part_nobody_can_set(
+    cloud: str, kind: str, nodes: int
+) -> None:
+    given = {"machines": [CPU[cloud]]} if kind == "cpu" else {}
+    made = generate(intent.with_defaults(cloud, {"nodes": nodes, **given}))
+    readme, start = made.files["README.md"].decode(), made.facts.start
+    assert start is not None
+    assert start.nodes == nodes
+    rows = [
+        line.split(" | ") for line in readme.splitlines() if re.match(r"\| (boot|wait|work|idle|queue|delete) ", line)
+    ]
+    fixed = {row[0].removeprefix("| ") for row in rows if row[3].startswith("no: ")}
+    assert fixed == NOBODY_SETS[cloud]
+    least = {name: float(times.split(" to ")[0]) for name, times, _ in start.whole.phases}
+    assert sum(times for name, times in least.items() if name not in fixed) <= 2.5
+    if kind == "gpu":
+        assert float(start.whole.times.split(" to ")[0]) <= 2.5

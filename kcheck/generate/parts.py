@@ -1,0 +1,47 @@
+"""Parts of a cluster that a small one begins without, each with a flag."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+
+SMALL = 32
+"""Most training nodes of a cluster that begins small: a judgement, what one person looks after."""
+
+ALONE: dict[str, object] = {"scheduler": "none", "teams": [{"name": "training", "share": 100}], "tiers": ["normal"]}
+"""Fields of an intent for a single team, whose jobs no queue holds."""
+
+PARTS = {
+    "monitoring": (
+        "Prometheus with alerts and a dashboard, and logs",
+        "kubernetes/dashboard.* kubernetes/monitor* kubernetes/gpu-metrics.* values/monitoring.* values/logs.*",
+    ),
+    "storage": (
+        "a file system for checkpoints, which all nodes write to and which outlives a job",
+        "kubernetes/storage*.yaml kubernetes/checkpoints.yaml values/volumes.yaml",
+    ),
+    "dns": ("a DNS cache on each node, and DNS that grows with the cluster", "kubernetes/*dns.yaml"),
+    "prepull": ("images that are on a node before a job needs them", "kubernetes/prepull.yaml"),
+    "samples": ("an MPIJob and a TrainJob for a queue to start", "jobs/mpi.yaml jobs/trainjob.yaml"),
+    "quotas": ("code that requests the quotas", "quotas.tf quotas.sh"),
+    "login": ("a login for the cache of Docker Hub, where it can do without", ""),
+    "tests": ("tests of the Terraform code, and what other linters report", "tests/* other-linters.md"),
+}  # fmt: skip
+"""What each part adds, and patterns of its files."""
+
+
+def is_wanted(path: str, parts: tuple[str, ...]) -> bool:
+    """Whether a file belongs to one of these parts, or to none that can be left out."""
+    return all(name in parts or not any(fnmatch(path, one) for one in PARTS[name][1].split()) for name in PARTS)
+
+
+def grown(fields: dict[str, object], teams: str, parts: list[str], *, fresh: bool = False) -> dict[str, object]:
+    """Add teams, by their names, and parts to the fields of an intent; a `fresh` small one begins without any."""
+    few = fresh and isinstance(nodes := fields.get("nodes"), int) and nodes <= SMALL
+    found = fields | {**ALONE, "parts": []} if few else fields
+    if teams:
+        names = teams.split(",")
+        found = {name: value for name, value in found.items() if ALONE.get(name) != value}
+        found["teams"] = [{"name": name, "share": 100 // len(names)} for name in names]
+    if parts and isinstance(have := found.get("parts"), list):
+        found["parts"] = [name for name in PARTS if name in have or name in parts]
+    return found

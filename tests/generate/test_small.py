@@ -1,0 +1,117 @@
+"""A small cluster begins small: few files, no team machinery, and a flag for each part that it can grow by."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from kcheck.commands.generate import command
+from kcheck.generate import intent
+from kcheck.generate.assembly import Output, generate
+from kcheck.generate.parts import ALONE, PARTS, SMALL, grown
+from tests.generate.test_grid import FORMATTED, write
+from tests.generate.test_readme import CPU
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLOUDS = {**CPU, "selfmanaged": "node"}
+GPU_LINES = {"eks": 1100, "gke": 1300, "aks": 1100, "ack": 800, "selfmanaged": 800}
+"""With GPUs: a device plugin, networks between GPUs and what jobs need of them take the rest."""
+REFERENCE = re.compile(r"(?<![\w.])((?:aws|google|azurerm|alicloud|kubernetes|helm)_\w+)\.(\w+)")
+
+
+@cache
+def made(cloud: str, kind: str, *parts: str) -> Output:
+    given: dict[str, Any] = {"nodes": 20, **ALONE, "parts": list(parts)}
+    if kind == "cpu":
+        given |= {"machines": [CLOUDS[cloud]], "gpus": 0}
+    return generate(intent.with_defaults(cloud, given))
+
+
+def lines(output: Output) -> dict[str, int]:
+    return {path: data.count(b"\n") for path, data in output.files.items()}
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_twenty_nodes_are_few_lines(cloud: str, kind: str) -> None:
+    output = made(cloud, kind)
+    found = lines(output)
+    assert sum(found.values()) <= (800 if kind == "cpu" else GPU_LINES[cloud])
+    assert found["README.md"] < 80
+    assert [(one.rule, one.message) for one in output.result.findings] == []
+    assert output.result.undecided == []
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("parts", [(), ("storage",), ("monitoring",), ("monitoring", "storage"), ("tests", "quotas")])
+def test_parts_name_nothing_that_is_not_there(cloud: str, parts: tuple[str, ...], tmp_path: Path) -> None:
+    output = made(cloud, "gpu", *parts)
+    assert [(one.rule, one.message) for one in output.result.findings] == []
+    code = {path: data for path, data in output.files.items() if path.endswith(FORMATTED)}
+    text = b"\n".join(code.values()).decode()
+    for kind, name in REFERENCE.findall(text):
+        assert re.search(rf'(resource|data) "{kind}" "{name}"', text), f"{kind}.{name}"
+    declared = set(re.findall(r'variable "(\w+)"', text))
+    assert declared == set(re.findall(r"\bvar\.(\w+)", text)) & declared
+    assert set(re.findall(r"\bvar\.(\w+)", text)) <= declared
+    named = set(re.findall(r"`((?:kubernetes|values|jobs)/[\w.-]+\.yaml)`", output.files["README.md"].decode()))
+    assert named <= output.files.keys()
+    if shutil.which("terraform"):
+        write(tmp_path, code)
+        command = ["terraform", "fmt", "-check", "-diff", "-recursive", str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("part", [name for name in PARTS if name not in ("login", "samples")])
+def test_each_part_adds_files(part: str) -> None:
+    assert made("eks", "cpu").files.keys() < made("eks", "cpu", part).files.keys()
+
+
+def test_the_readme_has_a_flag_for_each_part_that_there_is() -> None:
+    readme = made("eks", "cpu").files["README.md"].decode()
+    flags = re.findall(r"(?m)^- `--([\w-]+)(?: NAME,\.\.\.)?`: ", readme)
+    assert flags == ["teams", *PARTS]
+    options = {option for one in command.params for option in one.opts}
+    assert {f"--{flag}" for flag in flags} <= options
+
+
+def test_example_accounts_are_a_step_with_the_command_that_finds_them() -> None:
+    files = made("eks", "cpu").files
+    step = next(line for line in files["README.md"].decode().splitlines() if line.startswith("1. "))
+    assert "`grep -rn '111122223333' .`" in step
+    own = generate(intent.with_defaults("eks", {"nodes": 20, "account": "210987654321"}))
+    assert b"is an example" not in own.files["README.md"]
+
+
+def test_a_small_cluster_grows_by_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke
+    assert run(command, ["gke", "--nodes", "20"]).exit_code == 0
+    first = yaml.safe_load((tmp_path / "train" / "intent.yaml").read_text())
+    assert (first["scheduler"], first["parts"]) == ("none", [])
+    again = ["gke", "--intent", "train/intent.yaml", "--overwrite", "--monitoring", "--teams", "a,b"]
+    done = run(command, again)
+    assert done.exit_code == 0, done.output
+    then = yaml.safe_load((tmp_path / "train" / "intent.yaml").read_text())
+    assert (then["scheduler"], then["parts"]) == ("kueue", ["monitoring"])
+    assert then["teams"] == [{"name": "a", "share": 50}, {"name": "b", "share": 50}]
+    assert then["nodes"] == 20
+    assert (tmp_path / "train" / "kubernetes" / "kueue.yaml").exists()
+
+
+def test_larger_clusters_have_every_part() -> None:
+    assert grown({"nodes": SMALL + 1}, "", [], fresh=True) == {"nodes": SMALL + 1}
+    assert grown({}, "", [], fresh=True) == {}
+    assert grown({"nodes": SMALL}, "", [], fresh=True) == {"nodes": SMALL, **ALONE, "parts": []}
+    assert intent.with_defaults("eks", {"nodes": SMALL + 1}).parts == tuple(PARTS)
+    assert grown({"nodes": 1000}, "", ["storage"]) == {"nodes": 1000}, "all parts already"
