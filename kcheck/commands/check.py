@@ -87,7 +87,7 @@ def command(
     report = Report(result, info, show_undecided, quiet, min_severity=least)
     report = _with_commands(report, format_, outputs)
     for name, path in outputs:
-        _write(path, click.unstyle(render(name, report)))
+        _write(path, render(name, report))
     _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
     options.end_on_bugs(result, is_late=whole.is_late)
     threshold = fail_on or config.fail_on
@@ -140,24 +140,20 @@ def _with_commands(report: Report, format_: str, outputs: list[tuple[str, str]])
 
 
 def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
+    from kcheck.report import text
+
     if format_ == "github":
         _summarize(report)
     if format_ == "statistics":
-        from kcheck.report.text import statistics
-
-        printing.page(statistics(report))
+        printing.page(text.statistics(report))
     elif format_ != "text":
         printing.report(render(format_, report))
     elif is_relevant:
-        from kcheck.report.text import shows_links
-
-        printing.report(render("text", report._replace(links=shows_links())))
+        printing.page(text.as_text(report, printing.screen()))
     if not is_relevant:
-        from kcheck.report.text import skipped_text
-
         _note(NOTHING, quiet=report.quiet)
         for skipped in report.result.judged.skipped:
-            _note(f"{skipped.what}: {skipped_text(skipped)}", quiet=report.quiet)
+            _note(f"{skipped.what}: {text.skipped_text(skipped)}", quiet=report.quiet)
 
 
 def _note(text: str, *, quiet: bool) -> None:

@@ -97,7 +97,20 @@ class _Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def _set_colours(context: click.Context, _option: click.Parameter, when: str | None) -> None:
+    if when is not None:
+        context.color = {"always": True, "never": False}.get(when)
+
+
+def color(*, hidden: bool) -> click.Option:
+    """Return the option --color, which all commands have."""
+    return click.Option(
+        ["--color"], type=click.Choice(("auto", "always", "never")), callback=_set_colours, expose_value=False,
+        is_eager=True, hidden=hidden, help="Colours; auto: on a terminal, unless NO_COLOR is set.  [default: auto]",
+    )  # fmt: skip
+
+
+@click.group(cls=_Commands, params=[color(hidden=False)], context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kcheck")
 def cli() -> None:
     """Report what breaks first when a Kubernetes training job scales to N nodes and what it wastes, and fix it.

@@ -21,14 +21,16 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     from kcheck.engine import rules
     from kcheck.report import limit, word
     from kcheck.report import rule as page
+    from kcheck.report.layout import Line
 
     known = rules.all_rules(options.rule_folders(folders))
     found = next((own for own in known if own.name == name), None)
     if found is not None:
         printing.page(page.as_text(found, known))
         return
-    pages = [word.as_text(name, known), *(limit.as_text(full, entry) for full, entry in limit.meant(name).items())]
-    if not any(pages):
+    own = word.as_text(name, known)
+    pages = [*([own] if own else []), *(limit.as_text(full, entry) for full, entry in limit.meant(name).items())]
+    if not pages:
         numbers = {
             part for full in limit.names() for part in (full.partition(".")[2], full.split(".", 2)[2])
         }  # with a cloud and without
@@ -36,4 +38,5 @@ def command(name: str, folders: tuple[str, ...]) -> None:
         close = get_close_matches(name.removeprefix("limits."), sorted(names), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`kcheck rules` lists the rules"
         raise click.UsageError(f"there is no rule, limit or word `{name}`; {hint}")
-    printing.page("\n".join(filter(None, pages)))
+    for number, one in enumerate(pages):
+        printing.page((*((Line(),) if number else ()), *one))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 import click
 
 from kcheck.commands import printing
+from kcheck.commands.cli import color
 from kcheck.text import deadline
 from kcheck.text.bundled import RULES
 from kcheck.text.errors import Error
@@ -100,6 +101,10 @@ def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[...
 
 class Command(click.Command):
     """Reports kcheck's own errors, such as missing paths and invalid settings, as usage errors."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with --color, which is in the help of `kcheck`."""
+        return [*super().get_params(ctx), color(hidden=True)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command, with user mistakes as usage errors.

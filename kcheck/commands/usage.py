@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from kcheck.addons.usage.bill import By, Order
     from kcheck.config.config import Config
+    from kcheck.report.layout import Text
     from kcheck.scale.usage.recording import Recording
 
 TOKEN, BASIC_AUTH = "KCHECK_PROMETHEUS_TOKEN", "KCHECK_PROMETHEUS_BASIC_AUTH"
@@ -273,8 +274,11 @@ def command(
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
     module = import_module(f"kcheck.addons.usage.report.usage_{'html' if format_ == 'html' else 'formats'}")
-    report: str = getattr(module, f"as_{format_}")(made)
-    (printing.table if format_ == "csv" else printing.page)(report)
+    report: str | Text = getattr(module, f"as_{format_}")(made)
+    if isinstance(report, str) and format_ == "csv":
+        printing.table(report)
+    else:
+        printing.page(report)
 
 
 def _world(paths: tuple[str, ...], config: Config) -> World:

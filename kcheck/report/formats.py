@@ -18,8 +18,8 @@ class Report(NamedTuple):
     """Result of a check, with options of its report.
 
     With `info`, findings of that severity are included; `min_severity` goes first. `show_undecided` adds each undecided
-    check. `quiet` drops the closing lines. `next_step` (the last of these) and `links` (rule names as hyperlinks) are
-    for terminal text only. `command_line` tells readers of a page how to make the report again.
+    check. `quiet` drops the closing lines. `next_step`, the last of these, is for text only. `command_line` tells
+    readers of a page how to make the report again.
     """
 
     result: Result
@@ -27,7 +27,6 @@ class Report(NamedTuple):
     show_undecided: bool = False
     quiet: bool = False
     next_step: str = ""
-    links: bool = False
     command_line: str = ""
     min_severity: Severity | None = None
 

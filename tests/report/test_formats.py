@@ -24,7 +24,8 @@ from kcheck.config.config import Config
 from kcheck.engine import linter, merging
 from kcheck.report import github, markdown
 from kcheck.report.formats import FORMATS, Report, render
-from kcheck.report.text import finding_text
+from kcheck.report.layout import plain
+from kcheck.report.text import finding_lines
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 from kcheck.text.syntax import edit
@@ -437,7 +438,7 @@ def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report
     ]
     (one,) = merging.merged([*mild, worst], [])
     assert (one.message, one.details, len(one.also)) == (HEADLINE, DETAILS, 5)
-    text = finding_text(one)
+    text = plain(finding_lines(one))
     assert "Mild" not in text
     assert "   = also: aks/a.0, aks/a.1, aks/a.2 and 2 more\n" in text
 
