@@ -180,17 +180,12 @@ _OPTIONS = (
     click.option(
         "--nodes", multiple=True, metavar="[CLUSTER=]N", help="Target number of nodes, of all clusters or of one."
     ),
-    var_files,
-    variables,
-    workspace,
-    env_vars,
-    module_dirs,
+    var_files, variables, workspace, env_vars, module_dirs,
     click.option("--render", type=click.Choice(["helm"]), default=None, help="Render charts with the installed helm."),
     click.option(
         "--helm-values", multiple=True, metavar="FILE", help="Values file for rendered charts; may be repeated."
     ),
-    click.option("--price", metavar="USD", help="Price of a node-hour, instead of list prices."),
-    exclude,
+    click.option("--price", metavar="USD", help="Price of a node-hour, instead of list prices."), exclude,
     click.option(
         "--ignore",
         multiple=True,
@@ -199,11 +194,10 @@ _OPTIONS = (
         callback=_split,
         help="Skip these rules or groups of rules; may be repeated.",
     ),
-    own_rules,
-    _TIMEOUT,
+    own_rules, _TIMEOUT,
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
     outside,
-)
+)  # fmt: skip
 _SETTINGS = (
     "nodes", "var_files", "price", "exclude", "ignore", "variables", "env_vars", "render", "helm_values", "workspace",
     "module_dirs", "outside",

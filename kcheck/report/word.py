@@ -52,14 +52,9 @@ def as_text(name: str, rules: Sequence[Rule]) -> Text | None:
     if subject in RAW and (not rest or rest in RAW[subject] or name.startswith(tuple(f"{path}." for path in OPEN))):
         blocks = _raw(subject, rest, rules)
     elif not rest and subject in SUBJECTS:
-        blocks = _subject(
-            subject,
-            (
-                (field.name, type_name(field) + (", may be null" if field.nullable else ""), field.meaning)
-                for field in SUBJECTS[subject]
-            ),
-            rules,
-        )
+        null = ", may be null"
+        own = ((one.name, f"{type_name(one)}{null if one.nullable else ''}", one.meaning) for one in SUBJECTS[subject])
+        blocks = _subject(subject, own, rules)
     elif found := _found(name):
         blocks = _word(*found, rules)
     else:
