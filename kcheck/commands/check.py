@@ -86,6 +86,8 @@ def command(
     least = Severity[min_severity.upper()] if min_severity else None
     report = Report(result, info, show_undecided, quiet, min_severity=least)
     report = _with_commands(report, format_, outputs)
+    if comparison is not None and {"markdown", "github"} & {format_, *(name for name, _ in outputs)}:
+        report = report._replace(before=comparison.before)
     for name, path in outputs:
         _write(path, render(name, report))
     _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))

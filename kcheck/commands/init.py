@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--write", is_flag=True, help="Write the files, all or none; without it, nothing is written.")
 @click.option(
     "--ci", type=click.Choice(["github", "gitlab", "none"]), default=None,
-    help="CI system of the repository.  [default: by .github or .gitlab-ci.yml]",
+    help="CI system of the repository.  [default: by .github, .gitlab-ci.yml or the remote]",
 )  # fmt: skip
 def command(path: str, write: bool, ci: str | None) -> None:
     """Print how to turn kcheck on in the repository at PATH (default: the current folder), as a diff for `git apply`.

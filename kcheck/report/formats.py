@@ -19,7 +19,7 @@ class Report(NamedTuple):
 
     With `info`, findings of that severity are included; `min_severity` goes first. `show_undecided` adds each undecided
     check. `quiet` drops the closing lines. `next_step`, the last of these, is for text only. `command_line` tells
-    readers of a page how to make the report again.
+    readers of a page how to make the report again. `before` is the result without the changes that are compared.
     """
 
     result: Result
@@ -29,6 +29,7 @@ class Report(NamedTuple):
     next_step: str = ""
     command_line: str = ""
     min_severity: Severity | None = None
+    before: Result | None = None
 
     @property
     def least(self) -> Severity:

@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from kcheck import __version__
 from kcheck.report import layout
 from kcheck.report.layout import Column, Table
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 REPOSITORY = "https://github.com/kcheck/kcheck"
 HOME = f"{REPOSITORY}/blob/main"
 """Base address of the project's files."""
+SOURCE = f"git+{REPOSITORY}@v{__version__}"
+"""What pip installs: the tag of this version, as kcheck is on no index."""
 
 RULES = "docs/rules"
 """Folder of the rule pages in the site."""

@@ -11,7 +11,8 @@ from kcheck.report import capacity
 from kcheck.report.places import by_name
 from kcheck.scale import savings, walls
 from kcheck.scale.basics import cluster_of
-from kcheck.text.units import between, counted, money, node_hours, readable
+from kcheck.scale.money import cost
+from kcheck.text.units import between, counted, money, node_hours, readable, rough
 from kcheck.text.values import Known, Unset, known, reason_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,40 @@ def states_text(reaches: int, stops: int, unknown: int) -> str:
         return ", ".join([f"How far {unknown:,} of {counted(total, 'cluster')} get is not known", *reached, *parts])
     parts += [f"{unknown:,} not known"] * bool(unknown)
     return ", ".join([f"{reaches:,} of {counted(total, 'cluster')} {whose} target", *parts])
+
+
+_MONTH = 730 * 3600
+
+
+def change_lines(before: Result, now: Result) -> Iterator[str]:
+    """Yield how reach and price of each cluster change."""
+    old = {cluster.id: cluster for cluster in before.world.inventory.clusters}
+    for cluster in now.world.inventory.clusters:
+        was = old.pop(cluster.id, None)
+        parts = _changes("reach", was and reach_of(was, before.world)[1], reach_of(cluster, now.world)[1])
+        first = walls.first(cluster, now.world)
+        parts += [f"first limit: {first.what}"] if parts and first is not None else []
+        then, price = was and _monthly(was, before.world), _monthly(cluster, now.world)
+        words = ["price not known" if one is None else f"{money(one)} a month" for one in (then, price)]
+        parts += _changes("all nodes up", words[0] if was else None, words[1])
+        if then is not None and price is not None and then != price:
+            parts[-1] += f" ({'+' if price > then else '-'}{money(abs(price - then))})"
+        yield f"{cluster.display_name}: {'; '.join(parts) or 'neither reach nor price changes'}"
+    yield from (f"{cluster.display_name} is gone" for cluster in old.values())
+
+
+def _changes(what: str, then: str | None, now: str) -> list[str]:
+    if then == now:
+        return []
+    return [f"{what} {now}" if then is None else f"{what} {then} -> {now}"]
+
+
+def _monthly(cluster: Cluster, world: World) -> int | None:
+    """Return the price of all nodes of a cluster in a month, in mills; None where a size or a price is unknown."""
+    shares = [(pool, known(world.sizes.of_pool(pool))) for pool in world.pools.of_cluster(cluster)]
+    sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
+    found = cost(sure, world, _MONTH).money if shares and len(sure) == len(shares) else None
+    return None if found is None else rough(found)
 
 
 # --- money

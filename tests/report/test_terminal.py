@@ -81,7 +81,9 @@ def test_colours_and_links() -> None:
 
 def test_what_acts_on_terminals_is_escaped() -> None:
     assert drawn([Line("a\x1b[31mb"), line("c\x1b[31m")], 80, colours=True) == "a\\x1b[31mb\nc\\x1b[31m\n"
-    assert drawn([Line("a long name: ::error::owned", hang=0)], 22, colours=False) == "a long name:\n\\x3a:error::owned\n"
+    assert (
+        drawn([Line("a long name: ::error::owned", hang=0)], 22, colours=False) == "a long name:\n\\x3a:error::owned\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -226,8 +226,8 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
         end = axis.end + 1 if interval.high is None else interval.high
         kind = "unclear" if wall.short is None else "before" if wall.short else "after"
         about = f"{wall.what}: {interval} nodes. {wall.arithmetic}"
-        ends = {"solid": axis.x(interval.low), "reach": axis.x(end), "is_beyond": end > axis.end}
-        found.append(Rung(kind, number, (lines[0][len(number) :], *lines[1:]), about, y, bar, **ends))
+        solid, reach, rest = axis.x(interval.low), axis.x(end), (lines[0][len(number) :], *lines[1:])
+        found.append(Rung(kind, number, rest, about, y, bar, solid, reach, end > axis.end))
         y = bar + _BAR + _GAP + 6
     return found
 
