@@ -321,6 +321,14 @@ def test_an_interrupted_run_ends_without_traceback(
     assert capfd.readouterr().err == "\n"
 
 
+def test_one_manifest_on_stdin(write: Write) -> None:
+    write({"kcheck.yaml": "ignore: [job-without-deadline]\n"})
+    run = CliRunner().invoke(cli, ["check", "-", "--info", "--format", "concise"], input=JOB)
+    assert run.stdout.splitlines()[0].startswith("-:4:")
+    assert "1 workload checked." in run.stdout
+    assert CliRunner().invoke(cli, ["check", "-"], input="").stderr.startswith("kcheck: nothing relevant here")
+
+
 def test_no_cache_is_taken_and_does_nothing(write: Write) -> None:
     """Scripts of earlier versions have it."""
     write({"main.tf": CLUSTER})
