@@ -8,7 +8,7 @@ from kcheck.commands import options, printing
 
 
 @click.command("explain", cls=options.Command)
-@click.argument("name", metavar="RULE|LIMIT|WORD", shell_complete=options.complete_rules)
+@click.argument("name", metavar="RULE|LIMIT|WORD", shell_complete=options.complete_names)
 @options.own_rules
 def command(name: str, folders: tuple[str, ...]) -> None:
     """Explain a rule: why it exists, its condition, where its numbers come from, and an example.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.text.findings import Finding, Undecided
 
-FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "gitlab", "rdjson", "markdown", "html")
+FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "gitlab", "rdjson", "markdown", "html", "statistics")
 
 
 class Report(NamedTuple):
@@ -59,6 +59,7 @@ class Report(NamedTuple):
 
 def render(name: str, report: Report) -> str:
     """Render a report in the format `name`."""
-    module, function = {"html": ("html.check", "render"), "concise": ("text", "concise")}.get(name, (name, "render"))
+    html, lines = ("html.check", "render"), ("text", name)
+    module, function = {"html": html, "concise": lines, "statistics": lines}.get(name, (name, "render"))
     text: str = getattr(import_module(f"kcheck.report.{module}"), function)(report)
     return text

@@ -300,7 +300,12 @@ def skipped_text(skipped: Skipped, more: int = 0) -> str:
     return f"{skipped.path}{line}: {skipped.reason}{like}{remedy}"
 
 
-def statistics(report: Report) -> Text:
+def statistics(report: Report) -> str:
+    """Render `counts`."""
+    return plain(counts(report))
+
+
+def counts(report: Report) -> Text:
     """Count findings per rule, the most frequent first, with worst severity and fixes."""
     by_rule = grouped(report.findings, lambda finding: finding.rule)
     rows = [_counts(name, by_rule[name]) for name in sorted(by_rule, key=lambda name: (-len(by_rule[name]), name))]

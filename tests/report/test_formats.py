@@ -387,6 +387,7 @@ def test_statistics(write: Write) -> None:
     assert out.splitlines()[0].split() == ["2", "free-control-plane", "error", "2", "fixable", "(costs)"]
     assert "\n\n4 errors" in out
     assert " free-control-plane: " not in out
+    assert run("--format", "statistics")[1] == out
     assert run("--statistics", "--format", "json")[0] == 2
     assert run("--statistics", "--quiet")[1].splitlines() == out.splitlines()[: out.splitlines().index("")]
 
