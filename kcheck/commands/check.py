@@ -15,7 +15,6 @@ from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.files.tree import Tree
 
@@ -66,15 +65,14 @@ def command(
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    at_github = os.environ.get("GITHUB_ACTIONS") == "true"
-    format_ = "statistics" if statistics else format_ or ("github" if at_github else "text")
+    format_ = "statistics" if statistics else format_ or _default_format()
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
     if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, None if prune else comparison)):
         _note(reason, quiet=quiet)
         return
-    whole, result = results(paths, config, tree, comparison, quiet=quiet)
+    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet)
     if comparison is not None and comparison.baseline is not None and not whole.is_late:
         from kcheck.commands.baseline import tell_gone
 
@@ -86,9 +84,7 @@ def command(
         result = replace(result, findings=left)
     least = Severity[min_severity.upper()] if min_severity else None
     report = Report(result, info, show_undecided, quiet, min_severity=least)
-    report = _with_commands(report, format_, outputs)
-    if comparison is not None and {"markdown", "github"} & {format_, *(name for name, _ in outputs)}:
-        report = report._replace(before=comparison.before)
+    report = _with_commands(report, format_, outputs, comparison)
     for name, path in outputs:
         _write(path, render(name, report))
     _print(report, format_, is_relevant=bool(whole.relevant or whole.findings))
@@ -107,29 +103,19 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
     return "" if relevant else UNCHANGED
 
 
-def results(
-    paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool
-) -> tuple[Result, Result]:
-    """Check a tree; return the result with and without the findings that a comparison knows."""
-    from kcheck.api import Project
-    from kcheck.fix.gate.comparison import without_known
-
-    project = Project(paths, config)
-    project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
-    with printing.show_progress(quiet=quiet) as tell:
-        whole = project.check(tell=tell).result
-        if comparison is None:
-            return whole, whole
-        tell("comparing")
-        result = without_known(whole, comparison.find_known(whole.findings).contains)
-    for text in comparison.notes:
-        _note(f"kcheck: {text}", quiet=quiet)
-    return whole, result
+def _default_format() -> str:
+    """Return the format that a run has without --format."""
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
 
 
-def _with_commands(report: Report, format_: str, outputs: list[tuple[str, str]]) -> Report:
-    """Add the next command to printed text, and the command line to HTML."""
-    is_text, is_html = format_ == "text" and not report.quiet, "html" in (format_, *(name for name, _ in outputs))
+def _with_commands(
+    report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None
+) -> Report:
+    """Add the next command to printed text, the command line to HTML, and the state before a change to comments."""
+    names = {format_, *(name for name, _ in outputs)}
+    if comparison is not None and names & {"markdown", "github"}:
+        report = report._replace(before=comparison.before)
+    is_text, is_html = format_ == "text" and not report.quiet, "html" in names
     if not is_text and not is_html:
         return report
     from kcheck.commands.next_step import command_line, next_step

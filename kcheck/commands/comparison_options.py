@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from kcheck.commands.options import Run
     from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
     from kcheck.fix.gate.baseline import Baseline
     from kcheck.fix.gate.comparison import Comparison
+    from kcheck.text.files.tree import Tree
 
 _OPTIONS = (
     click.option(
@@ -143,3 +145,23 @@ def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Compa
     changed = [display_path(path) for path in overlay]
     disks = (Disk(boundary=config.boundary), Disk(overlay, config.boundary))
     return any(can_change_findings(changed, paths, config, disk) for disk in disks)
+
+
+def results(
+    paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool
+) -> tuple[Result, Result]:
+    """Check a tree; return the result with and without the findings that a comparison knows."""
+    from kcheck.api import Project
+    from kcheck.fix.gate.comparison import without_known
+
+    project = Project(paths, config)
+    project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
+    with printing.show_progress(quiet=quiet) as tell:
+        whole = project.check(tell=tell).result
+        if comparison is None:
+            return whole, whole
+        tell("comparing")
+        result = without_known(whole, comparison.find_known(whole.findings).contains)
+    for text in comparison.notes if not quiet else ():
+        printing.note(f"kcheck: {text}")
+    return whole, result

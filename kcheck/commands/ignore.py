@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import check, comparison_options, options, printing
+from kcheck.commands import comparison_options, options, printing
 from kcheck.fix.gate import ignores
 from kcheck.report.formats import Report
 from kcheck.text.files import save
@@ -40,7 +40,7 @@ def command(
 
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
-    whole, result = check.results(paths, config, tree, comparison, quiet=False)
+    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=False)
     silence(tree, config, whole, Report(result, info).findings, reason)
     options.end_on_bugs(result, is_late=whole.is_late)
 

@@ -77,27 +77,23 @@ def change_lines(before: Result, now: Result) -> Iterator[str]:
     """Yield how reach and price of each cluster change."""
     old = {cluster.id: cluster for cluster in before.world.inventory.clusters}
     for cluster in now.world.inventory.clusters:
-        was = old.pop(cluster.id, None)
-        parts = _changes("reach", was and reach_of(was, before.world)[1], reach_of(cluster, now.world)[1])
-        first = walls.first(cluster, now.world)
+        was, first = old.pop(cluster.id, None), walls.first(cluster, now.world)
+        reach, price = reach_of(cluster, now.world)[1], _monthly(cluster, now.world)
+        then = reach_of(was, before.world)[1] if was else ""
+        parts = [f"reach {then and f'{then} -> '}{reach}"] * (then != reach)
         parts += [f"first limit: {first.what}"] if parts and first is not None else []
-        then, price = was and _monthly(was, before.world), _monthly(cluster, now.world)
-        words = ["price not known" if one is None else f"{money(one)} a month" for one in (then, price)]
-        parts += _changes("all nodes up", words[0] if was else None, words[1])
-        if then is not None and price is not None and then != price:
-            parts[-1] += f" ({'+' if price > then else '-'}{money(abs(price - then))})"
+        cost_then = _monthly(was, before.world) if was else None
+        words = [money(one) + " a month" if one is not None else "price not known" for one in (cost_then, price)]
+        if was is None or cost_then != price:
+            more = None if cost_then is None or price is None else price - cost_then
+            sign = "" if more is None else f" ({'+' if more > 0 else '-'}{money(abs(more))})"
+            parts.append(f"all nodes up {f'{words[0]} -> ' if was else ''}{words[1]}{sign}")
         yield f"{cluster.display_name}: {'; '.join(parts) or 'neither reach nor price changes'}"
     yield from (f"{cluster.display_name} is gone" for cluster in old.values())
 
 
-def _changes(what: str, then: str | None, now: str) -> list[str]:
-    if then == now:
-        return []
-    return [f"{what} {now}" if then is None else f"{what} {then} -> {now}"]
-
-
 def _monthly(cluster: Cluster, world: World) -> int | None:
-    """Return the price of all nodes of a cluster in a month, in mills; None where a size or a price is unknown."""
+    """Return the price of all nodes in a month, in mills; None where a size or a price is unknown."""
     shares = [(pool, known(world.sizes.of_pool(pool))) for pool in world.pools.of_cluster(cluster)]
     sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
     found = cost(sure, world, _MONTH).money if shares and len(sure) == len(shares) else None

@@ -227,7 +227,7 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
         kind = "unclear" if wall.short is None else "before" if wall.short else "after"
         about = f"{wall.what}: {interval} nodes. {wall.arithmetic}"
         solid, reach, rest = axis.x(interval.low), axis.x(end), (lines[0][len(number) :], *lines[1:])
-        found.append(Rung(kind, number, rest, about, y, bar, solid, reach, end > axis.end))
+        found.append(Rung(kind, number, rest, about, y, bar, solid=solid, reach=reach, is_beyond=end > axis.end))
         y = bar + _BAR + _GAP + 6
     return found
 
