@@ -157,17 +157,11 @@ def _job(below: str, stage: str | None) -> dict[str, Data]:
         f"{f' -- {shlex.quote(below)}' if below else ''}"
     )
     return {
-        **({"stage": stage} if stage else {}),
-        "image": "python:3.12",
+        **({"stage": stage} if stage else {}), "image": "python:3.12",
         "rules": [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"', "changes": paths}],
-        "variables": {"GIT_DEPTH": "0"},
-        "before_script": [f"pip install {SOURCE}"],
-        "script": [check],
-        "artifacts": {
-            "when": "always",
-            "reports": {"codequality": "kcheck-quality.json", "junit": "kcheck-junit.xml"},
-        },
-    }
+        "variables": {"GIT_DEPTH": "0"}, "before_script": [f"pip install {SOURCE}"], "script": [check],
+        "artifacts": {"when": "always", "reports": {"codequality": "kcheck-quality.json", "junit": "kcheck-junit.xml"}},
+    }  # fmt: skip
 
 
 def pipeline(below: str) -> str:
