@@ -14,13 +14,7 @@ from kcheck.fix.gate import baseline
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-
-
-_MOST = 10
 
 
 @click.command("baseline", cls=options.Command)
@@ -46,7 +40,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None, p
     is_new = not os.path.exists(path)
     old = baseline.Baseline(path, (), not_ignorable) if is_new and not prune else baseline.load(path, not_ignorable)
     if prune:
-        tell_gone(old.with_current_names(result.findings), result, config, prune=True, quiet=False)
+        comparison_options.tell_gone(old.with_current_names(result.findings), result, config, prune=True, quiet=False)
         options.end_on_bugs(result)
         return
     arguments = click.get_current_context().obj.arguments
@@ -61,33 +55,3 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None, p
     if not config.baseline:
         printing.note(f"Next: `kcheck check --baseline`, or add `baseline: {path}` to kcheck.yaml.")
     options.end_on_bugs(result)
-
-
-def tell_gone(known: baseline.Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
-    """List known findings that are gone; with `prune`, remove them from the baseline file.
-
-    Raises:
-        click.UsageError: the file cannot be written, or was written by a run with other arguments.
-    """
-    if known.arguments != click.get_current_context().obj.arguments:
-        if prune:
-            how = " ".join(("kcheck baseline", *known.arguments))
-            raise click.UsageError(f"--prune: {known.path} was written by `{how}`; run with the same arguments")
-        return
-    note: Callable[[str], None] = (lambda _: None) if quiet else printing.note
-    gone = known.gone(result, {rule.name for rule in rules.selected(config)})
-    if prune:
-        comparison_options.save_baseline(known.without(gone))
-    if not gone:
-        return
-    many = counted(len(gone), "entry", "entries")
-    if prune:
-        left = len(known.without(gone).entries)
-        note(f"kcheck: removed {many} from {known.path}, {left:,} left:")
-    else:
-        them = "it" if len(gone) == 1 else "them"
-        note(f"kcheck: {many} of {known.path} not found any more; `kcheck baseline --prune` removes {them}:")
-    for entry in gone[:_MOST]:
-        note(f"  {entry.path} {entry.rule}: {', '.join(entry.objects)}")
-    if len(gone) > _MOST:
-        note(f"  and {len(gone) - _MOST:,} more")

@@ -72,11 +72,7 @@ def command(
     if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, None if prune else comparison)):
         _note(reason, quiet=quiet)
         return
-    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet)
-    if comparison is not None and comparison.baseline is not None and not whole.is_late:
-        from kcheck.commands.baseline import tell_gone
-
-        tell_gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
+    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet, prune=prune)
     if add_ignores is not None:
         from kcheck.commands.ignore import silence
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.addons.setup import proposal
 from kcheck.commands import options, printing
-from kcheck.commands.setup import proposal
 from kcheck.text.files import save
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.commands.setup.proposal import Proposal
+    from kcheck.addons.setup.proposal import Proposal
 
 
 @click.command("init", cls=options.Command)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from kcheck.commands.setup import hook_and_job
+from kcheck.addons.setup import hook_and_job
 from kcheck.report.page import REPOSITORY, SOURCE
 from tests.places import ROOT
 

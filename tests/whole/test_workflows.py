@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from kcheck import __version__
-from kcheck.commands.setup import hook_and_job
+from kcheck.addons.setup import hook_and_job
 from kcheck.report.page import REPOSITORY, SOURCE
 from tests.places import ROOT, load_script
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.commands.setup import hook_and_job
-from kcheck.commands.setup.hook_and_job import AdditionError
+from kcheck.addons.setup import hook_and_job
+from kcheck.addons.setup.hook_and_job import AdditionError
 from kcheck.config import locations, settings
 from kcheck.config.config import Config, Environment
 from kcheck.engine import linter, rules

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck import __version__
+from kcheck.addons.setup import hook_and_job, proposal
+from kcheck.addons.setup.hook_and_job import AdditionError
 from kcheck.commands.cli import cli
-from kcheck.commands.setup import hook_and_job, proposal
-from kcheck.commands.setup.hook_and_job import AdditionError
 from kcheck.config import settings
 from kcheck.report.page import SOURCE
 from kcheck.text.text import Source
