@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Baseline file.  [default: the settings' baseline, else kcheck-baseline.json]",
 )
-def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -> None:
+@click.option("--prune", is_flag=True, help="Only remove findings that are gone from the baseline.")
+def command(paths: tuple[str, ...], config: Config, baseline_file: str | None, prune: bool) -> None:
     """Record the findings below PATH (default: the current folder) for `kcheck check --baseline`.
 
     Entries are matched by rule, file and object, not by line or message. Entries that exist keep their date; those
@@ -37,7 +38,11 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     path = comparison_options.baseline_path(config, baseline_file)
     not_ignorable = rules.not_ignorable(config)
     is_new = not os.path.exists(path)
-    old = baseline.Baseline(path, (), not_ignorable) if is_new else baseline.load(path, not_ignorable)
+    old = baseline.Baseline(path, (), not_ignorable) if is_new and not prune else baseline.load(path, not_ignorable)
+    if prune:
+        comparison_options.tell_gone(old.with_current_names(result.findings), result, config, prune=True, quiet=False)
+        options.end_on_bugs(result)
+        return
     arguments = click.get_current_context().obj.arguments
     new = old.with_current_names(result.findings).updated(result.findings, tree.given, arguments)
     comparison_options.save_baseline(new)

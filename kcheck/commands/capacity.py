@@ -14,7 +14,10 @@ from kcheck.report.limit import age_lines
 from kcheck.report.text import skipped_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.config.config import Config
+    from kcheck.report.layout import Text
     from kcheck.scale.world import World
 
 
@@ -33,8 +36,9 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     elif format_ == "svg":
         printing.page(_picture(world))
     else:
-        render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
-        printing.page(render(world))
+        formats: dict[str, Callable[[World], str | Text]]
+        formats = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}
+        printing.page(formats[format_](world))
     for line in age_lines(world) if format_ != "html" else ():
         printing.note(f"kcheck: {line}")
     for one in project.unjudged:

@@ -12,17 +12,12 @@ from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
 from kcheck.text.findings import Severity
-from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.fix.gate.baseline import Baseline
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.files.tree import Tree
-    from kcheck.text.findings import Finding
 
-_MOST = 10
 UNCHANGED = "kcheck: no relevant changes."
 
 
@@ -30,8 +25,8 @@ UNCHANGED = "kcheck: no relevant changes."
 @options.with_config
 @options.usage
 @comparison_options.options
-@click.option("--prune", is_flag=True, help="Remove findings that are gone from the baseline.")
-@click.option("--add-ignores", metavar="REASON", help="Add an ignore comment with this reason to every finding.")
+@options.former("--prune", "kcheck baseline --prune", is_flag=True)
+@options.former("--add-ignores", "kcheck ignore REASON")
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default=None,
     help="Output format.  [default: text; github if GITHUB_ACTIONS is set]",
@@ -47,7 +42,7 @@ UNCHANGED = "kcheck: no relevant changes."
     help="Show findings at or above this severity.  [default: warning; info with --info]",
 )  # fmt: skip
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
-@click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
+@options.former("--statistics", "--format statistics", is_flag=True)
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @options.fail_on
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
@@ -68,25 +63,25 @@ def command(
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
+    format_ = "statistics" if statistics else format_ or _default_format()
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
     if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, None if prune else comparison)):
         _note(reason, quiet=quiet)
         return
-    whole, result = _results(paths, config, tree, comparison, quiet=quiet)
-    if comparison is not None and comparison.baseline is not None and not whole.is_late:
-        _gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
+    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet, prune=prune)
     if add_ignores is not None:
-        left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
+        from kcheck.commands.ignore import silence
+
+        left = silence(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
     least = Severity[min_severity.upper()] if min_severity else None
     report = Report(result, info, show_undecided, quiet, min_severity=least)
-    report = _with_commands(report, format_, outputs)
+    report = _with_commands(report, format_, outputs, comparison)
     for name, path in outputs:
-        _write(path, click.unstyle(render(name, report)))
-    _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
+        _write(path, render(name, report))
+    _print(report, format_, is_relevant=bool(whole.relevant or whole.findings))
     options.end_on_bugs(result, is_late=whole.is_late)
     threshold = fail_on or config.fail_on
     fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
@@ -102,29 +97,19 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
     return "" if relevant else UNCHANGED
 
 
-def _results(
-    paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool
-) -> tuple[Result, Result]:
-    """Check a tree; return the result with and without the findings that a comparison knows."""
-    from kcheck.api import Project
-    from kcheck.fix.gate.comparison import without_known
-
-    project = Project(paths, config)
-    project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
-    with printing.show_progress(quiet=quiet) as tell:
-        whole = project.check(tell=tell).result
-        if comparison is None:
-            return whole, whole
-        tell("comparing")
-        result = without_known(whole, comparison.find_known(whole.findings).contains)
-    for text in comparison.notes:
-        _note(f"kcheck: {text}", quiet=quiet)
-    return whole, result
+def _default_format() -> str:
+    """Return the format that a run has without --format."""
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
 
 
-def _with_commands(report: Report, format_: str, outputs: list[tuple[str, str]]) -> Report:
-    """Add the next command to printed text, and the command line to HTML."""
-    is_text, is_html = format_ == "text" and not report.quiet, "html" in (format_, *(name for name, _ in outputs))
+def _with_commands(
+    report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None
+) -> Report:
+    """Add the next command to printed text, the command line to HTML, and the state before a change to comments."""
+    names = {format_, *(name for name, _ in outputs)}
+    if comparison is not None and names & {"markdown", "github"}:
+        report = report._replace(before=comparison.before)
+    is_text, is_html = format_ == "text" and not report.quiet, "html" in names
     if not is_text and not is_html:
         return report
     from kcheck.commands.next_step import command_line, next_step
@@ -138,21 +123,20 @@ def _with_commands(report: Report, format_: str, outputs: list[tuple[str, str]])
 
 
 def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
+    from kcheck.report import text
+
     if format_ == "github":
         _summarize(report)
-    if format_ not in ("statistics", "text"):
+    if format_ == "statistics":
+        printing.page(text.counts(report))
+    elif format_ != "text":
         printing.report(render(format_, report))
-    if format_ in ("statistics", "text") or not is_relevant:
-        from kcheck.report import text
-
-        if format_ == "statistics":
-            printing.page(text.statistics(report))
-        elif format_ == "text" and is_relevant:
-            printing.report(render("text", report._replace(links=text.shows_links())))
-        if not is_relevant:
-            _note(NOTHING, quiet=report.quiet)
-            for skipped in report.result.judged.skipped:
-                _note(f"{skipped.what}: {text.skipped_text(skipped)}", quiet=report.quiet)
+    elif is_relevant:
+        printing.page(text.as_text(report, printing.screen()))
+    if not is_relevant:
+        _note(NOTHING, quiet=report.quiet)
+        for skipped in report.result.judged.skipped:
+            _note(f"{skipped.what}: {text.skipped_text(skipped)}", quiet=report.quiet)
 
 
 def _note(text: str, *, quiet: bool) -> None:
@@ -192,68 +176,3 @@ def _summarize(report: Report) -> None:
                 file.write(github.summary(report))
         except OSError as error:  # the log has it all
             printing.note(f"kcheck: no summary: {path}: {error.strerror}")
-
-
-def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
-    """Write comments that silence findings, and return the findings left, each printed with its reason.
-
-    Raises:
-        click.UsageError: there is no reason.
-        SaveError: the files cannot be written.
-    """
-    import json
-
-    from kcheck.fix.gate import ignores
-    from kcheck.text.files import save
-
-    if not reason.strip() or not reason.isprintable():
-        raise click.UsageError("--add-ignores needs a reason, in one line")
-    refused = ignores.not_silenced(config)
-    silenced = ignores.plan_comments(
-        tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
-    )
-    save.save(silenced.files)
-    findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
-    printing.note(f"kcheck: {findings_text} silenced in {files_text}.")
-    kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
-    left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
-    for finding, why in left:
-        printing.note(f"{finding.span.location} {finding.rule}: not silenced: {why}")
-    entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
-    if entries:
-        printing.note("No comment can silence these; add to kcheck.yaml:")
-        printing.note("suppressions:")
-    for rule, path in entries:
-        printing.note(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}")
-    return [finding for finding, _ in left]
-
-
-def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
-    """List known findings that are gone; with `prune`, remove them from the baseline file.
-
-    Raises:
-        click.UsageError: the file cannot be written, or was written by a run with other arguments.
-    """
-    from kcheck.engine import rules
-
-    if baseline.arguments != click.get_current_context().obj.arguments:
-        if prune:
-            how = " ".join(("kcheck baseline", *baseline.arguments))
-            raise click.UsageError(f"--prune: {baseline.path} was written by `{how}`; run with the same arguments")
-        return
-    gone = baseline.gone(result, {rule.name for rule in rules.selected(config)})
-    if prune:
-        comparison_options.save_baseline(baseline.without(gone))
-    if not gone:
-        return
-    many = counted(len(gone), "entry", "entries")
-    if prune:
-        left = len(baseline.without(gone).entries)
-        _note(f"kcheck: removed {many} from {baseline.path}, {left:,} left:", quiet=quiet)
-    else:
-        them = "it" if len(gone) == 1 else "them"
-        _note(f"kcheck: {many} of {baseline.path} not found any more; --prune removes {them}:", quiet=quiet)
-    for entry in gone[:_MOST]:
-        _note(f"  {entry.path} {entry.rule}: {', '.join(entry.objects)}", quiet=quiet)
-    if len(gone) > _MOST:
-        _note(f"  and {len(gone) - _MOST:,} more", quiet=quiet)

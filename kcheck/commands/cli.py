@@ -24,6 +24,7 @@ COMMANDS = {
     "check": "Report what breaks first and what is wasted.",
     "fix": "Fix what can be fixed.",
     "baseline": "Record today's findings, so that only new ones are reported.",
+    "ignore": "Silence today's findings with comments that say why.",
     "watch": "Check again whenever a file is saved, and print what has changed.",
     "capacity": "Print the number of nodes at which each limit is hit, lowest first.",
     "show": "Print what kcheck read: the model, each value with its origin.",
@@ -39,6 +40,12 @@ COMMANDS = {
     "lsp": "Serve an editor over stdin and stdout: findings, fixes, values and their origins.",
     "export": "Export rules as policies for the API server of Kubernetes.",
     "init": "Propose settings, a hook and a CI job for a repository.",
+}
+_GROUPS = {
+    "Check and fix": "check fix baseline ignore watch",
+    "Plan and measure": "capacity simulate usage fleet generate",
+    "Understand": "explain rules limits show eval config",
+    "Set up": "init lsp export",
 }
 
 
@@ -93,11 +100,28 @@ class _Commands(click.Group):
         return [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, names in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name]) for name in names.split()])
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def _set_colours(context: click.Context, _option: click.Parameter, when: str | None) -> None:
+    if when is not None:
+        context.color = {"always": True, "never": False}.get(when)
+
+
+def color(*, hidden: bool) -> click.Option:
+    """Return the option --color, which all commands have."""
+    return click.Option(
+        ["--color"], type=click.Choice(("auto", "always", "never")), callback=_set_colours, expose_value=False,
+        is_eager=True, hidden=hidden, help="Colours; auto: on a terminal, unless NO_COLOR is set.  [default: auto]",
+    )  # fmt: skip
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+
+
+@click.group(cls=_Commands, params=[color(hidden=False)], context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="kcheck")
 def cli() -> None:
     """Report what breaks first when a Kubernetes training job scales to N nodes and what it wastes, and fix it.

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from kcheck.commands.options import Run
     from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
     from kcheck.fix.gate.baseline import Baseline
     from kcheck.fix.gate.comparison import Comparison
+    from kcheck.text.files.tree import Tree
 
 _OPTIONS = (
     click.option(
@@ -143,3 +145,62 @@ def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Compa
     changed = [display_path(path) for path in overlay]
     disks = (Disk(boundary=config.boundary), Disk(overlay, config.boundary))
     return any(can_change_findings(changed, paths, config, disk) for disk in disks)
+
+
+def results(
+    paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool,
+    prune: bool = False,
+) -> tuple[Result, Result]:  # fmt: skip
+    """Check a tree; return the result with and without the findings that a comparison knows, and list those gone."""
+    from kcheck.api import Project
+    from kcheck.fix.gate.comparison import without_known
+
+    project = Project(paths, config)
+    project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
+    with printing.show_progress(quiet=quiet) as tell:
+        whole = project.check(tell=tell).result
+        if comparison is None:
+            return whole, whole
+        tell("comparing")
+        result = without_known(whole, comparison.find_known(whole.findings).contains)
+    for text in comparison.notes if not quiet else ():
+        printing.note(f"kcheck: {text}")
+    if comparison.baseline is not None and not whole.is_late:
+        tell_gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
+    return whole, result
+
+
+_MOST = 10
+
+
+def tell_gone(known: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
+    """List known findings that are gone; with `prune`, remove them from the baseline file.
+
+    Raises:
+        click.UsageError: the file cannot be written, or was written by a run with other arguments.
+    """
+    from kcheck.engine import rules
+    from kcheck.text.units import counted
+
+    if known.arguments != click.get_current_context().obj.arguments:
+        if prune:
+            how = " ".join(("kcheck baseline", *known.arguments))
+            raise click.UsageError(f"--prune: {known.path} was written by `{how}`; run with the same arguments")
+        return
+    note: Callable[[str], None] = (lambda _: None) if quiet else printing.note
+    gone = known.gone(result, {rule.name for rule in rules.selected(config)})
+    if prune:
+        save_baseline(known.without(gone))
+    if not gone:
+        return
+    many = counted(len(gone), "entry", "entries")
+    if prune:
+        left = len(known.without(gone).entries)
+        note(f"kcheck: removed {many} from {known.path}, {left:,} left:")
+    else:
+        them = "it" if len(gone) == 1 else "them"
+        note(f"kcheck: {many} of {known.path} not found any more; `kcheck baseline --prune` removes {them}:")
+    for entry in gone[:_MOST]:
+        note(f"  {entry.path} {entry.rule}: {', '.join(entry.objects)}")
+    if len(gone) > _MOST:
+        note(f"  and {len(gone) - _MOST:,} more")

@@ -29,34 +29,26 @@ def command(paths: tuple[str, ...], config: Config) -> None:
             printing.line(f"{line}  # {place}" if i == 0 else line)
 
 
+_NAMES = (
+    "nodes", "price", "workspace", "var_files", "module_dirs", "clusters", "exclude", "select", "ignore",
+    "per_path_ignores", "not_ignorable", "severity", "limits", "mirrors", "simulation", "usage", "rules",
+    "suppressions", "baseline", "render", "helm_values", "fail_on",
+)  # fmt: skip
+
+
 def _settings(config: Config) -> dict[str, object]:
-    return {
+    special = {
         "nodes": config.nodes.get("") if set(config.nodes) <= {""} else config.nodes,
         "price": None if config.price is None else config.price / 100,
-        "workspace": config.workspace or None,
-        "var_files": config.var_files,
-        "module_dirs": config.module_dirs,
         "clusters": [_environment(environment) for environment in config.environments],
-        "exclude": config.exclude,
-        "select": config.select,
-        "ignore": config.ignore,
-        "per_path_ignores": config.per_path_ignores,
-        "not_ignorable": config.not_ignorable,
-        "severity": config.severity,
-        "limits": config.limits,
-        "mirrors": config.mirrors,
-        "simulation": config.simulation,
         "usage": _usage(config.usage),
-        "rules": config.rules,
         "suppressions": [
             {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
             for a in config.accepted
         ],
-        "baseline": config.baseline or None,
-        "render": config.render or None,
-        "helm_values": config.helm_values,
-        "fail_on": config.fail_on,
     }
+    found = {name: special[name] if name in special else getattr(config, name) for name in _NAMES}
+    return {name: None if value == "" else value for name, value in found.items()}
 
 
 def _usage(usage: Usage) -> dict[str, object]:

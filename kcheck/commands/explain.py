@@ -8,7 +8,7 @@ from kcheck.commands import options, printing
 
 
 @click.command("explain", cls=options.Command)
-@click.argument("name", metavar="RULE|LIMIT|WORD|WALL", shell_complete=options.complete_rules)
+@click.argument("name", metavar="RULE|LIMIT|WORD|WALL", shell_complete=options.complete_names)
 @options.with_flags
 def command(name: str, paths: tuple[str, ...]) -> None:
     """Explain a rule: why it exists, its condition, where its numbers come from, and an example.
@@ -21,22 +21,22 @@ def command(name: str, paths: tuple[str, ...]) -> None:
     """
     from difflib import get_close_matches
 
-    from kcheck.addons.editor import calculation
     from kcheck.api import Project
     from kcheck.engine import rules
-    from kcheck.report import limit, word
+    from kcheck.report import calculation, limit, word
     from kcheck.report import rule as page
+    from kcheck.report.layout import Line
 
     config = click.get_current_context().obj.settings(paths)
     known = rules.all_rules(config.rules)
     found = next((own for own in known if own.name == name), None)
     pages = [page.as_text(found, known)] if found is not None else []
     if paths and (mechanisms := calculation.mechanisms(name, found)):
-        pages.append(calculation.as_text(mechanisms, Project(paths, config).world))
+        pages += calculation.pages(mechanisms, Project(paths, config).world)
     elif found is None:
         of_word, limits = word.as_text(name, known), limit.meant(name)
-        pages = [*filter(None, [of_word]), *(limit.as_text(full, entry) for full, entry in limits.items())]
-    if not any(pages):
+        pages = [*([of_word] if of_word else []), *(limit.as_text(full, entry) for full, entry in limits.items())]
+    if not pages:
         numbers = {
             part for full in limit.names() for part in (full.partition(".")[2], full.split(".", 2)[2])
         }  # with a cloud and without
@@ -44,4 +44,5 @@ def command(name: str, paths: tuple[str, ...]) -> None:
         close = get_close_matches(name.removeprefix("limits."), sorted(names), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`kcheck rules` lists the rules"
         raise click.UsageError(f"there is no rule, limit or word `{name}`; {hint}")
-    printing.page("\n".join(pages))
+    for number, one in enumerate(pages):
+        printing.page((*((Line(),) if number else ()), *one))

@@ -23,6 +23,7 @@ from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.printing import show_progress
 from kcheck.engine import rules
+from kcheck.report.layout import Column, Table
 from kcheck.text.regex import regex
 from kcheck.text.units import counted
 
@@ -156,8 +157,7 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
     The answers are queries to DIR/fleet.duckdb, which any DuckDB can ask, too. Nothing is written.
     """
     if name is None:
-        width = max(map(len, QUESTIONS))
-        printing.page("".join(f"{one:{width}}  {question(one).sentence}\n" for one in QUESTIONS))
+        printing.page([Table((Column(), Column()), [(one, question(one).sentence) for one in QUESTIONS])])
         return
     if name not in QUESTIONS:
         raise click.UsageError(f"no such question: {name}; there are {', '.join(QUESTIONS)}")
@@ -167,7 +167,10 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
         return
     with _result_errors():
         made = FORMATS[format_](ask(output, asked))
-    (printing.table if format_ == "csv" else printing.page)(made)
+    if isinstance(made, str) and format_ == "csv":
+        printing.table(made)
+    else:
+        printing.page(made)
 
 
 @contextmanager

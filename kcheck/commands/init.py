@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.addons.setup import proposal
 from kcheck.commands import options, printing
-from kcheck.commands.setup import proposal
 from kcheck.text.files import save
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.commands.setup.proposal import Proposal
+    from kcheck.addons.setup.proposal import Proposal
 
 
 @click.command("init", cls=options.Command)
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--write", is_flag=True, help="Write the files, all or none; without it, nothing is written.")
 @click.option(
     "--ci", type=click.Choice(["github", "gitlab", "none"]), default=None,
-    help="CI system of the repository.  [default: by .github or .gitlab-ci.yml]",
+    help="CI system of the repository.  [default: by .github, .gitlab-ci.yml or the remote]",
 )  # fmt: skip
 def command(path: str, write: bool, ci: str | None) -> None:
     """Print how to turn kcheck on in the repository at PATH (default: the current folder), as a diff for `git apply`.

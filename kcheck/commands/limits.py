@@ -33,7 +33,7 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
 
 
 @click.command("limits", cls=options.Command)
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=options.complete_limits)
 @click.option("--cloud", type=click.Choice(["any", *CLOUDS]), help="Only the numbers of this cloud, or of any cloud.")
 @click.option(
     "--older-than", "before", metavar="AGE", callback=_before,

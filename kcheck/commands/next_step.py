@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def next_step(context: click.Context, report: Report) -> str:
     """Suggest what to run after a check, with its paths and flags; empty if no findings are shown."""
     findings = report.findings
-    if not findings or context.params.get("hook"):
+    if not findings or context.params.get("hook") or context.params["paths"] == ("-",):
         return ""
 
     steps = []

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 import click
 
 from kcheck.commands import printing
+from kcheck.commands.cli import color
 from kcheck.text import deadline
-from kcheck.text.bundled import RULES
+from kcheck.text.bundled import PROFILES, RULES
 from kcheck.text.errors import Error
 from kcheck.text.files import system
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
@@ -35,6 +37,10 @@ THRESHOLDS = ("error", "warning", "info", "undecided", "never")
 """Values of --fail-on."""
 
 
+_KEYS = regex(r"(?m)^((?:  )?)([\w-]+):")
+"""Keys of a file of limits, and of the tables in it."""
+
+
 class Failure(click.ClickException):
     """An error that is not a usage error: exit status 2, without the usage of the command."""
 
@@ -48,6 +54,22 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
     before, comma, begun = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+
+
+def complete_limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete names of limits such as eks.pool.quota, from lines of their files."""
+    names = []
+    for cloud, _ in system.entries(PROFILES):
+        path, top = os.path.join(PROFILES, cloud, "limits.yaml"), ""
+        for indent, key in _KEYS.findall(system.read(path).decode()) if os.path.isfile(path) else ():
+            top = top if indent else key
+            names += [f"{cloud}.{top}.{key}"] if indent else []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete names of rules and limits."""
+    return [*complete_rules(ctx, param, incomplete), *complete_limits(ctx, param, incomplete)]
 
 
 def _split(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -91,6 +113,17 @@ hook = click.option(
 )  # fmt: skip
 
 
+def former(name: str, now: str, *, is_flag: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a hidden option that still works for a minor version, and says its new spelling."""
+
+    def told(_context: click.Context, _parameter: click.Parameter, value: T) -> T:
+        if value:
+            printing.note(f"kcheck: {name} is `{now}` now")
+        return value
+
+    return click.option(name, is_flag=is_flag, hidden=True, callback=told)
+
+
 def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the option --format, passed as `format_`; the first format is the default."""
     return click.option(
@@ -100,6 +133,24 @@ def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[...
 
 class Command(click.Command):
     """Reports kcheck's own errors, such as missing paths and invalid settings, as usage errors."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in groups: the command's own first."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+                title = next((title for title, names in _GROUPS.items() if param.name in names), "Options")
+                found.setdefault(title, []).append(record)
+        for title in ("Options", *_GROUPS):
+            if title in found:
+                with formatter.section(title):
+                    formatter.write_dl(found[title])
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with --color, which is in the help of `kcheck`."""
+        return [*super().get_params(ctx), color(hidden=True)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command, with user mistakes as usage errors.
@@ -173,17 +224,12 @@ _OPTIONS = (
     click.option(
         "--nodes", multiple=True, metavar="[CLUSTER=]N", help="Target number of nodes, of all clusters or of one."
     ),
-    var_files,
-    variables,
-    workspace,
-    env_vars,
-    module_dirs,
+    var_files, variables, workspace, env_vars, module_dirs,
     click.option("--render", type=click.Choice(["helm"]), default=None, help="Render charts with the installed helm."),
     click.option(
         "--helm-values", multiple=True, metavar="FILE", help="Values file for rendered charts; may be repeated."
     ),
-    click.option("--price", metavar="USD", help="Price of a node-hour, instead of list prices."),
-    exclude,
+    click.option("--price", metavar="USD", help="Price of a node-hour, instead of list prices."), exclude,
     click.option(
         "--ignore",
         multiple=True,
@@ -192,16 +238,19 @@ _OPTIONS = (
         callback=_split,
         help="Skip these rules or groups of rules; may be repeated.",
     ),
-    own_rules,
-    _TIMEOUT,
+    own_rules, _TIMEOUT,
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
     outside,
-)
+)  # fmt: skip
 _SETTINGS = (
     "nodes", "var_files", "price", "exclude", "ignore", "variables", "env_vars", "render", "helm_values", "workspace",
     "module_dirs", "outside",
 )  # fmt: skip
 """Those of these options that are settings, by their names."""
+_GROUPS = {
+    "What is read": {*_SETTINGS, "folders", "file", "timeout", "usage"},
+    "What is known": {"known", "baseline_file", "diff_base"},
+}  # fmt: skip
 
 
 def with_config(command: Callable[..., None]) -> Callable[..., None]:
@@ -360,8 +409,9 @@ def bug_status(result: Result) -> int:
 
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
-    """Return the tree of the paths, by default of the working directory."""
-    return Tree(list(paths), None, config.exclude, config.boundary)
+    """Return the tree of the paths, by default of the working directory; - is a manifest on stdin."""
+    overlay = {os.path.realpath("-"): system.standard_input()} if paths == ("-",) else None
+    return Tree(list(paths), overlay, config.exclude, config.boundary)
 
 
 class PathsOrSubcommand(Group):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
@@ -17,12 +19,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TextIO
 
+    from kcheck.report.layout import Text
     from kcheck.text.files.save import File
 
 
-def page(text: str) -> None:
-    """Print lines that already end with a newline."""
-    click.echo(visible_lines(text), nl=False)
+_NARROWEST, _WIDEST = 60, 200
+
+
+def page(text: str | Text) -> None:
+    """Print lines that already end with a newline, or a text: drawn if somebody looks."""
+    if isinstance(text, str):
+        click.echo(visible_lines(text), nl=False)
+    elif width := screen():
+        from kcheck.report.terminal import drawn  # imports rich: 40 ms
+
+        click.echo(drawn(text, width, colours=_has_colours(), links=sys.stdout.isatty()), nl=False, color=True)
+    else:
+        from kcheck.report.layout import plain
+
+        click.echo(plain(text), nl=False)
+
+
+def screen() -> int:
+    """Return the columns of the screen, 0 if nobody looks: stdout is no terminal, and colours are not asked for."""
+    if not sys.stdout.isatty() and not _has_colours():
+        return 0
+    return min(max(get_terminal_size((100, 24)).columns, _NARROWEST), _WIDEST)
+
+
+def _has_colours() -> bool:
+    """Whether to print colours: by --color, NO_COLOR, FORCE_COLOR and TERM, in this order."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is not None:
+        return context.color
+    if os.environ.get("NO_COLOR"):
+        return False
+    if forced := os.environ.get("FORCE_COLOR"):
+        return forced != "0"
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def table(text: str) -> None:
@@ -41,22 +75,29 @@ def note(text: str) -> None:
 
 
 def report(text: str) -> None:
-    """Print a report of `check`, already escaped apart from its own colours, links and annotations."""
+    """Print a report of `check` for programs, already escaped apart from its annotations."""
     click.echo(text, nl=False)
+
+
+_MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+"""Styles of the lines of a diff by their first characters."""
 
 
 def diffs(files: Iterable[File]) -> None:
     """Print changes for `git apply`, and note those that it would not apply exactly."""
     from kcheck.text.files.patch import diff
 
-    inexact = []
-    for file in files:
-        found = diff(file)
-        sys.stdout.buffer.write(found.text.encode("utf-8", "surrogateescape"))
-        if not found.exact:
-            inexact.append(file.path)
-    sys.stdout.flush()
-    for path in inexact:
+    found = {file.path: diff(file) for file in files}
+    if screen():
+        from kcheck.report.layout import Line
+
+        lines = "".join(own.text for own in found.values()).splitlines()
+        page(Line(text, _MARKS.get(text[:3].strip()) or _MARKS.get(text[:1], ""), is_code=True) for text in lines)
+    else:
+        for own in found.values():
+            sys.stdout.buffer.write(own.text.encode("utf-8", "surrogateescape"))
+        sys.stdout.flush()
+    for path in (path for path, own in found.items() if not own.exact):
         note(f"kcheck: {path}: control or invisible characters are escapes in its diff; do not apply that")
 
 
@@ -80,7 +121,7 @@ def bug(error: BaseException) -> None:
 _PATIENCE = 1.0
 """Seconds before progress is shown."""
 _EVERY = 0.2
-_WIDEST = 79
+_LONGEST = 79
 _CLEAR = "\r\x1b[K"
 
 
@@ -113,7 +154,7 @@ def _tell(screen: TextIO, stage: list[str], done: threading.Event) -> None:
         return
     while not done.wait(_EVERY):
         seconds = int(time.monotonic() - begin)
-        screen.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:_WIDEST]}")
+        screen.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:_LONGEST]}")
         screen.flush()
     screen.write(_CLEAR)
     screen.flush()

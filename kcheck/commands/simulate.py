@@ -15,6 +15,7 @@ from kcheck.fix.what_if import savings
 from kcheck.inventory import reader
 from kcheck.report import simulation
 from kcheck.report.html import run_page
+from kcheck.report.layout import Line
 from kcheck.scale.simulate import results, scenario
 from kcheck.scale.world import World
 from kcheck.text.units import quantity, seconds
@@ -72,8 +73,9 @@ def command(
     saved = savings(list(paths) or ["."], config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, saved, strict=True))
     if format_ == "text":
-        parts = [simulation.as_text(one) + ("" if own is None else simulation.table(one, own)) for one, own in pairs]
-        printing.page("\n".join(parts))
+        for number, (one, own) in enumerate(pairs):
+            text = (*simulation.as_text(one, printing.screen()), *(() if own is None else simulation.table(one, own)))
+            printing.page((*([Line()] if number else []), *text))
     else:
         printing.page(run_page.as_html(pairs) if format_ == "html" else simulation.as_json(pairs))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from functools import wraps
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.addons.usage import in_parts
 from kcheck.addons.usage.bill import BY, bill
-from kcheck.addons.usage.http import Access, checked_header, checked_url
+from kcheck.addons.usage.network import BASIC_AUTH, TOKEN, Network, access_of, is_here
 from kcheck.addons.usage.prometheus import Prometheus
 from kcheck.addons.usage.recorder import Question, Recorder
 from kcheck.commands import options, printing
@@ -21,7 +22,7 @@ from kcheck.model import Inventory
 from kcheck.scale.usage import joining
 from kcheck.scale.usage.recording import RecordingError, as_bytes, read
 from kcheck.scale.world import World
-from kcheck.text.files import save, system
+from kcheck.text.files import save
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
     from kcheck.addons.usage.bill import By, Order
     from kcheck.config.config import Config
+    from kcheck.report.layout import Text
     from kcheck.scale.usage.recording import Recording
 
-TOKEN, BASIC_AUTH = "KCHECK_PROMETHEUS_TOKEN", "KCHECK_PROMETHEUS_BASIC_AUTH"
 _DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
 _EPOCH = regex(r"\d{9,10}")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -42,21 +43,6 @@ _LATE = 180
 
 _STEPS = range(10, 3601)
 _MATCHER = regex(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(=~|!~|!=|=)\s*"([^"\\\n]|\\.)*"\s*')
-
-
-class Network(NamedTuple):
-    """Options of a Prometheus, as given."""
-
-    prometheus: str | None
-    window: int | None
-    step: int
-    end: int | None
-    matchers: tuple[str, ...]
-    ca: str | None
-    token_file: str | None
-    basic_auth_file: str | None
-    headers: tuple[str, ...]
-    request_timeout: float
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
@@ -177,65 +163,16 @@ def client(network: Network) -> Prometheus:
     """Create a client for the Prometheus of the options; their secrets go to it only, and are never shown.
 
     Raises:
-        click.UsageError: options contradict each other.
+        OptionError: options contradict each other.
         RecordingError: an option is invalid.
     """
-    access = _access(network)
-    if access.url.startswith("http:") and access.headers and not _is_here(access.url):
+    access = access_of(network)
+    if access.url.startswith("http:") and access.headers and not is_here(access.url):
         printing.note("kcheck: credentials go over http, which everybody on the way can read; use https")
     return Prometheus(access)
 
 
-def _is_here(url: str) -> bool:
-    return url.split("/")[2].rsplit(":", 1)[0] in ("localhost", "127.0.0.1", "[::1]")
-
-
-def _access(network: Network) -> Access:
-    headers = dict(map(checked_header, network.headers))
-    own = [name for name in headers if name.lower() == "authorization"]
-    token = _secret(network.token_file, "--token-file", TOKEN)
-    user = _secret(network.basic_auth_file, "--basic-auth-file", BASIC_AUTH)
-    if len([one for one in (token, user, own) if one]) > 1:
-        raise click.UsageError("give one of --token-file, --basic-auth-file and --header 'Authorization: ...'")
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    if user:
-        import base64
-
-        if ":" not in user:
-            raise click.UsageError("--basic-auth-file: expected user:password")
-        headers["Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
-    if network.ca is not None and not os.path.isfile(network.ca):
-        raise click.UsageError(f"--ca {network.ca}: no such file")
-    url = checked_url(network.prometheus or "")
-    return Access(url, tuple(headers.items()), network.ca or "", network.request_timeout)
-
-
-def _secret(file: str | None, option: str, variable: str) -> str:
-    """Read a secret from a file, else from an environment variable; empty if there is none."""
-    if file is None:
-        text = os.environ.get(variable) or ""
-        option = variable
-    else:
-        try:
-            text = system.head(file, 1 << 16).decode()
-        except (OSError, UnicodeDecodeError) as error:
-            raise click.UsageError(f"{option} {file}: {getattr(error, 'strerror', '') or 'no text'}") from error
-    text = text.strip()
-    if file is not None and not text:
-        raise click.UsageError(f"{option} {file}: the file is empty")
-    if not text.isprintable() or not text.isascii():
-        raise click.UsageError(f"{option}: expected one line of ASCII")
-    return text
-
-
 # --- the commands
-
-_EVERY = 30.0
-"""Minimum seconds between saves."""
-
-_SHARE = 20
-"""Minimum ratio of recording time to saving time."""
 
 
 @click.group("usage", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="")
@@ -273,8 +210,11 @@ def command(
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
     module = import_module(f"kcheck.addons.usage.report.usage_{'html' if format_ == 'html' else 'formats'}")
-    report: str = getattr(module, f"as_{format_}")(made)
-    (printing.table if format_ == "csv" else printing.page)(report)
+    report: str | Text = getattr(module, f"as_{format_}")(made)
+    if isinstance(report, str) and format_ == "csv":
+        printing.table(report)
+    else:
+        printing.page(report)
 
 
 def _world(paths: tuple[str, ...], config: Config) -> World:
@@ -300,68 +240,23 @@ def record(output: str, network: Network) -> None:
     part = f"{output}.part"
     window = settings.load(()).usage.window
     try:
-        recorder = _recorder(client(network), question(network, window), part, ends_now=network.end is None)
-        _run(recorder, part)
+        asked, ends_now = question(network, window), network.end is None
+        with printing.show_progress() as show:
+            recorder = in_parts.begin(client(network), asked, part, show, ends_now=ends_now)
+            in_parts.run(recorder, part, show)
         data = as_bytes(recorder.recording)
         save.write(output, data)
         save.remove(part)
+    except KeyboardInterrupt as stop:
+        if stop.args:
+            printing.note(f"kcheck: stopped; {stop}")
+        raise
     except RecordingError as error:
         raise options.Failure(str(error)) from error
     except OSError as error:
         raise options.Failure(f"{error.filename or output}: {error.strerror or error}") from error
     printing.note(f"kcheck: wrote {output}, {max(1, len(data) >> 10):,} KiB")
     _say(recorder.recording)
-
-
-def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: bool) -> Recorder:
-    """Start a recording, or resume the one in `part`.
-
-    Raises:
-        RecordingError: the part is of another recording, or there is no answer.
-    """
-    with printing.show_progress() as show:
-        show("looking for metrics")
-        if not os.path.isfile(part):
-            return Recorder.new(prometheus, asked)
-        old = read(part, part=True)
-        mine = (prometheus.url, asked.window, asked.step, list(asked.matchers), old.end if ends_now else asked.end)
-        if mine != (old.source, old.asked, old.step, old.matchers, old.end):
-            raise RecordingError(
-                f"{part} is the begin of another recording, of {old.source}; give its options, or delete it"
-            )
-        return Recorder.of_part(prometheus, old)
-
-
-def _run(recorder: Recorder, part: str) -> None:
-    """Record to the end; save the progress to `part` from time to time, and on failure."""
-    recording = recorder.recording
-    saved, cost, at = time.monotonic(), 0.0, recording.until
-
-    def keep() -> None:
-        nonlocal saved, cost, at
-        begin = time.monotonic()
-        save.write(part, as_bytes(recording))
-        saved, at = time.monotonic(), recording.until
-        cost = saved - begin
-
-    def after_slice() -> None:
-        if not recording.is_whole and time.monotonic() - saved > max(_EVERY, _SHARE * cost):
-            keep()
-
-    try:
-        with printing.show_progress() as show:
-            recorder.run(show, after_slice)
-    except (RecordingError, KeyboardInterrupt) as error:
-        if recorder.is_consistent and recording.until > at:
-            keep()
-        if not os.path.isfile(part):
-            raise
-        share = 100 * (recording.until - recording.begin) // (recording.end - recording.begin)
-        there = f"{share} % is in {part}: run the same command to go on"
-        if isinstance(error, RecordingError):
-            raise RecordingError(f"{error}; {there}") from error
-        printing.note(f"kcheck: stopped; {there}")
-        raise
 
 
 def _say(recording: Recording) -> None:

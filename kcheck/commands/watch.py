@@ -19,8 +19,9 @@ from kcheck.engine import linter
 from kcheck.fix.gate.comparison import news, without_known
 from kcheck.fix.gate.relevance import can_change_findings
 from kcheck.report import text
-from kcheck.report.formats import Report, render
-from kcheck.report.text import closing, finding_text
+from kcheck.report.formats import Report
+from kcheck.report.layout import Line
+from kcheck.report.text import closing, finding_lines
 from kcheck.text.files import system
 from kcheck.text.files.changes import Watcher
 from kcheck.text.files.disk import Disk
@@ -132,7 +133,7 @@ class _Watch:
         if result is not None:
             self._shown = Report(result, self._info).findings
             if result.relevant or result.findings:
-                printing.report(render("text", Report(result, self._info, links=text.shows_links())))
+                printing.page(text.as_text(Report(result, self._info), printing.screen()))
             else:
                 printing.line(options.NOTHING)
         printing.line("Watching for changes. Ctrl-C ends.")
@@ -149,7 +150,8 @@ class _Watch:
         broken = [one for one in found.new if one.rule == _UNREADABLE and one.span.source.path in _shown_paths(changed)]
         if broken:  # what was found before stands until it can be read
             printing.line(f"{head}: it cannot be read; the findings before stand")
-            printing.report("\n".join(map(finding_text, broken)))
+            for finding in broken:
+                printing.page(finding_lines(finding))
             return
         self._shown = report.findings
         kinds = (("new", found.new), ("changed", found.changed), ("gone", found.gone))
@@ -160,7 +162,7 @@ class _Watch:
                 if word == "gone":
                     printing.line(f"gone: {finding.span.exact_location} {finding.rule}: {finding.message}")
                 else:
-                    printing.report(f"{click.style(word, bold=True)}: {finding_text(finding)}")
+                    printing.page((*finding_lines(finding, before=f"{word}: "), Line()))
             if len(own) > _MOST:
                 printing.line(f"and {len(own) - _MOST:,} more {word}; `kcheck check` lists what is found")
         printing.line(next(iter(closing(report))))

@@ -23,10 +23,11 @@ _MOST_CENTS = 10**8
 
 
 class ConfigError(Error):
-    """A usage error and its remedy, in one line."""
+    """Usage errors and their remedies, a line each."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(visible(text))
+    def __init__(self, *lines: str) -> None:
+        self.lines = tuple(map(visible, lines))
+        super().__init__("\n".join(self.lines))
 
 
 class Environment(Struct, frozen=True):

@@ -113,10 +113,10 @@ def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
     """Compare data with a schema; `noun` and `whole` are those of `differences`.
 
     Raises:
-        ConfigError: they differ; the message says where, and what is expected.
+        ConfigError: they differ; a line for each place says what is expected.
     """
-    for place, message in differences(data, schema, noun, whole):
-        raise ConfigError(f"{place.location}: {message}")
+    if found := differences(data, schema, noun, whole):
+        raise ConfigError(*(f"{place.location}: {message}" for place, message in found))
 
 
 def datum(node: yaml.Node) -> Known[DatumValue]:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.text import bundled
-from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
 
 class RuleError(ConfigError):
     """Invalid rule files: their mistakes, a line each, with the path."""
-
-    def __init__(self, *lines: str) -> None:
-        super().__init__("")
-        self.lines = tuple(map(visible, lines))
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines)
 
 
 class Grade(Struct, frozen=True):

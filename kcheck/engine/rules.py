@@ -115,10 +115,10 @@ def selected(config: Config) -> list[Rule]:
         "per_path_ignores": {name: None for listed in config.per_path_ignores.values() for name in listed},
         "not_ignorable": config.not_ignorable,
     }
-    for setting, listed in wanted.items():
-        for name in listed:
-            if name not in names:
-                raise ConfigError(f"{setting}: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
+    unknown = [(setting, name) for setting, listed in wanted.items() for name in listed if name not in names]
+    if unknown:
+        known = tuple(sorted(names))
+        raise ConfigError(*(f"{setting}: there is no rule {name}; {nearest(name, known)}" for setting, name in unknown))
     kept = not_ignorable(config)
     for setting in ("ignore", "suppressions", "per_path_ignores"):
         for name in kept.intersection(wanted[setting]):

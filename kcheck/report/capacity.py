@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link, wrapped
+from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
+from kcheck.report.layout import PLAIN, Line, line
 from kcheck.scale import quotas, walls
-from kcheck.text.control_characters import visible
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kcheck.model import Cluster
     from kcheck.scale.walls.model import Wall
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _BAR = 20
 _INDENT = " " * 12
-_LINE = 100
 
 
 def as_json(world: World) -> str:
@@ -31,41 +30,25 @@ def as_json(world: World) -> str:
 
 def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
     return {
-        "name": cluster.display_name,
-        "id": cluster.id,
-        "cloud": cluster.cloud,
-        "target": world.sizes.wanted_interval(cluster).exact,
-        "reaches": reachable_nodes(cluster, world),
+        "name": cluster.display_name, "id": cluster.id, "cloud": cluster.cloud,
+        "target": world.sizes.wanted_interval(cluster).exact, "reaches": reachable_nodes(cluster, world),
         "walls": [_wall(wall) for wall in walls.find_walls(cluster, world)],
         "quotas": [
-            {
-                "code": one.need.quota.code,
-                "name": one.need.quota.name,
-                "needed": one.amount,
-                "exact": one.sure,
-                "unit": one.need.unit,
-            }
+            {"code": one.need.quota.code, "name": one.need.quota.name, "needed": one.amount, "exact": one.sure,
+             "unit": one.need.unit}
             for one in quotas.at_target(cluster, world)
         ],
         "summary": summary_sentence(cluster, world),
-    }
+    }  # fmt: skip
 
 
 def _wall(wall: Wall) -> dict[str, object]:
     return {
-        "mechanism": wall.mechanism,
-        "scope": wall.scope,
-        "nodes": wall.nodes.exact if wall.nodes else None,
-        "at_least": wall.nodes.low if wall.nodes else None,
-        "at_most": wall.nodes.high if wall.nodes else None,
-        "before_target": wall.short,
-        "arithmetic": wall.arithmetic,
-        "path": wall.place.source.path,
-        "line": wall.place.begin.line,
-        "source": wall.source,
-        "kind": wall.kind,
-        "move": wall.move,
-    }
+        "mechanism": wall.mechanism, "scope": wall.scope, "nodes": wall.nodes.exact if wall.nodes else None,
+        "at_least": wall.nodes.low if wall.nodes else None, "at_most": wall.nodes.high if wall.nodes else None,
+        "before_target": wall.short, "arithmetic": wall.arithmetic, "path": wall.place.source.path,
+        "line": wall.place.begin.line, "source": wall.source, "kind": wall.kind, "move": wall.move,
+    }  # fmt: skip
 
 
 def reachable_nodes(cluster: Cluster, world: World) -> int | None:
@@ -141,9 +124,11 @@ def _reach(cluster: Cluster, world: World) -> str:
 # --- text
 
 
-def as_text(world: World) -> str:
-    """Format a table per cluster, the lowest wall first, with bars that compare walls to the target."""
-    return "\n".join(_text(cluster, world) for cluster in world.inventory.clusters)
+def as_text(world: World) -> Iterator[Line]:
+    """Yield a table per cluster, the lowest wall first, with bars that compare walls to the target."""
+    for number, cluster in enumerate(world.inventory.clusters):
+        yield from (Line(),) if number else ()
+        yield from _text(cluster, world)
 
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
@@ -160,18 +145,19 @@ def heading(cluster: Cluster, world: World) -> str:
     return f"{cluster.display_name} ({cluster.cloud}, {cluster.place.location}{environment}), {asked}"
 
 
-def _text(cluster: Cluster, world: World) -> str:
+def _text(cluster: Cluster, world: World) -> Iterator[Line]:
     target = world.sizes.wanted_interval(cluster).exact
-    lines = [visible(heading(cluster, world))]
+    yield Line(heading(cluster, world), "bold")
     groups = [group for group in grouped_walls(cluster, world) if not is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
-        lines += ["", _line(group, target), *_details(group)]
+        yield from (Line(), _line(group, target), *_details(group))
     rest = groups[len(told) + 1 :]
     limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
-    lines += ["", *(_line(group, target) for group in near)] if near else []
-    return "\n".join([*lines, *_quotas(cluster, world), "", *wrapped(summary_sentence(cluster, world), _LINE)]) + "\n"
+    yield from (Line(), *(_line(group, target) for group in near)) if near else ()
+    yield from map(Line, _quotas(cluster, world))
+    yield from (Line(), Line(summary_sentence(cluster, world), "bold", width=PLAIN, hang=0))
 
 
 def is_account_quota(wall: Wall) -> bool:
@@ -207,10 +193,11 @@ def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
     return sorted(groups.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))
 
 
-def _line(group: list[Wall], target: int | None) -> str:
+def _line(group: list[Wall], target: int | None) -> Line:
     wall = group[0]
     number = "?" if wall.nodes is None or wall.number is None else _ends(wall.nodes)
-    return visible(f"{number:>9}  {_bar(wall, target)}  {group_title(group)}")
+    style = {True: "red", False: "green", None: "yellow"}[wall.short]
+    return line(f"{number:>9}  ", (_bar(wall, target), style), "  ", (group_title(group), "bold"), column=13 + _BAR)
 
 
 def _ends(nodes: Interval) -> str:
@@ -230,13 +217,13 @@ def group_title(group: list[Wall]) -> str:
     return group_name(group) + ("" if group[0].kind == "hard" else f" ({group[0].kind})")
 
 
-def _details(group: list[Wall]) -> list[str]:
+def _details(group: list[Wall]) -> Iterator[Line]:
     wall = group[0]
     bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
     lines = [f"{bounds}{wall.arithmetic}", f"{wall.place.location}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
-    return [part for line in lines for part in wrapped(line, _LINE, _INDENT, _INDENT)]
+    return (Line(f"{_INDENT}{one}", width=PLAIN, hang=0) for one in lines)
 
 
 def _bar(wall: Wall, target: int | None) -> str:

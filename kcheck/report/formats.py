@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.text.findings import Finding, Undecided
 
-FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "gitlab", "rdjson", "markdown", "html")
+FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "gitlab", "rdjson", "markdown", "html", "statistics")
 
 
 class Report(NamedTuple):
     """Result of a check, with options of its report.
 
     With `info`, findings of that severity are included; `min_severity` goes first. `show_undecided` adds each undecided
-    check. `quiet` drops the closing lines. `next_step` (the last of these) and `links` (rule names as hyperlinks) are
-    for terminal text only. `command_line` tells readers of a page how to make the report again.
+    check. `quiet` drops the closing lines. `next_step`, the last of these, is for text only. `command_line` tells
+    readers of a page how to make the report again. `before` is the result without the changes that are compared.
     """
 
     result: Result
@@ -27,9 +27,9 @@ class Report(NamedTuple):
     show_undecided: bool = False
     quiet: bool = False
     next_step: str = ""
-    links: bool = False
     command_line: str = ""
     min_severity: Severity | None = None
+    before: Result | None = None
 
     @property
     def least(self) -> Severity:
@@ -59,6 +59,7 @@ class Report(NamedTuple):
 
 def render(name: str, report: Report) -> str:
     """Render a report in the format `name`."""
-    module, function = {"html": ("html.check", "render"), "concise": ("text", "concise")}.get(name, (name, "render"))
+    html, lines = ("html.check", "render"), ("text", name)
+    module, function = {"html": html, "concise": lines, "statistics": lines}.get(name, (name, "render"))
     text: str = getattr(import_module(f"kcheck.report.{module}"), function)(report)
     return text

@@ -42,13 +42,9 @@ def summary(report: Report) -> str:
 def _annotation(finding: Finding, repository: Repository) -> str:
     begin, end = finding.span.begin, finding.span.finish
     properties = {
-        "file": repository.path(finding.span.source.path),
-        "line": str(begin.line),
-        "endLine": str(end.line),
-        "col": str(begin.column),
-        "endColumn": str(end.column),
-        "title": f"kcheck: {finding.rule}",
-    }
+        "file": repository.path(finding.span.source.path), "line": str(begin.line), "endLine": str(end.line),
+        "col": str(begin.column), "endColumn": str(end.column), "title": f"kcheck: {finding.rule}",
+    }  # fmt: skip
     if end.line != begin.line:  # columns are of one line only
         del properties["col"], properties["endColumn"]
     lines = [finding.message, *finding.details]

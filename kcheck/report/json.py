@@ -79,34 +79,22 @@ def _judged(judged: Judged) -> dict[str, object]:
 def _input(missing: MissingInput) -> dict[str, object]:
     place = {"path": None, "line": None} if missing.place is None else _place(missing.place)
     return {
-        "reason": missing.reason,
-        "checks": missing.checks,
-        "path": place["path"],
-        "line": place["line"],
-        "remedy": missing.remedy,
-        "rules": dict(sorted(missing.rules.items())),
-    }
+        "reason": missing.reason, "checks": missing.checks, "path": place["path"], "line": place["line"],
+        "remedy": missing.remedy, "rules": dict(sorted(missing.rules.items())),
+    }  # fmt: skip
 
 
 def _finding(finding: Finding, fingerprint: str) -> dict[str, object]:
     end = finding.span.finish
     fix = finding.fix
     return {
-        "rule": finding.rule,
-        "severity": finding.severity.word,
-        "message": finding.message,
-        "details": list(finding.details),
-        **_place(finding.span),
-        "end_line": end.line,
-        "end_column": end.column,
+        "rule": finding.rule, "severity": finding.severity.word, "message": finding.message,
+        "details": list(finding.details), **_place(finding.span), "end_line": end.line, "end_column": end.column,
         "related": [{**_place(related.span), "message": related.message} for related in finding.related],
-        "object": finding.object,
-        "also": list(finding.also),
-        "waste": finding.waste,
-        "help": "; ".join(finding.help.splitlines()),
-        "fingerprint": fingerprint,
+        "object": finding.object, "also": list(finding.also), "waste": finding.waste,
+        "help": "; ".join(finding.help.splitlines()), "fingerprint": fingerprint,
         "fix": None if fix is None else {"safety": fix.safety, "title": fix.title},
-    }
+    }  # fmt: skip
 
 
 def _place(span: Span) -> dict[str, object]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-import click
-
-from kcheck.report.text import finding_text, input_text, skipped_text
-from kcheck.text.control_characters import visible, visible_lines
+from kcheck.report.layout import plain
+from kcheck.report.text import finding_lines, input_text, skipped_text
+from kcheck.text.control_characters import visible
 from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def render(report: Report) -> str:
     suite = ElementTree.SubElement(top, "testsuite", {"name": "kcheck", **numbers, "skipped": str(len(skipped))})
     for finding in (*failed, *infos):
         case = _case(suite, finding.span.source.path, f"{finding.rule} {finding.object}")
-        text = visible_lines(click.unstyle(finding_text(finding)))
+        text = plain(finding_lines(finding))
         if finding.severity == Severity.INFO:
             ElementTree.SubElement(case, "system-out").text = text
         else:

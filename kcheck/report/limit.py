@@ -13,6 +13,7 @@ from kcheck.engine import rule_words, rules
 from kcheck.engine.rule import source_entries
 from kcheck.report import page
 from kcheck.report.escape import json_text
+from kcheck.report.layout import Column, Table
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.report.places import by_name
 from kcheck.scale import walls
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.engine.rule import Rule
+    from kcheck.report.layout import Text
     from kcheck.report.page import Block, Line
     from kcheck.scale.world import World
     from kcheck.text.findings import Finding
@@ -98,8 +100,8 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
         yield from points
 
 
-def as_text(name: str, entry: ProfileValue) -> str:
-    """Format the page for a terminal."""
+def as_text(name: str, entry: ProfileValue) -> Text:
+    """Return the page for a terminal."""
     return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{INDEX}#{link(name).text}")])
 
 
@@ -151,12 +153,10 @@ def value(entry: ProfileValue) -> str:
     return f"{shown(entry.value, 'mills')} per hour" if entry.unit == "mills" else f"{shown(entry.value)} {entry.unit}"
 
 
-def table(found: Sequence[Dated]) -> str:
-    """Format one line per number: name, value, kind, day checked, day of its newest source, first source."""
+def table(found: Sequence[Dated]) -> list[Table]:
+    """Return one line per number: name, value, kind, day checked, day of its newest source, first source."""
     rows = [(name, _short(own), own.kind, own.checked, own.source_dated, _source(own)) for name, _, own in found]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(5)]
-    padded = [[cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)] for row in rows]
-    return "".join(f"{'  '.join(row)}\n" for row in padded)
+    return [Table([Column()] * 6, rows)]
 
 
 def _short(entry: ProfileValue) -> str:

@@ -8,6 +8,7 @@ from kcheck.report.escape import markdown, markdown_code, markdown_link, markdow
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
 from kcheck.report.text import closing
+from kcheck.report.verdict import change_lines
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
@@ -28,7 +29,16 @@ def summary(report: Report, most: int) -> str:
     every = by_name(report.result.world)
     repository = Repository()
     ordered = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
-    lines = ["### kcheck", "", *(markdown(line.strip()) for line in closing(report))]
+    changes = (
+        [] if report.before is None else [f"- {markdown(one)}" for one in change_lines(report.before, report.result)]
+    )
+    lines = [
+        "### kcheck",
+        "",
+        *changes,
+        *([""] if changes else []),
+        *(markdown(one.strip()) for one in closing(report)),
+    ]
     room = most - sum(map(_size, lines)) - 200
     if ordered:
         lines += ["", "| | where | what | how to mend it |", "|---|---|---|---|"]

@@ -9,9 +9,9 @@ from kcheck.inventory import reader
 from kcheck.model import Thing
 from kcheck.report.escape import json_text
 from kcheck.report.json import undecided_data
+from kcheck.report.layout import Line
 from kcheck.report.text import judged_lines, line_text, skipped_text
 from kcheck.scale.world import World
-from kcheck.text.control_characters import visible
 from kcheck.text.units import counted, data_text, shown, some
 from kcheck.text.values import Known, Unknown, Unset, known
 
@@ -28,17 +28,8 @@ if TYPE_CHECKING:
 Json: TypeAlias = dict[str, Any]
 
 _SUBJECTS = (
-    "cluster",
-    "setting",
-    "autoscaler",
-    "flag",
-    "pool",
-    "karpenter_pool",
-    "subnet",
-    "pod_range",
-    "workload",
-    "image",
-)
+    "cluster", "setting", "autoscaler", "flag", "pool", "karpenter_pool", "subnet", "pod_range", "workload", "image",
+)  # fmt: skip
 
 
 def collect(tree: Tree, config: Config) -> Json:
@@ -107,16 +98,21 @@ def as_json(data: Json) -> str:
     return json_text(data, indent=1)
 
 
-def as_text(data: Json) -> str:
-    """Format the model as text."""
-    lines: list[str] = []
+def as_text(data: Json) -> Iterator[Line]:
+    """Yield the lines of the model."""
+    is_first = True
     for subject in _SUBJECTS:
         for item in data[f"{subject}s"]:
-            lines += ["", f"{subject} {item['id']}  ({item['at']})"]
+            yield from () if is_first else (Line(),)
+            is_first = False
+            yield Line(f"{subject} {item['id']}  ({item['at']})", "bold")
             worth = {name: one for name, one in item["fields"].items() if "unknown" in one or one["value"] is not None}
-            lines += [_line(subject, name, field) for name, field in worth.items()]
-    lines += ["", *(f"problem {text}" for text in data["problems"])] if data["problems"] else []
-    return "\n".join(map(visible, lines[1:])) + "\n" if lines else "nothing relevant here\n"
+            yield from (Line(_line(subject, name, field), hang=4) for name, field in worth.items())
+    if data["problems"]:
+        yield from () if is_first else (Line(),)
+        yield from (Line(f"problem {text}", "yellow") for text in data["problems"])
+    elif is_first:
+        yield Line("nothing relevant here")
 
 
 def _line(subject: str, name: str, field: Json) -> str:
@@ -137,9 +133,9 @@ def _line(subject: str, name: str, field: Json) -> str:
 _MOST_RULES = 8
 
 
-def undecided_text(result: Result) -> str:
-    """List what was judged, each missing input with the rules that need it, and what was not read."""
-    return "".join(f"{visible(line)}\n" for line in _undecided_lines(result))
+def undecided_text(result: Result) -> Iterator[Line]:
+    """Yield what was judged, each missing input with the rules that need it, and what was not read."""
+    return map(Line, _undecided_lines(result))
 
 
 def undecided_json(result: Result) -> str:

@@ -6,8 +6,9 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kcheck.report.escape import wrapped
-from kcheck.text.control_characters import visible
+from kcheck import __version__
+from kcheck.report import layout
+from kcheck.report.layout import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 REPOSITORY = "https://github.com/kcheck/kcheck"
 HOME = f"{REPOSITORY}/blob/main"
 """Base address of the project's files."""
+SOURCE = f"git+{REPOSITORY}@v{__version__}"
+"""What pip installs: the tag of this version, as kcheck is on no index."""
 
 RULES = "docs/rules"
 """Folder of the rule pages in the site."""
@@ -85,35 +88,46 @@ def rule_file(rule: Rule) -> str:
 # --- for a terminal
 
 
-def as_text(blocks: Iterable[Block]) -> str:
-    """Format a page for a terminal."""
-    lines: list[str] = []
+def as_text(blocks: Iterable[Block]) -> Iterator[layout.Line | Table]:
+    """Yield the lines and tables of a page for a terminal."""
     before: Block | None = None
     for block in blocks:
         if before is not None and not (isinstance(block, Point) and isinstance(before, Point | Part)):
-            lines += [""] if not (isinstance(before, Part) and isinstance(block, Code)) else []
-        lines += _text(block)
+            yield from (layout.Line(),) if not (isinstance(before, Part) and isinstance(block, Code)) else ()
+        yield from _text(block)
         before = block
-    return "\n".join(visible(line.rstrip()) for line in lines) + "\n"
 
 
-def _text(block: Block) -> Iterator[str]:
+def _text(block: Block) -> Iterator[layout.Line | Table]:
     match block:
         case Title(text):
-            yield text
+            yield layout.Line(text, "bold")
         case Part(text):
-            yield f"{text}:"
+            yield layout.Line(f"{text}:", "bold")
         case Prose(text):
-            yield from text.splitlines()
+            yield from (layout.Line(one, hang=0) for one in _paragraphs(text))
         case Facts(rows):
-            wide = max(len(name) for name, _ in rows)
-            yield from (f"{name:{wide}}  {_plain(line)}" for name, line in rows)
+            yield Table((Column(), Column()), [(name, _plain(line)) for name, line in rows])
         case Point(line, below):
-            yield f"  {_plain(line)}"
-            for text in below:
-                yield from wrapped(text, _WIDTH, "    ", "    ")
+            yield layout.Line(f"  {_plain(line)}".rstrip())
+            yield from (layout.Line(f"    {text}", width=_WIDTH, hang=0) for text in below)
         case Code(text):
-            yield from textwrap.indent(text, "  ").splitlines()
+            yield from (layout.Line(one.rstrip(), hang=4) for one in textwrap.indent(text, "  ").splitlines())
+
+
+_OWN = (" ", "- ", "* ")
+"""How lines begin that do not go on with the line before."""
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of prose, and each line of a list or of code."""
+    found = [""]
+    for line in map(str.rstrip, text.splitlines()):
+        if found[-1] and line and not line.startswith(_OWN) and not found[-1].startswith(_OWN):
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line)
+    return found[1:]
 
 
 def _plain(line: Line) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from kcheck.report import limit, page
+from kcheck.report import layout, limit, page
 from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
 from kcheck.text.bundled import RULES
 from kcheck.text.regex import regex
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.engine.rule import Example, Rule
+    from kcheck.report.layout import Text
     from kcheck.report.page import Block, Line
 
 INDEX = "docs/rules.md"
@@ -54,8 +55,8 @@ def link(rule: Rule) -> Name:
     return Name(rule.name, page_path(rule.name) if url(rule) else "")
 
 
-def as_text(rule: Rule, every: Sequence[Rule]) -> str:
-    """Format the page of `kcheck explain`, with the first example only and the address of the whole page."""
+def as_text(rule: Rule, every: Sequence[Rule]) -> Text:
+    """Return the page of `kcheck explain`, with the first example only and the address of the whole page."""
     first = [example for example in rule.documentation.examples if example.bad][:1]
     whole = [*blocks(rule, every), *examples(first), *silence(rule)]
     return page.as_text([*whole, Prose(f"More: {url(rule)}")] if url(rule) else whole)
@@ -197,14 +198,14 @@ def silence(rule: Rule) -> Iterator[Block]:
 # --- lists
 
 
-def listing(rules: Iterable[Rule]) -> str:
-    """Format the list of rules by group."""
-    lines: list[str] = []
+def listing(rules: Iterable[Rule]) -> Iterator[layout.Line]:
+    """Yield the list of rules by group."""
     group = ""
     for rule in rules:
         if rule.group != group:
-            group = rule.group
-            lines += ["", group] if lines else [group]
+            yield from (layout.Line(),) if group else ()
+            yield layout.Line(rule.group, "bold")
         marks = severity(rule) + (", waste" if rule.waste else "") + (f", fix: {rule.safety}" if rule.fixable else "")
-        lines += [f"  {rule.name} ({marks})", f"    {rule.summary}"]
-    return "\n".join(lines) + "\n"
+        yield layout.line("  ", (rule.name, "bold"), f" ({marks})")
+        yield layout.Line(f"    {rule.summary}", hang=0)
+        group = rule.group

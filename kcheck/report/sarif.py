@@ -75,14 +75,12 @@ def _rule(rule: Rule) -> dict[str, object]:
     markdown = [why, f"Sources:\n\n{links}" if links else "", f"`{silence}`"]
     level = "warning" if rule.grade else rule.severity
     return {
-        "id": rule.name,
-        "shortDescription": {"text": rule.summary},
+        "id": rule.name, "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": " ".join(why.split("\n\n")[0].split())},
         "help": {"text": "\n\n".join(filter(None, text)), "markdown": "\n\n".join(filter(None, markdown))},
-        **({"helpUri": page} if page else {}),
-        "defaultConfiguration": {"level": _LEVELS[Severity[level.upper()]]},
+        **({"helpUri": page} if page else {}), "defaultConfiguration": {"level": _LEVELS[Severity[level.upper()]]},
         "properties": {"tags": [rule.group, *(["waste"] if rule.waste else [])], "precision": "high"},
-    }
+    }  # fmt: skip
 
 
 class _Log:
@@ -98,9 +96,7 @@ class _Log:
             for number, place in enumerate(finding.related[:_MOST_RELATED], 1)
         ]
         return {
-            "ruleId": finding.rule,
-            "ruleIndex": index,
-            "level": _LEVELS[finding.severity],
+            "ruleId": finding.rule, "ruleIndex": index, "level": _LEVELS[finding.severity],
             "message": {"text": sarif_text("\n\n".join(filter(None, parts)))},
             "locations": [
                 {
@@ -113,7 +109,7 @@ class _Log:
             **({"relatedLocations": related} if related else {}),
             "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v2": fingerprint},
             **({"fixes": fixes} if fixes else {}),
-        }
+        }  # fmt: skip
 
     def notifications(self, report: Report) -> Iterator[dict[str, object]]:
         """Yield bugs in kcheck, and what it could not judge, read or decide."""
@@ -158,8 +154,5 @@ class _Log:
 def _region(span: Span) -> dict[str, int]:
     begin, end = span.begin, span.finish
     return {
-        "startLine": begin.line,
-        "startColumn": begin.column,
-        "endLine": end.line,
-        "endColumn": end.column,
-    }
+        "startLine": begin.line, "startColumn": begin.column, "endLine": end.line, "endColumn": end.column,
+    }  # fmt: skip

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from math import ceil, inf
-from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import json_text
+from kcheck.report.layout import Column, Line, Table, line
 from kcheck.scale.money import DAY
 from kcheck.scale.simulate.model import PHASES
 from kcheck.scale.simulate.results import PARTS, cost, deciding_factors, range_of
-from kcheck.text.control_characters import visible
 from kcheck.text.units import between, counted, dollars, money, node_hours, readable, rough
 
 if TYPE_CHECKING:
@@ -43,26 +42,32 @@ NOT_MODELLED = (
 )
 """For pages without the guide, in the words of docs/simulate.md."""
 
-_WIDTH, _HEIGHT = 66, 12
+_WIDTH, _HEIGHT, _MARGIN = 66, 12, 12
 _BAR = 20
 _MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says how far off it may be."
 
 
-def as_text(outcome: SimulationResult) -> str:
-    """Format a run as text, with a chart of 80 columns."""
+def as_text(outcome: SimulationResult, screen: int = 0) -> Iterator[Line]:
+    """Yield the lines of a run, with a chart of 80 columns, or as wide as a narrower screen."""
+    first, *rest = run_summary(outcome)
+    yield from (Line(first, "bold"), *map(Line, rest))
     if outcome.without_wall is not None:
-        lines = [*run_summary(outcome), *(f"  {line}" for line in stop_reasons(outcome)), "  without that:"]
-        return "\n".join([*map(visible, lines), "", as_text(outcome.without_wall)])
-    lines = [*run_summary(outcome), "", "  where the paid time of a node goes, on average:"]
+        yield from (Line(f"  {reason}", "red") for reason in stop_reasons(outcome))
+        yield from (Line("  without that:"), Line())
+        yield from as_text(outcome.without_wall, screen)
+        return
+    yield from (Line(), Line("  where the paid time of a node goes, on average:"))
     summary, causes = outcome.middle.summary, deciding_factors(outcome)
     for phase in PHASES:
         bar = "#" * round(_BAR * summary.phases[phase] / summary.paid) if summary.paid else ""
-        lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
-    lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
-    lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
-    for text in model_notes(outcome.scenario):
-        lines += wrap(visible(text), 110, initial_indent="  ", subsequent_indent="    ")
-    return "\n".join(map(visible, lines)) + "\n"
+        style = "green" if phase == "work" else "yellow"
+        what = f"{NAMES[phase]}: {causes[phase]}"
+        yield line(f"  {share(outcome, phase):6.1f} min  ", (f"{bar:{_BAR}}", style), f"  {what}", column=_BAR + 16)
+    width = min(_WIDTH, (screen or _WIDTH + _MARGIN) - _MARGIN)
+    drawn = (Line(text, is_code=True) for text in chart(outcome.middle.timeline, summary.total, width))
+    yield from (Line(), *drawn, Line())
+    yield from (Line(f"  assumed: {text}") for text in outcome.scenario.assumed)
+    yield from (Line(f"  {text}", width=110) for text in model_notes(outcome.scenario))
 
 
 def run_summary(outcome: SimulationResult) -> Iterator[str]:
@@ -233,16 +238,16 @@ def share(outcome: SimulationResult, phase: str) -> float:
     return summary.phases[phase] / 60 / max(1, summary.launched)
 
 
-def chart(timeline: list[Point], total: float) -> Iterator[str]:
+def chart(timeline: list[Point], total: float, width: int = _WIDTH) -> Iterator[str]:
     """Yield a text chart of nodes over time: with their pod, ready, and paid for."""
-    columns = list(_columns(timeline, total))
+    columns = list(_columns(timeline, total, width))
     top = max((point.launched for point in timeline), default=0) or 1
     for row in range(_HEIGHT, 0, -1):
         level = top * (row - 0.5) / _HEIGHT
         cells = "".join(_mark(point, level) for point in columns)
         yield f"  {f'{top:,}' if row == _HEIGHT else '':>7} |{cells}".rstrip()
-    yield f"  {'0':>7} +{'-' * _WIDTH}"
-    yield f"  {'':7}  0{f'{total / 60:.0f} min':>{_WIDTH - 1}}"
+    yield f"  {'0':>7} +{'-' * width}"
+    yield f"  {'':7}  0{f'{total / 60:.0f} min':>{width - 1}}"
     yield f"  {'':7}  {'   '.join(f'{mark} {words}' for _, words, mark in reversed(CURVES))}"
 
 
@@ -251,10 +256,10 @@ def _mark(point: Point | None, level: float) -> str:
     return next((mark for name, _, mark in curves if getattr(point, name) >= level), " ")
 
 
-def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
+def _columns(timeline: list[Point], total: float, width: int) -> Iterator[Point | None]:
     at = -1
-    for column in range(_WIDTH):
-        time = total * (column + 0.5) / _WIDTH
+    for column in range(width):
+        time = total * (column + 0.5) / width
         while at + 1 < len(timeline) and timeline[at + 1].time <= time:
             at += 1
         yield timeline[at] if at >= 0 else None
@@ -285,7 +290,7 @@ def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> Saving
         why = "" if outcome.scenario.has_autoscaler else "; its autoscaler is not in this code"
         return SavingsTable((), (), (f"what if: none of kcheck's fixes changes this run{why}",), "")
     priced = outcome.dollars is not None
-    head = ("saved by", "minutes", "node-hours", *(["$"] if priced else []), "fix")
+    head = tuple(column.title for column in _COLUMNS if priced or column.title != "$")
     rows = tuple(
         (ALL if len(one.rules) > 1 else one.rules[0], *_saved(one.saved, priced=priced), one.safety)
         for one in savings
@@ -295,16 +300,21 @@ def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> Saving
     return SavingsTable(head, rows, (), _command(fixes) if fixes else "")
 
 
-_COLUMNS = {4: "  {:30} {:>12} {:>16}  {}", 5: "  {:30} {:>12} {:>16} {:>17}  {}"}
-"""Row formats without and with money, by number of columns."""
+_COLUMNS = (
+    Column("saved by", width=30), Column("minutes", is_number=True, width=11),
+    Column("node-hours", is_number=True, width=15), Column("$", is_number=True, width=16), Column("fix"),
+)  # fmt: skip
 
 
-def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
-    """Format the savings as text."""
+def table(outcome: SimulationResult, savings: list[FixSaving]) -> Iterator[Line | Table]:
+    """Yield the savings as a table or in sentences, and the command of their fixes."""
     found = savings_table(outcome, savings)
-    rows = [_COLUMNS[len(row)].format(*row) for row in (found.head, *found.rows) if row]
-    command = ["", f"  {found.command}"] if found.command else []
-    return "\n".join(["", *rows, *(f"  {line}" for line in found.lines), *command]) + "\n"
+    yield Line()
+    if found.head:
+        yield Table([column for column in _COLUMNS if column.title in found.head], found.rows, "  ")
+    yield from (Line(f"  {text}") for text in found.lines)
+    if found.command:
+        yield from (Line(), Line(f"  {found.command}", "bold", hang=4))
 
 
 def _saved(saved: Saving, *, priced: bool) -> list[str]:
@@ -338,38 +348,27 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
     summary, paid, spent = run.summary, outcome.node_hours, outcome.dollars
     data: dict[str, object] = {
-        "cluster": scenario.cluster.id,
-        "nodes": scenario.case.pods,
-        "duration": job.duration,
-        "completions": job.completions or None,
-        "finished": summary.finished,
-        "total": round(summary.total),
-        "shortest": round(outcome.total.least),
-        "longest": round(outcome.total.most),
+        "cluster": scenario.cluster.id, "nodes": scenario.case.pods, "duration": job.duration,
+        "completions": job.completions or None, "finished": summary.finished, "total": round(summary.total),
+        "shortest": round(outcome.total.least), "longest": round(outcome.total.most),
         **{name: _whole(getattr(summary, name)) for name in ("first_ready", "last_ready", "last_start")},
-        "last_done": round(summary.last_done),
-        **_ends("node_hours", (paid.least, paid.most, summary.paid / 3600)),
+        "last_done": round(summary.last_done), **_ends("node_hours", (paid.least, paid.most, summary.paid / 3600)),
         **_ends("dollars", None if spent is None else (spent.least, spent.most, cost(outcome.case, summary))),
         "unpriced_nodes": outcome.unpriced,
         "jobs": [
             {"name": one.name, "nodes": one.pods, "start": _whole(times.start), "done": _whole(times.done)}
             for one, times in zip(scenario.case.jobs, summary.jobs, strict=True)
         ],
-        "interrupted": summary.interrupted,
-        "lost": round(summary.lost),
-        "failed": summary.failed,
-        "refused": summary.refused,
-        "overspend": round(summary.overspend(scenario.case), 2),
+        "interrupted": summary.interrupted, "lost": round(summary.lost), "failed": summary.failed,
+        "refused": summary.refused, "overspend": round(summary.overspend(scenario.case), 2),
         "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
         "phase_dollars": spent and {phase: round(cost(outcome.case, summary, (phase,)), 2) for phase in PHASES},
-        "binding": deciding_factors(outcome),
-        "held": {name: round(seconds) for name, seconds in summary.held.items()},
-        "risk": scenario.risk or None,
-        "assumed": list(scenario.assumed),
+        "binding": deciding_factors(outcome), "held": {name: round(seconds) for name, seconds in summary.held.items()},
+        "risk": scenario.risk or None, "assumed": list(scenario.assumed),
         "measured": list(scenario.measured.notes) if scenario.measured else [],
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
-    }
+    }  # fmt: skip
     if outcome.without_wall is not None:
         data["stopped_by"] = list(stop_reasons(outcome))
         data["beyond"] = _data(outcome.without_wall, None)

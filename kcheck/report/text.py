@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import dates
+from kcheck.report.layout import Column, Line, Table, line, plain
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.text import grouped
@@ -20,28 +19,39 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
+    from kcheck.report.layout import Text
     from kcheck.scale.usage.requests import Coverage
     from kcheck.text.findings import Finding, Related, Undecided
     from kcheck.text.text import Skipped, Span
 
-_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _MOST_INPUTS = 3
 _MOST_OTHERS = 3
 _MOST_LINES = 5
 _WIDEST = 100
+"""Characters of code where nobody looks."""
+_MARGIN = 8
 ALSO = "also "
 """Prefix of notes about other objects with the same place."""
 
 
 def render(report: Report) -> str:
     """Render findings, undecided checks if asked for, the closing lines, and the next step."""
-    pages = _pages(report) if report.links else {}
-    parts = [finding_text(finding, pages.get(finding.rule, "")) for finding in report.findings]
+    return plain(as_text(report))
+
+
+def as_text(report: Report, screen: int = 0) -> Iterator[Line]:
+    """Yield the lines of `render`, for a screen of so many columns."""
+    width = screen - _MARGIN if screen else _WIDEST
+    pages = _pages(report) if report.findings else {}
+    parts = [finding_lines(finding, pages.get(finding.rule, ""), width) for finding in report.findings]
     if report.show_undecided and report.result.undecided:
-        parts.append("".join(f"{visible(line)}\n" for line in _undecided(report.result)))
+        parts.append(map(Line, _undecided(report.result)))
     if not report.quiet:
-        parts.append("".join(f"{visible(line)}\n" for line in (*closing(report), *filter(None, (report.next_step,)))))
-    return "\n".join(parts)
+        parts.append(map(Line, (*closing(report), *filter(None, (report.next_step,)))))
+    for number, part in enumerate(parts):
+        yield from (Line(),) if number else ()
+        yield from part
 
 
 def _pages(report: Report) -> dict[str, str]:
@@ -51,23 +61,18 @@ def _pages(report: Report) -> dict[str, str]:
     return {name: url(rule) for name, rule in by_name(report.result.world).items()}
 
 
-def finding_text(finding: Finding, address: str = "") -> str:
-    """Format one finding: place, headline, source line, details, other places, fix and help.
+def finding_lines(finding: Finding, address: str = "", width: int = _WIDEST, before: str = "") -> Iterator[Line]:
+    """Yield the lines of a finding: place, headline, source line, details, other places, fix and help.
 
-    Its rule links to `address`, if given.
+    Its rule links to `address`, if given; `before` is a word before it.
     """
-    import click  # not where there are none: it takes a seventh of checking one manifest
-
-    place = finding.span.begin
-    head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
-    waste = " (waste)" if finding.waste else ""
-    path = visible(finding.span.exact_location)
-    name = click.style(finding.rule, bold=True)
-    lines = [f"{path} {head}{waste} {_linked(name, address) if address else name}: {visible(finding.message)}"]
-    lines += excerpt(finding.span)
-    margin = " " * (2 + (1 if finding.span.source.private else len(str(place.line))))
-    lines += [f"{margin}= {visible(line)}" for line in _notes(finding)]
-    return "\n".join(lines) + "\n"
+    severity, waste = finding.severity, " (waste)" if finding.waste else ""
+    name = (finding.rule, f"bold link {address}" if address else "bold")
+    head = ((before, "bold"), finding.span.exact_location, " ", (severity.word, _STYLES[severity]), f"{waste} ", name)
+    yield line(*head, f": {finding.message}")
+    yield from (Line(one, is_code=True) for one in excerpt(finding.span, width))
+    margin = " " * (2 + (1 if finding.span.source.private else len(str(finding.span.begin.line))))
+    yield from (Line(f"{margin}= {one}", hang=2) for one in _notes(finding))
 
 
 def _notes(finding: Finding) -> Iterator[str]:
@@ -131,7 +136,7 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def excerpt(span: Span) -> list[str]:
+def excerpt(span: Span, width: int = _WIDEST) -> list[str]:
     """Return the source line with carets below the span; cut a long line around it."""
     if span.source.private:
         text = attribute_text(span)
@@ -148,13 +153,13 @@ def excerpt(span: Span) -> list[str]:
         _spaced(part) for part in (line[cut : place.column - 1], line[place.column - 1 : last - 1], line[last - 1 :])
     )
     text, start = f"{before}{marked}{after}", len(before)
-    if len(text) > _WIDEST and start > _WIDEST // 2:
-        cut = start - _WIDEST // 4
+    if len(text) > width and start > width // 2:
+        cut = start - width // 4
         text, start = f"...{text[cut:]}", start - cut + 3
-    carets = max(1, min(len(marked), len(text) - start, _WIDEST - start))
+    carets = max(1, min(len(marked), len(text) - start, width - start))
     number = str(place.line)
     pad = " " * len(number)
-    return [visible(f" {number} | {clipped(text, _WIDEST)}"), f" {pad} | {' ' * start}{'^' * carets}"]
+    return [visible(f" {number} | {clipped(text, width)}"), f" {pad} | {' ' * start}{'^' * carets}"]
 
 
 def attribute_text(span: Span) -> str:
@@ -297,58 +302,29 @@ def skipped_text(skipped: Skipped, more: int = 0) -> str:
     return f"{skipped.path}{line}: {skipped.reason}{like}{remedy}"
 
 
-_PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})
-_TERMS = frozenset({"alacritty", "alacritty-direct", "foot", "foot-extra", "xterm-ghostty", "xterm-kitty"})
-_MARKS = ("DOMTERM", "KONSOLE_VERSION", "WT_SESSION")
-"""Variables that only terminals with hyperlinks set."""
-_FIRST_VTE = 5000
-"""VTE 0.50, the first with hyperlinks: GNOME Terminal, Tilix, Xfce's."""
-
-
-def shows_links() -> bool:
-    """Whether stdout is a terminal that shows hyperlinks; FORCE_HYPERLINK=1 or 0 decides for unknown ones."""
-    term = os.environ.get("TERM")
-    if not sys.stdout.isatty() or term == "dumb" or os.environ.get("NO_COLOR") or os.environ.get("CI"):
-        return False
-    forced = os.environ.get("FORCE_HYPERLINK", "").strip()
-    if forced:
-        return forced != "0"
-    vte = os.environ.get("VTE_VERSION", "")
-    return (
-        (vte.isdecimal() and int(vte) >= _FIRST_VTE)
-        or os.environ.get("TERM_PROGRAM") in _PROGRAMS
-        or term in _TERMS
-        or any(name in os.environ for name in _MARKS)
-    )
-
-
-def _linked(text: str, address: str) -> str:
-    """Format text as a hyperlink (OSC 8)."""
-    return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
-
-
 def statistics(report: Report) -> str:
+    """Render `counts`."""
+    return plain(counts(report))
+
+
+def counts(report: Report) -> Text:
     """Count findings per rule, the most frequent first, with worst severity and fixes."""
     by_rule = grouped(report.findings, lambda finding: finding.rule)
-    ordered = sorted(by_rule.items(), key=lambda item: (-len(item[1]), item[0]))
-    wide = max(map(len, by_rule), default=0)
-    lines = [_statistics_line(name, own, wide) for name, own in ordered]
-    if not report.quiet:
-        lines += [*([""] if lines else []), *closing(report)]
-    return "".join(f"{visible(line)}\n" for line in lines)
+    rows = [_counts(name, by_rule[name]) for name in sorted(by_rule, key=lambda name: (-len(by_rule[name]), name))]
+    ends = () if report.quiet else (*([Line()] if rows else []), *map(Line, closing(report)))
+    return (Table((Column(is_number=True, width=7), Column(), Column(width=7), Column()), rows), *ends)
 
 
-def _statistics_line(name: str, findings: list[Finding], wide: int) -> str:
+def _counts(name: str, findings: list[Finding]) -> tuple[str, ...]:
     worst = max(finding.severity for finding in findings).word
     fixable = [finding.fix.safety for finding in findings if finding.fix is not None]
-    fixes = f"  {len(fixable):,} fixable ({', '.join(dict.fromkeys(fixable))})" if fixable else ""
-    return f"{len(findings):7,}  {name:{wide}}  {worst:7}{fixes}".rstrip()
+    fixes = f"{len(fixable):,} fixable ({', '.join(dict.fromkeys(fixable))})" if fixable else ""
+    return f"{len(findings):,}", name, worst, fixes
 
 
 def concise(report: Report) -> str:
     """Render each finding as `path:line:column: severity rule: message`, then the closing lines."""
-    lines = [*map(_concise_line, report.findings), *(() if report.quiet else closing(report))]
-    return "".join(f"{visible(line)}\n" for line in lines)
+    return plain(map(Line, (*map(_concise_line, report.findings), *(() if report.quiet else closing(report)))))
 
 
 def _concise_line(finding: Finding) -> str:

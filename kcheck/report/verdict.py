@@ -11,7 +11,8 @@ from kcheck.report import capacity
 from kcheck.report.places import by_name
 from kcheck.scale import savings, walls
 from kcheck.scale.basics import cluster_of
-from kcheck.text.units import between, counted, money, node_hours, readable
+from kcheck.scale.money import cost
+from kcheck.text.units import between, counted, money, node_hours, readable, rough
 from kcheck.text.values import Known, Unset, known, reason_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,36 @@ def states_text(reaches: int, stops: int, unknown: int) -> str:
         return ", ".join([f"How far {unknown:,} of {counted(total, 'cluster')} get is not known", *reached, *parts])
     parts += [f"{unknown:,} not known"] * bool(unknown)
     return ", ".join([f"{reaches:,} of {counted(total, 'cluster')} {whose} target", *parts])
+
+
+_MONTH = 730 * 3600
+
+
+def change_lines(before: Result, now: Result) -> Iterator[str]:
+    """Yield how reach and price of each cluster change."""
+    old = {cluster.id: cluster for cluster in before.world.inventory.clusters}
+    for cluster in now.world.inventory.clusters:
+        was, first = old.pop(cluster.id, None), walls.first(cluster, now.world)
+        reach, price = reach_of(cluster, now.world)[1], _monthly(cluster, now.world)
+        then = reach_of(was, before.world)[1] if was else ""
+        parts = [f"reach {then and f'{then} -> '}{reach}"] * (then != reach)
+        parts += [f"first limit: {first.what}"] if parts and first is not None else []
+        cost_then = _monthly(was, before.world) if was else None
+        words = [money(one) + " a month" if one is not None else "price not known" for one in (cost_then, price)]
+        if was is None or cost_then != price:
+            more = None if cost_then is None or price is None else price - cost_then
+            sign = "" if more is None else f" ({'+' if more > 0 else '-'}{money(abs(more))})"
+            parts.append(f"all nodes up {f'{words[0]} -> ' if was else ''}{words[1]}{sign}")
+        yield f"{cluster.display_name}: {'; '.join(parts) or 'neither reach nor price changes'}"
+    yield from (f"{cluster.display_name} is gone" for cluster in old.values())
+
+
+def _monthly(cluster: Cluster, world: World) -> int | None:
+    """Return the price of all nodes in a month, in mills; None where a size or a price is unknown."""
+    shares = [(pool, known(world.sizes.of_pool(pool))) for pool in world.pools.of_cluster(cluster)]
+    sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
+    found = cost(sure, world, _MONTH).money if shares and len(sure) == len(shares) else None
+    return None if found is None else rough(found)
 
 
 # --- money

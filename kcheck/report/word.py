@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from kcheck.engine.rule import Rule
     from kcheck.engine.words.tables.field import Field
+    from kcheck.report.layout import Text
     from kcheck.report.page import Block, Line
 
 INDEX = "docs/words.md"
@@ -45,20 +46,15 @@ def type_name(field: Field) -> str:
     return f"{prefix}{field.type}"
 
 
-def as_text(name: str, rules: Sequence[Rule]) -> str | None:
-    """Format the page of a subject or a word such as subnet.cidr or subnet.pools.spot; None if unknown."""
+def as_text(name: str, rules: Sequence[Rule]) -> Text | None:
+    """Return the page of a subject or a word such as subnet.cidr or subnet.pools.spot; None if unknown."""
     subject, _, rest = name.partition(".")
     if subject in RAW and (not rest or rest in RAW[subject] or name.startswith(tuple(f"{path}." for path in OPEN))):
         blocks = _raw(subject, rest, rules)
     elif not rest and subject in SUBJECTS:
-        blocks = _subject(
-            subject,
-            (
-                (field.name, type_name(field) + (", may be null" if field.nullable else ""), field.meaning)
-                for field in SUBJECTS[subject]
-            ),
-            rules,
-        )
+        null = ", may be null"
+        own = ((one.name, f"{type_name(one)}{null if one.nullable else ''}", one.meaning) for one in SUBJECTS[subject])
+        blocks = _subject(subject, own, rules)
     elif found := _found(name):
         blocks = _word(*found, rules)
     else:

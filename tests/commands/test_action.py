@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from kcheck import __version__
-from kcheck.commands.setup import hook_and_job
+from kcheck.addons.setup import hook_and_job
+from kcheck.report.page import REPOSITORY, SOURCE
 from tests.places import ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 BASH = shutil.which("bash")
+GIT = f"git+{REPOSITORY}"
 CLUSTER = """
 resource "azurerm_kubernetes_cluster" "main" {
   name     = "train"
@@ -175,7 +176,7 @@ if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 
 
 @pytest.mark.parametrize(
-    ("version", "what"), [("", str(ROOT)), ("0.1.0", "kcheck==0.1.0"), ("v0.1.0", "kcheck==0.1.0"), ("1; ls", "kcheck==1; ls")]
+    ("version", "what"), [("", str(ROOT)), ("0.1.0", f"{GIT}@v0.1.0"), ("v0.1.0", f"{GIT}@v0.1.0"), ("1; ls", f"{GIT}@v1; ls")]
 )  # fmt: skip
 def test_install(version: str, what: str, workspace: Path, tmp_path: Path) -> None:
     python, log = executable(tmp_path / "python", PYTHON), tmp_path / "log"
@@ -282,7 +283,7 @@ def commit(folder: Path, text: str) -> str:
 @pytest.mark.parametrize("name", JOBS)
 def test_gitlab_job(name: str) -> None:
     job = JOBS[name]
-    assert job["before_script"] == [f"pip install kcheck=={__version__}"]
+    assert job["before_script"] == [f"pip install {SOURCE}"]
     assert job["variables"]["GIT_DEPTH"] == "0"
     assert job["artifacts"]["when"] == "always"
     assert all(file in job["script"][0] for file in job["artifacts"]["reports"].values())

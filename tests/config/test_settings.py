@@ -180,6 +180,21 @@ def test_what_is_refused(text: str, message: str, write: Write) -> None:
     assert "Traceback" not in run.output
 
 
+def test_all_mistakes_are_said_at_once(write: Write) -> None:
+    write({"kcheck.yaml": "noodes: 10\nprice: x\n", "main.tf": ""})
+    said = CliRunner().invoke(cli, ["check"]).stderr.splitlines()
+    assert said[-2:] == [
+        "Error: kcheck.yaml:1: there is no setting noodes; did you mean nodes?",
+        'kcheck.yaml:2: price must be a number, not "x"',
+    ]
+    write({"kcheck.yaml": ""})
+    said = CliRunner().invoke(cli, ["check", "--select", "zonal-control-plan,subnet-too-smal,gpu"]).stderr.splitlines()
+    assert said[-2:] == [
+        "Error: select: there is no rule zonal-control-plan; did you mean zonal-control-plane?",
+        "select: there is no rule subnet-too-smal; did you mean subnet-too-small?",
+    ]
+
+
 def test_whole_numbers_may_have_a_point(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 300.0\nprice: 98.5\n"})
     assert settings.load(["."]).nodes == {"": 300}

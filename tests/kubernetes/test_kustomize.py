@@ -13,7 +13,7 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
 from kcheck.kubernetes import kustomize, objects
-from kcheck.report import model
+from kcheck.report import layout, model
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
@@ -114,7 +114,7 @@ OVERLAYS = {
 def workloads(write: Write, files: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The workloads of some files by id, each field with its value and places."""
     write(files)
-    text = model.as_text(model.collect(Tree(["."]), Config()))
+    text = layout.plain(model.as_text(model.collect(Tree(["."]), Config())))
     found: dict[str, dict[str, str]] = {}
     for block in text.split("\n\n"):
         head, *lines = block.strip().splitlines()

@@ -24,7 +24,8 @@ from kcheck.config.config import Config
 from kcheck.engine import linter, merging
 from kcheck.report import github, markdown
 from kcheck.report.formats import FORMATS, Report, render
-from kcheck.report.text import finding_text
+from kcheck.report.layout import plain
+from kcheck.report.text import finding_lines
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 from kcheck.text.syntax import edit
@@ -386,6 +387,7 @@ def test_statistics(write: Write) -> None:
     assert out.splitlines()[0].split() == ["2", "free-control-plane", "error", "2", "fixable", "(costs)"]
     assert "\n\n4 errors" in out
     assert " free-control-plane: " not in out
+    assert run("--format", "statistics")[1] == out
     assert run("--statistics", "--format", "json")[0] == 2
     assert run("--statistics", "--quiet")[1].splitlines() == out.splitlines()[: out.splitlines().index("")]
 
@@ -437,7 +439,7 @@ def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report
     ]
     (one,) = merging.merged([*mild, worst], [])
     assert (one.message, one.details, len(one.also)) == (HEADLINE, DETAILS, 5)
-    text = finding_text(one)
+    text = plain(finding_lines(one))
     assert text.index(HEADLINE) < text.index(
         "   = also: Mild 0\n   = also: Mild 1\n   = also: Mild 2\n   = also: 2 more\n"
     )

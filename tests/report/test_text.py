@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
-from kcheck.report import text
-from kcheck.report.text import finding_text
+from kcheck.report.layout import plain
+from kcheck.report.text import finding_lines
 from kcheck.text.findings import Finding, Related, Severity
 from kcheck.text.text import Source
 from kcheck.text.units import counted
@@ -122,42 +120,10 @@ def test_capacity_speaks_of_one_node(write: Write) -> None:
     assert "1 nodes" not in output.replace("01 nodes", "")
 
 
-# --- links
-
-
-@pytest.mark.parametrize(
-    ("environment", "links"),
-    [
-        ({}, False),
-        ({"TERM": "xterm-kitty"}, True),
-        ({"TERM_PROGRAM": "iTerm.app"}, True),
-        ({"TERM_PROGRAM": "Apple_Terminal"}, False),
-        ({"VTE_VERSION": "7600"}, True),
-        ({"VTE_VERSION": "4602"}, False),
-        ({"VTE_VERSION": "new"}, False),
-        ({"WT_SESSION": "1"}, True),
-        ({"FORCE_HYPERLINK": "1"}, True),
-        ({"FORCE_HYPERLINK": "0", "TERM": "xterm-kitty"}, False),
-        ({"FORCE_HYPERLINK": "1", "NO_COLOR": "1"}, False),
-        ({"FORCE_HYPERLINK": "1", "TERM": "dumb"}, False),
-        ({"TERM": "xterm-kitty", "CI": "true"}, False),
-    ],
-)
-def test_terminals_that_show_links(environment: dict[str, str], links: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "environ", environment)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert text.shows_links() == links
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-    assert not text.shows_links()
-
-
-def test_rules_link_to_their_pages(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_in_files_have_no_colours(cluster: Path) -> None:
     assert "\x1b" not in check()
-    monkeypatch.setattr(text, "shows_links", lambda: True)
-    output = CliRunner().invoke(cli, ["check", "--output-file", "text=out.txt"], color=True).stdout
-    assert (
-        "\x1b]8;;https://github.com/kcheck/kcheck/blob/main/rules/control-plane/free-control-plane.yaml\x1b\\" in output
-    )
+    output = CliRunner().invoke(cli, ["--color", "always", "check", "--output-file", "text=out.txt"], color=True).stdout
+    assert "\x1b[1mfree-control-plane\x1b[0m" in output
     assert "\x1b" not in (cluster / "out.txt").read_text()
 
 
@@ -166,7 +132,7 @@ def test_a_place_is_not_named_twice(write: Write) -> None:
     first, second = source.span(0, 16), source.span(22, 27)
     related = (Related(first, "consolidate_after"), Related(second, "max_size is not set"))
     finding = Finding("a-rule", Severity.INFO, False, "m", source.span(0, 1), related, "x", None, "", ())
-    assert finding_text(finding).splitlines()[-2:] == [
+    assert plain(finding_lines(finding)).splitlines()[-2:] == [
         "   = pool.yaml:1  consolidateAfter: 15m",
         "   = pool.yaml:2  limit (max_size is not set)",
     ]

@@ -13,6 +13,7 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
 from kcheck.report import text
+from kcheck.report.layout import plain
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 
@@ -227,4 +228,4 @@ def test_the_dearest_of_a_group_comes_first_and_the_others_say_their_own(write: 
     assert finding.object.endswith('["b"]')
     assert [name.endswith('["a"]') for name in finding.also] == [True]
     (other,) = [part for part in finding.parts if part.object != finding.object]
-    assert f"also: {other.message}" in text.finding_text(finding)
+    assert f"also: {other.message}" in plain(text.finding_lines(finding))

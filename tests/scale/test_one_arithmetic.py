@@ -16,6 +16,7 @@ from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.engine import linter
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page
+from kcheck.report.layout import plain
 from kcheck.text.findings import Severity
 from kcheck.text.values import known
 
@@ -296,7 +297,7 @@ def test_all_outputs_say_the_same_of_addresses(seed: int, write: Write) -> None:
 
     sentence = capacity.summary_sentence(cluster, project.world)
     page = html.unescape(re.sub(r"<[^>]*>", "", capacity_page.as_html(project.world)))
-    for output in (capacity.as_text(project.world), capacity.as_markdown(project.world), page):
+    for output in (plain(capacity.as_text(project.world)), capacity.as_markdown(project.world), page):
         assert sentence in " ".join(output.replace("\\_", "_").split())
     (of_json,) = json.loads(capacity.as_json(project.world))["clusters"]
     reached = re.search(r"reaches(?: the)? ([0-9,]+)", sentence)

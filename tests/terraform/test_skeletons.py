@@ -13,6 +13,7 @@ from kcheck.config.config import Config
 from kcheck.config.numbers import profiles
 from kcheck.engine import linter
 from kcheck.report import model
+from kcheck.report.layout import plain
 from kcheck.terraform import missing_modules
 from kcheck.terraform.configuration import Configuration
 from kcheck.text import versions
@@ -96,7 +97,7 @@ def test_no_fix_writes_what_a_version_lacks(write: Write) -> None:
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
 def test_model_of_a_call(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CASES / case)
-    golden(f"modules/{case}.txt", model.as_text(model.collect(Tree(["."]), Config())))
+    golden(f"modules/{case}.txt", plain(model.as_text(model.collect(Tree(["."]), Config()))))
 
 
 @pytest.mark.slow

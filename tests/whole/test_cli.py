@@ -321,6 +321,22 @@ def test_an_interrupted_run_ends_without_traceback(
     assert capfd.readouterr().err == "\n"
 
 
+def test_help_is_in_groups() -> None:
+    from kcheck.commands.cli import _GROUPS, COMMANDS
+
+    assert sorted(" ".join(_GROUPS.values()).split()) == sorted(COMMANDS)
+    sections = re.findall(r"(?m)^(\w[\w ]*):$", CliRunner().invoke(cli, ["check", "--help"]).stdout)
+    assert sections == ["Options", "What is read", "What is known"]
+
+
+def test_one_manifest_on_stdin(write: Write) -> None:
+    write({"kcheck.yaml": "ignore: [job-without-deadline]\n"})
+    run = CliRunner().invoke(cli, ["check", "-", "--info", "--format", "concise"], input=JOB)
+    assert run.stdout.splitlines()[0].startswith("-:4:")
+    assert "1 workload checked." in run.stdout
+    assert CliRunner().invoke(cli, ["check", "-"], input="").stderr.startswith("kcheck: nothing relevant here")
+
+
 JOB = """\
 apiVersion: batch/v1
 kind: Job

@@ -17,6 +17,7 @@ from kcheck.config.config import ConfigError
 from kcheck.engine import rules
 from kcheck.report import page
 from kcheck.report import rule as rule_page
+from kcheck.report.layout import plain
 from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
 from tests.places import ROOT, load_script
 
@@ -307,7 +308,7 @@ BLOCKS: list[Block] = [
 
 
 def test_a_page_in_its_two_looks() -> None:
-    assert page.as_text(BLOCKS) == (
+    assert plain(page.as_text(BLOCKS)) == (
         "a-rule\n\nfix     none\njudges  each pool\n\nWhy:\n\nBecause *a* < b, and `*c*`:\n\n    [as it is]\n\n"
         "Sources:\n  x.y = 5\n    https://example.com/a_b*\n    a note\n  https://example.com\n\nCondition:\n  a > b\n"
     )
@@ -324,12 +325,12 @@ def test_rules_know_their_pages(write: Write) -> None:
     for rule in rules.load():
         assert rule_page.url(rule).removeprefix(f"{page.HOME}/") == f"rules/{rule.group}/{rule.name}.yaml"
         assert rule.path == str(ROOT / page.rule_file(rule))
-        assert rule_page.as_text(rule, rules.load()).endswith(f"\nMore: {rule_page.url(rule)}\n")
+        assert plain(rule_page.as_text(rule, rules.load())).endswith(f"\nMore: {rule_page.url(rule)}\n")
     own = "summary: x\nseverity: info\nsubject: pool\nproblem: 'true'\nat: pool.name\nmessage: x\n"
     write({"policy/own/mine.yaml": own})
     (mine,) = rules.read("policy")
     assert rule_page.url(mine) == ""
-    assert "More:" not in rule_page.as_text(mine, [mine])
+    assert "More:" not in plain(rule_page.as_text(mine, [mine]))
     assert "](" not in markdown_pages.rule_as_markdown(mine, [mine]).replace("](../words.md#pool)", "")
 
 
@@ -362,7 +363,7 @@ def test_explain_hints_at_numbers() -> None:
 @pytest.mark.medium
 def test_silence_is_told_from_both_sides() -> None:
     every = rules.load()
-    text = {rule.name: rule_page.as_text(rule, every) for rule in every}
+    text = {rule.name: plain(rule_page.as_text(rule, every)) for rule in every}
     assert "silent where kubenet-beyond-400-nodes has found something" in text["kubenet-retiring"]
     assert "silences kubenet-retiring" in text["kubenet-beyond-400-nodes"]
 

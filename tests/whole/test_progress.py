@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from kcheck.commands import printing
 from kcheck.commands.cli import cli
+from kcheck.commands.options import complete_limits
+from kcheck.report import limit
 
 
 class Terminal(io.StringIO):
@@ -81,10 +84,18 @@ def completed(words: str, last: str) -> list[str]:
         ),
         ("fix --select", "kubenet-r", ["kubenet-retiring"]),
         ("explain", "subnet-too", ["subnet-too-small"]),
+        ("explain", "eks.pool.qu", ["eks.pool.quota", "eks.pool.quota_name"]),
+        ("limits", "any.docker_hub.p", ["any.docker_hub.pulls"]),
     ],
 )
 def test_completion(words: str, last: str, expected: list[str]) -> None:
     assert completed(words, last)[: len(expected)] == expected
+
+
+def test_completed_limits_are_those_that_explain_knows() -> None:
+    context, argument = click.Context(cli), click.Argument(["name"])
+    found = {f"limits.{name}" for name in complete_limits(context, argument, "")}
+    assert found == {name for name in limit.names() if name.startswith("limits.") and name.split(".")[2] != "quota"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 from kcheck import __version__
+from kcheck.addons.setup import hook_and_job
+from kcheck.report.page import REPOSITORY, SOURCE
 from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
@@ -107,6 +109,24 @@ def test_jobs_may_do_little(name: str) -> None:
         "refresh.yml:refresh": {"contents", "pull-requests"},
     }
     assert writes == may.get(name, set())
+
+
+def test_what_others_copy_installs_this_version_and_one_checkout() -> None:
+    """In documents, in the job for GitLab and in the action: no name on an index, and one pinned checkout."""
+    names = [
+        "README.md",
+        "action.yml",
+        "ci/gitlab.yml",
+        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+    ]
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names} | TEXTS
+    shell = "v${VERSION#v}"
+    for name, text in texts.items():
+        found = set(re.findall(r"install [^\n]*?(git\+https[^\s'\"`]*|kcheck==\S*)", text))
+        found |= set(re.findall(r'what="(git\S+)"', text))
+        assert found <= {f"git+{REPOSITORY}", SOURCE, f"git+{REPOSITORY}@{shell}"}, name
+        used = {f"actions/checkout{one}" for one in re.findall(r"uses: actions/checkout(@[^\n]*)", text)}
+        assert used <= {hook_and_job.CHECKOUT}, name
 
 
 @pytest.mark.parametrize("command", ["actionlint", "zizmor --offline --persona=pedantic --quiet action.yml .github"])

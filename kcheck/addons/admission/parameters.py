@@ -96,18 +96,14 @@ def _scheduler(world: World, read: Callable[[Scheduler], Value[tuple[str, ...]]]
 
 _OF_MANIFESTS: dict[str, Callable[[World], str]] = {
     "all_jobs_wait": lambda world: _yes(any(known(one.manages_all) for one in world.inventory.admissions)),
-    "cluster_queues": _cluster_queues,
-    "default_classes": _default_classes,
+    "cluster_queues": _cluster_queues, "default_classes": _default_classes,
     "gang_operators": lambda world: _yes(gangs.operator(world) is not None),
     "job_classes": lambda world: _listed(known(one.priority) for one in world.inventory.workloads if one.batch),
-    "limit_ranges": _limit_ranges,
-    "local_queues": _local_queues,
-    "mig_strategy": _strategy,
-    "priority_classes": _classes,
-    "volcano_actions": lambda world: _listed(_scheduler(world, lambda one: one.actions)),
+    "limit_ranges": _limit_ranges, "local_queues": _local_queues, "mig_strategy": _strategy,
+    "priority_classes": _classes, "volcano_actions": lambda world: _listed(_scheduler(world, lambda one: one.actions)),
     "volcano_plugins": lambda world: _listed(_scheduler(world, lambda one: queues.plugins(one, world))),
     "volcano_queues": lambda world: _listed(known(one.name) for one in _queues(world, "Queue")),
-}
+}  # fmt: skip
 
 
 # --- a cluster
@@ -139,17 +135,11 @@ def _pool(world: World, cluster: Cluster, pool: NodePool) -> str | Unknown:
         "skip-local-storage": autoscaler is not None and known(autoscaler.skip_local_storage),
     }
     fields = [
-        known(pool.name) or pool.address,
-        known(pool.mode) or "",
-        str(cards or (-1 if is_gpu else 0)),
-        str(number(nodes, 0)),
-        str(number(pool.size.min_nodes, 0)),
-        str(placement.smallest(pool) or 0),
-        ",".join(name for name, holds in traits.items() if holds),
-        ",".join(_taints(pool)),
-        ",".join(_labels(pool)),
+        known(pool.name) or pool.address, known(pool.mode) or "", str(cards or (-1 if is_gpu else 0)),
+        str(number(nodes, 0)), str(number(pool.size.min_nodes, 0)), str(placement.smallest(pool) or 0),
+        ",".join(name for name, holds in traits.items() if holds), ",".join(_taints(pool)), ",".join(_labels(pool)),
         str(world.pools.cpu_left(pool) or 0),
-    ]
+    ]  # fmt: skip
     return ";".join(fields)
 
 
@@ -221,15 +211,8 @@ def _releases(world: World, cluster: Cluster) -> str:
 
 
 _OF_CLUSTER: dict[str, Callable[[World, Cluster], str | Unknown]] = {
-    "cloud": lambda _world, cluster: cluster.cloud,
-    "cutoff": _cutoff,
-    "egress_addresses": _addresses,
-    "grace": _grace,
-    "mirrored": _mirrored,
-    "nodes": _nodes,
-    "pools": _pools,
+    "cloud": lambda _world, cluster: cluster.cloud, "cutoff": _cutoff, "egress_addresses": _addresses, "grace": _grace,
+    "mirrored": _mirrored, "nodes": _nodes, "pools": _pools,
     "public_cache": lambda _world, cluster: _yes(registry.cloud(cluster.cloud).caches_docker_hub),
-    "releases": _releases,
-    "spot_notice": _notice,
-    "volcano_gpus": _volcano_gpus,
-}
+    "releases": _releases, "spot_notice": _notice, "volcano_gpus": _volcano_gpus,
+}  # fmt: skip

@@ -88,12 +88,9 @@ def facts(kind: str) -> Mapping[str, object]:
     settings = [name for name in ("ttl", "deadline") if name in fields]
     inner = ["deadline"] if kind == "jobset.x-k8s.io/JobSet" else []
     return {
-        "kind": kind.rpartition("/")[2],
-        "group": kind.rpartition("/")[0],
-        "batch": entry.get("batch", False),
-        "per_node": entry.get("per_node", False),
-        "settings": [*settings, *inner],
-    }
+        "kind": kind.rpartition("/")[2], "group": kind.rpartition("/")[0], "batch": entry.get("batch", False),
+        "per_node": entry.get("per_node", False), "settings": [*settings, *inner],
+    }  # fmt: skip
 
 
 # --- CEL as in the API server of Kubernetes, with optional fields and its own functions

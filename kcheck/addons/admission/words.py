@@ -272,20 +272,12 @@ def _constants() -> dict[str, object]:
     patterns = (profiles.settings(cloud).get("pool.gpu_types") for cloud in CLOUDS)
     machines = "|".join(dict.fromkeys(f"({one.text})" for one in patterns if one is not None))
     return {
-        "cards": list(names.cards()),
-        "docker_hub": sorted(image_names.HUB_HOSTS),
-        "endless": jobs.ENDLESS,
-        "gang_marks": list(gangs.MARKS),
-        "gpu_families": f"^({'|'.join(karpenter_pools.GPU_FAMILIES)})$|{machines}",
+        "cards": list(names.cards()), "docker_hub": sorted(image_names.HUB_HOSTS), "endless": jobs.ENDLESS,
+        "gang_marks": list(gangs.MARKS), "gpu_families": f"^({'|'.join(karpenter_pools.GPU_FAMILIES)})$|{machines}",
         "gpu_keys": f"{queues.gpu_pattern().pattern}|^(limits[.])?({'|'.join(map(re.escape, names.cards()))})$",
-        "gpu_machines": machines,
-        "job_retries": profiles.settings("any")["job.retries"].value,
-        "moving_tags": sorted(tags.moving()),
-        "commit": f"^{tags.COMMIT}$",
-        "numbered": f"^({tags.NUMBERED})$",
-        "priority_label": KUEUE_PRIORITY,
-        "queue_label": gangs.KUEUE,
-        "rdma": f"(?i){pods.RDMA.pattern}",
+        "gpu_machines": machines, "job_retries": profiles.settings("any")["job.retries"].value,
+        "moving_tags": sorted(tags.moving()), "commit": f"^{tags.COMMIT}$", "numbered": f"^({tags.NUMBERED})$",
+        "priority_label": KUEUE_PRIORITY, "queue_label": gangs.KUEUE, "rdma": f"(?i){pods.RDMA.pattern}",
         "shares": f"^({names.pattern('shares').pattern})",
         "spot_keys": sorted({key for cloud in clouds for key in cloud.spot_labels}),
         "spot_labels": [
@@ -297,7 +289,6 @@ def _constants() -> dict[str, object]:
             )
             for value in sorted(placement.SPOT_VALUES)
         ],
-        "starters": pods.STARTERS.pattern,
-        "stores": f"(?i){names.pattern('stores').pattern}",
+        "starters": pods.STARTERS.pattern, "stores": f"(?i){names.pattern('stores').pattern}",
         "volcano_queues": list(gangs.VOLCANO),
-    }
+    }  # fmt: skip

@@ -54,14 +54,10 @@ def described(subject: Subject, snapshot: Snapshot) -> str:
     fields = [fact for span in subject.spans for fact in facts.fields(span)]
     secret = any(isinstance(one.value, Secret) for one in subject.values)
     parts = [
-        "\n\n".join(_values(subject, fields, snapshot)),
-        markdown(subject.note),
-        "\n".join(_things(subject, snapshot)),
-        "\n".join(_limits(facts.walls(subject.spans), snapshot)),
-        "\n".join(_findings(subject, snapshot)),
-        "\n".join(_fields(fields, subject)),
-        "\n".join(_places(subject, snapshot, secret=secret)),
-    ]
+        "\n\n".join(_values(subject, fields, snapshot)), markdown(subject.note), "\n".join(_things(subject, snapshot)),
+        "\n".join(_limits(facts.walls(subject.spans), snapshot)), "\n".join(_findings(subject, snapshot)),
+        "\n".join(_fields(fields, subject)), "\n".join(_places(subject, snapshot, secret=secret)),
+    ]  # fmt: skip
     if not any(parts[1:]) and not subject.values:
         return ""
     return "\n\n".join(filter(None, parts))

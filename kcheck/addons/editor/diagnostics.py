@@ -100,14 +100,10 @@ class _Diagnostics:
         page = url(rule) if rule is not None else ""
         tag = _TAGS.get(rule.tag) if rule is not None else None
         return types.Diagnostic(
-            range=self.positions.first_line(span),
-            message="\n".join(map(visible, text.split("\n"))),
-            severity=severity,
-            code=code,
-            code_description=types.CodeDescription(page) if page else None,
-            source="kcheck",
+            range=self.positions.first_line(span), message="\n".join(map(visible, text.split("\n"))), severity=severity,
+            code=code, code_description=types.CodeDescription(page) if page else None, source="kcheck",
             tags=[tag] if tag is not None else None,
-        )
+        )  # fmt: skip
 
     def related(self, finding: Finding) -> Iterator[types.DiagnosticRelatedInformation]:
         """Yield the details, placed at the finding, and the related places."""

@@ -156,13 +156,10 @@ class EditRequests:
         if not able.literals:
             return command
         action = types.CodeAction(
-            offer.title,
-            kind=offer.kind,
-            diagnostics=shown.get(id(offer.finding)) or None,
-            is_preferred=offer.preferred or None,
-            command=command,
+            offer.title, kind=offer.kind, diagnostics=shown.get(id(offer.finding)) or None,
+            is_preferred=offer.preferred or None, command=command,
             data=msgspec.to_builtins(offer.request) if command is None else None,
-        )
+        )  # fmt: skip
         plan = self._prover.known(snapshot, offer.request)
         if plan is not None and plan.refusal:
             if not able.disabled:
@@ -294,15 +291,11 @@ _KINDS = {
 
 def _item(one: Completion, place: types.Range) -> types.CompletionItem:
     return types.CompletionItem(
-        one.label,
-        kind=_KINDS.get(one.kind, types.CompletionItemKind.Value),
-        detail=one.detail or None,
-        documentation=one.documentation or None,
-        sort_text=f"{one.rank}{one.label}",
-        filter_text=one.filter,
+        one.label, kind=_KINDS.get(one.kind, types.CompletionItemKind.Value), detail=one.detail or None,
+        documentation=one.documentation or None, sort_text=f"{one.rank}{one.label}", filter_text=one.filter,
         text_edit=types.TextEdit(place, one.text),
         commit_characters=[",", "]"] if one.kind in ("rule", "group") else None,
-    )
+    )  # fmt: skip
 
 
 def _is_of_kind(kind: str, wanted: Sequence[types.CodeActionKind | str]) -> bool:

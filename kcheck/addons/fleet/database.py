@@ -16,13 +16,16 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import defused, json_text, markdown, markdown_row, short
+from kcheck.report.layout import Column, Line, Table
 from kcheck.text.control_characters import visible
 from kcheck.text.files import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from duckdb import DuckDBPyConnection
+
+    from kcheck.report.layout import Text
 
 DATABASE = "fleet.duckdb"
 QUESTIONS = (
@@ -162,18 +165,15 @@ _NARROWEST = 12
 _NOTHING = "Nothing.\n"
 
 
-def as_text(answer: Answer) -> str:
-    """Format an aligned table; long names lose their middle, long sentences their end."""
+def as_text(answer: Answer) -> list[Line | Table]:
+    """Return an aligned table; long names lose their middle, long sentences their end."""
     if not answer.rows:
-        return _NOTHING
+        return [Line(_NOTHING.rstrip())]
     body = [[_short(_shown(value)) for value in row] for row in answer.rows]
-    columns = [
-        list(_aligned(*column))
-        for column in zip(answer.columns, zip(*body, strict=True), _numeric(answer), strict=True)
-    ]
-    highest = max(len(column) for column in columns) - len(body)
-    columns = [[" " * len(column[0])] * (highest + len(body) - len(column)) + column for column in columns]
-    return "".join(f"{'  '.join(cells).rstrip()}\n" for cells in zip(*columns, strict=True))
+    titles = list(map(_title, answer.columns, zip(*body, strict=True)))
+    most = max(map(len, titles))
+    heads = ("\n".join([""] * (most - len(title)) + title) for title in titles)
+    return [Table(list(map(Column, heads, _numeric(answer))), body)]
 
 
 def as_csv(answer: Answer) -> str:
@@ -201,7 +201,9 @@ def as_markdown(answer: Answer) -> str:
     return "".join(f"{markdown_row(row)}\n" for row in (head, rule, *body))
 
 
-FORMATS = {"text": as_text, "csv": as_csv, "json": as_json, "markdown": as_markdown}
+FORMATS: dict[str, Callable[[Answer], str | Text]] = {
+    "text": as_text, "csv": as_csv, "json": as_json, "markdown": as_markdown,
+}  # fmt: skip
 
 
 def _numeric(answer: Answer) -> list[bool]:
@@ -209,12 +211,8 @@ def _numeric(answer: Answer) -> list[bool]:
     return [any(isinstance(value, int | float) and not isinstance(value, bool) for value in own) for own in columns]
 
 
-def _aligned(name: str, cells: tuple[str, ...], number: bool) -> Iterator[str]:
-    least = max(_NARROWEST, *map(len, cells))
-    title = wrap(visible(name).replace("_", " "), least, break_long_words=False)
-    width = max(map(len, (*title, *cells)))
-    for cell in (*title, *cells):
-        yield f"{cell:>{width}}" if number else f"{cell:{width}}"
+def _title(name: str, cells: tuple[str, ...]) -> list[str]:
+    return wrap(visible(name).replace("_", " "), max(_NARROWEST, *map(len, cells)), break_long_words=False)
 
 
 def _short(cell: str) -> str:

@@ -185,15 +185,10 @@ class Table(NamedTuple):
 
 
 TABLES = {
-    "runs": Table(RunRow, of_repository=False),
-    "repositories": Table(RepositoryRow),
-    "clusters": Table(ClusterRow),
-    "limits": Table(LimitRow),
-    "findings": Table(FindingRow),
-    "undecided": Table(UndecidedRow),
-    "uses": Table(UseRow),
+    "runs": Table(RunRow, of_repository=False), "repositories": Table(RepositoryRow), "clusters": Table(ClusterRow),
+    "limits": Table(LimitRow), "findings": Table(FindingRow), "undecided": Table(UndecidedRow), "uses": Table(UseRow),
     "shared_limits": Table(SharedRow, of_repository=False),
-}
+}  # fmt: skip
 
 
 class Rows(Struct, frozen=True):

@@ -26,14 +26,8 @@ LONGEST = 86_400
 
 _SHORTEST = 300
 _TOO_MUCH = (
-    "too many samples",
-    "exceeded maximum resolution",
-    "timed out",
-    "timeout",
-    "limit",
-    "too large",
-    "canceled",
-)
+    "too many samples", "exceeded maximum resolution", "timed out", "timeout", "limit", "too large", "canceled",
+)  # fmt: skip
 
 
 class Series(Struct):

@@ -68,17 +68,23 @@ class Comparison:
     @cached_property
     def _before(self) -> dict[Identity, Tally]:
         """Findings before the change, counted by the current names of their files."""
-        if self.difference is None:
+        if self.difference is None or self.before is None:
             return {}
+        now = self.difference.current_identities
+        return tally((identity, f.severity) for f in self.before.findings for identity in now(f.identities))
+
+    @cached_property
+    def before(self) -> Result | None:
+        """Result of a check of the files before the change; None without one, or if they cannot be checked."""
+        if self.difference is None:
+            return None
         try:
             config = self._settings(self.difference.overlay)
             config = replace(config, rules=self._config.rules)  # what they find first is nobody's change
-            result = linter.run(Tree(self._paths, self.difference.overlay, config.exclude, config.boundary), config)
+            return linter.run(Tree(self._paths, self.difference.overlay, config.exclude, config.boundary), config)
         except (ConfigError, PathError) as error:
             self.notes.append(f"all findings count as new: the state before the change cannot be checked: {error}")
-            return {}
-        now = self.difference.current_identities
-        return tally((identity, f.severity) for f in result.findings for identity in now(f.identities))
+            return None
 
 
 class KnownFindings:

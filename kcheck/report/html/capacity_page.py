@@ -187,22 +187,11 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
     name = cluster.display_name
     height = base + 40 + _LINE * len(notes)
     svg = document.markup(
-        "ladder.svg",
-        name=name,
-        id=f"ladder-{world.inventory.clusters.index(cluster) + 1}",
-        about=capacity.summary_sentence(cluster, world),
-        right=_RIGHT,
-        height=height,
-        top=top,
-        base=base,
-        axis=axis,
-        keys=keys,
-        rungs=rungs,
-        bar_height=_BAR,
-        line_height=_LINE,
-        target=None if target is None else Tick(axis.x(target), counted(target, "node"), ""),
-        notes=notes,
-    )
+        "ladder.svg", name=name, id=f"ladder-{world.inventory.clusters.index(cluster) + 1}",
+        about=capacity.summary_sentence(cluster, world), right=_RIGHT, height=height, top=top, base=base, axis=axis,
+        keys=keys, rungs=rungs, bar_height=_BAR, line_height=_LINE,
+        target=None if target is None else Tick(axis.x(target), counted(target, "node"), ""), notes=notes,
+    )  # fmt: skip
     return Picture(svg, height)
 
 
@@ -235,19 +224,10 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
         lines = _label(f"{number}  {capacity.group_title(group)}")
         bar = y + _LINE * len(lines) - 8
         end = axis.end + 1 if interval.high is None else interval.high
-        found.append(
-            Rung(
-                kind="unclear" if wall.short is None else "before" if wall.short else "after",
-                number=number,
-                lines=(lines[0][len(number) :], *lines[1:]),
-                about=f"{wall.what}: {interval} nodes. {wall.arithmetic}",
-                y=y,
-                bar=bar,
-                solid=axis.x(interval.low),
-                reach=axis.x(end),
-                is_beyond=end > axis.end,
-            )
-        )
+        kind = "unclear" if wall.short is None else "before" if wall.short else "after"
+        about = f"{wall.what}: {interval} nodes. {wall.arithmetic}"
+        solid, reach, rest = axis.x(interval.low), axis.x(end), (lines[0][len(number) :], *lines[1:])
+        found.append(Rung(kind, number, rest, about, y, bar, solid=solid, reach=reach, is_beyond=end > axis.end))
         y = bar + _BAR + _GAP + 6
     return found
 

@@ -102,18 +102,12 @@ def _findings(report: Report, by_rule: Sequence[Group], found: Sequence[Verdict]
     classes = {finding.fix.safety for finding in findings if finding.fix is not None}
     left = sum(group.left for group in by_rule)
     return document.markup(
-        "findings.html",
-        severities=[(one.word, counts[one]) for one in reversed(Severity) if counts[one]],
-        groups=by_rule,
-        clusters=[(one.number, one.name) for one in found] if len(found) > 1 else [],
-        folders=_folders(report),
-        waste=sum(finding.waste for finding in findings),
-        count=len(findings) - left,
-        shown=counted(len(findings) - left, "finding"),
-        left=left,
-        summary=next(closing(report)),
+        "findings.html", severities=[(one.word, counts[one]) for one in reversed(Severity) if counts[one]],
+        groups=by_rule, clusters=[(one.number, one.name) for one in found] if len(found) > 1 else [],
+        folders=_folders(report), waste=sum(finding.waste for finding in findings), count=len(findings) - left,
+        shown=counted(len(findings) - left, "finding"), left=left, summary=next(closing(report)),
         classes=[CLASSES[safety] for safety in SAFETIES if safety in classes],
-    )
+    )  # fmt: skip
 
 
 def _folders(report: Report) -> list[tuple[str, int]]:
@@ -129,16 +123,12 @@ def _not_judged(report: Report) -> Markup:
     result = report.result
     judged = result.judged
     return document.markup(
-        "not_judged.html",
-        lines=list(judged_lines(result, listed=False)),
-        inputs=[_input(one) for one in judged.inputs[:_MOST_ROWS]],
-        more_inputs=max(0, len(judged.inputs) - _MOST_ROWS),
-        skipped=judged.skipped[:_MOST_ROWS],
-        more_skipped=max(0, len(judged.skipped) - _MOST_ROWS),
-        undecided=sorted_checks(result)[:_MOST_ROWS] if report.show_undecided else [],
-        count=len(result.undecided),
+        "not_judged.html", lines=list(judged_lines(result, listed=False)),
+        inputs=[_input(one) for one in judged.inputs[:_MOST_ROWS]], more_inputs=max(0, len(judged.inputs) - _MOST_ROWS),
+        skipped=judged.skipped[:_MOST_ROWS], more_skipped=max(0, len(judged.skipped) - _MOST_ROWS),
+        undecided=sorted_checks(result)[:_MOST_ROWS] if report.show_undecided else [], count=len(result.undecided),
         undecided_text=f"{counted(len(result.undecided), 'check')} undecided",
-    )
+    )  # fmt: skip
 
 
 def _input(one: MissingInput) -> tuple[Markup | str, ...]:
@@ -244,20 +234,14 @@ def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[
         name = cluster.display_name
         root = f" in {cluster.root}" if names[name] > 1 else ""
         yield Verdict(
-            number=number,
-            name=f"{name}{root}",
-            cloud=cluster.cloud,
-            place=cluster.place.location,
-            state=state,
-            reach=reach,
-            target="" if target is None else counted(target, "node"),
-            heading=f"{capacity.heading(cluster, world)}{root}",
-            first=walls.first(cluster, world),
+            number=number, name=f"{name}{root}", cloud=cluster.cloud, place=cluster.place.location, state=state,
+            reach=reach, target="" if target is None else counted(target, "node"),
+            heading=f"{capacity.heading(cluster, world)}{root}", first=walls.first(cluster, world),
             waste=lost.waste(cluster, own),
             others=sum(finding.waste and finding.rule not in lost.words for finding in own),
             limits=capacity_page.body(cluster, world, folded=folded) if number <= _MOST_BODIES else "",
             note=_note(cluster, world, None if state != "unknown" else why.get(cluster.id)),
-        )
+        )  # fmt: skip
 
 
 def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:

@@ -11,6 +11,7 @@ from kcheck.text.errors import Error
 from kcheck.text.files import configurations, folders, system
 from kcheck.text.files.boundary import REASON, around, contains_path, remedy, repository
 from kcheck.text.files.disk import Disk, TooLargeError
+from kcheck.text.files.ignored import Ignored
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, Source
@@ -134,6 +135,7 @@ class Tree:
         self._loaded: dict[str, Folder] = {}
         self._visited: set[str] = set()
         self._foreign: list[str] = []
+        self._ignored: Ignored | None = None
         for path in self.given:
             if self.disk.is_folder(path):
                 self._walk(path)
@@ -282,6 +284,8 @@ class Tree:
                 self.charts.append(chart)
 
     def _walk(self, top: str) -> None:
+        repository_top = repository(top)
+        self._ignored = Ignored(self.disk, system.real_path(repository_top)) if repository_top else None
         for path, found in self._folders(top):
             names = [name for name in found if not self._excluded(os.path.join(path, name))]
             if any(name.endswith(TERRAFORM) for name in names):
@@ -291,6 +295,9 @@ class Tree:
             self.count += len(names)
             for name in names:
                 self._add_found(os.path.join(path, name), name)
+        if self._ignored and self._ignored.paths:
+            self.skipped.append(self._ignored.note())
+        self._ignored = None
 
     def _add_found(self, path: str, name: str) -> None:
         """Add a file of a folder by its name."""
@@ -381,7 +388,9 @@ class Tree:
         if self._add_configuration(path):
             return
         source = self.source(path)
-        if source is not None and source not in self._manifests and holds_objects(source.data):
+        if source is None or source in self._manifests or not holds_objects(source.data):
+            return
+        if self._ignored is None or not self._ignored.add(path):
             self._manifests.add(source)
             self.manifests.append(source)
             self.note_encrypted(source)

@@ -11,6 +11,7 @@ import pytest
 
 from kcheck.addons.usage.bill import BY, Bill, By, Order, bill
 from kcheck.addons.usage.report import usage_formats
+from kcheck.report.layout import plain
 from kcheck.scale.usage import joining
 from kcheck.scale.usage.recording import HOUR, Lack, QueueWait
 from tests.addons.usage.recordings import node, nowhere, pod, recording
@@ -77,7 +78,7 @@ def billed(made: Recording, by: By = "team") -> Bill:
 
 
 def test_text() -> None:
-    assert usage_formats.as_text(billed(week())) == TEXT
+    assert plain(usage_formats.as_text(billed(week()))) == TEXT
 
 
 TEXT = """\
@@ -113,7 +114,7 @@ Not measured:
 
 
 def test_text_of_two_weeks() -> None:
-    assert usage_formats.as_text(billed(fortnight(), "job")) == CHANGED
+    assert plain(usage_formats.as_text(billed(fortnight(), "job"))) == CHANGED
 
 
 CHANGED = """\
@@ -146,25 +147,25 @@ Prices:
 def test_text_without_nodes() -> None:
     made = week()
     made.nodes = []
-    text = usage_formats.as_text(billed(made))
+    text = plain(usage_formats.as_text(billed(made)))
     assert "$" not in text
     assert "(not requested)" not in text
     assert "no nodes in the recording, so no prices" in text
 
 
 def test_text_without_gpus_has_no_column_of_them() -> None:
-    text = usage_formats.as_text(billed(recording([pod("a")])))
+    text = plain(usage_formats.as_text(billed(recording([pod("a")]))))
     assert "GPU" not in text
     assert "Most unused cores first." in text
 
 
 def test_text_without_pods() -> None:
-    assert "No pods in the recording.\n" in usage_formats.as_text(billed(recording()))
+    assert "No pods in the recording.\n" in plain(usage_formats.as_text(billed(recording())))
 
 
 def test_many_rows_are_cut_in_text_alone() -> None:
     made = recording([pod(f"p{i}", namespace=f"n{i:03}", gpus=1, busy=i) for i in range(100)])
-    text = usage_formats.as_text(billed(made, "namespace"))
+    text = plain(usage_formats.as_text(billed(made, "namespace")))
     assert text.count("\nn0") == 30
     assert "70 more rows in --format json, csv or html." in text
     assert len(json.loads(usage_formats.as_json(billed(made, "namespace")))["rows"]) == 100
@@ -213,4 +214,4 @@ def test_no_cell_is_a_formula(name: str) -> None:
 
 def test_waits_are_said_in_words() -> None:
     made = recording([pod("a", created=0, scheduled=HOUR // 2)])
-    assert "30 min" in usage_formats.as_text(billed(made))
+    assert "30 min" in plain(usage_formats.as_text(billed(made)))

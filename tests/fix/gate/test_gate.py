@@ -175,14 +175,18 @@ def test_what_is_not_ignorable_is_not_in_a_baseline(write: Write) -> None:
 
 
 def gone(*arguments: str) -> str:
-    return run("check", "--baseline", *arguments).stderr
+    how = ("baseline",) if "--prune" in arguments else ("check", "--baseline")
+    return run(*how, *arguments).stderr
 
 
 def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
     folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
     write({"a/main.tf": cluster(sku="Standard")})
-    assert f"1 entry of kcheck-baseline.json not found any more; --prune removes it:\n  a/main.tf {FREE}: " in gone()
+    assert (
+        f"1 entry of kcheck-baseline.json not found any more; `kcheck baseline --prune` removes it:\n  a/main.tf {FREE}: "
+        in gone()
+    )
     assert gone("-q") == ""
     assert "removed 1 entry from kcheck-baseline.json, " in gone("--prune")
     assert gone() == ""
@@ -208,7 +212,7 @@ def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) 
     assert gone(*arguments) == ""
     result = run("check", "--baseline", "--prune", *arguments)
     if arguments[0] in ("--select", "--ignore"):
-        assert result.stderr == ""
+        assert result.stderr == "kcheck: --prune is `kcheck baseline --prune` now\n"
     else:
         assert result.exit_code == 2
         assert "--prune: kcheck-baseline.json was written by `kcheck baseline .`" in result.stderr

@@ -212,7 +212,7 @@ def test_a_reason_is_needed(reason: str, write: Write) -> None:
     folder = write({"main.tf": CLUSTER})
     result = run("--add-ignores", reason)
     assert result.exit_code == 2
-    assert "--add-ignores needs a reason" in result.stderr
+    assert "expected a reason" in result.stderr
     assert (folder / "main.tf").read_text() == CLUSTER
 
 
@@ -246,3 +246,13 @@ def test_a_module_is_silenced_where_it_is_written(write: Write) -> None:
     assert run("--add-ignores", REASON).exit_code == 0
     assert f'  tier   = "Free" # kcheck: ignore[free-control-plane] {REASON}\n' in (folder / "main.tf").read_text()
     assert (folder / "k/main.tf").read_text() == module
+
+
+def test_the_command_ignore_silences_too(write: Write) -> None:
+    write({"main.tf": CLUSTER})
+    before = found()
+    result = CliRunner().invoke(cli, ["ignore", REASON, "."])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert before
+    assert found() == []
+    assert "--add-ignores is `kcheck ignore REASON` now" in run("--add-ignores", REASON).stderr

@@ -166,7 +166,7 @@ def test_from_monday_to_the_gate(write: Write, git: Callable[..., str]) -> None:
     write({"jobs/c.yaml": MENDED.format(name="c")})
     result = run("check")
     assert result.exit_code == 0
-    assert "1 entry of kcheck-baseline.json not found any more; --prune removes it:" in result.stderr
+    assert "1 entry of kcheck-baseline.json not found any more; `kcheck baseline --prune` removes it:" in result.stderr
     assert "  jobs/c.yaml job-without-deadline: jobs/c.yaml:Job/c\n" in result.stderr
     git("rm", "-q", "jobs/d.yaml")
     assert run("check", "--prune").exit_code == 0

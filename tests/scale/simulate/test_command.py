@@ -15,6 +15,7 @@ from kcheck.commands.cli import cli
 from kcheck.config.config import Config, RunRequest
 from kcheck.inventory import reader
 from kcheck.report import simulation
+from kcheck.report.layout import plain
 from kcheck.scale.simulate import parameters, results, scenario
 from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
@@ -240,7 +241,7 @@ def test_nodes_that_stay_after_the_work_are_told_as_such(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     case = replace(one.case, settings=replace(one.case.settings, batch=1), horizon=3600)
     outcome = results.run_scenario(replace(one, case=case))
-    text = simulation.as_text(outcome)
+    text = plain(simulation.as_text(outcome))
     assert "nodes are still there after 1 h" in text
     assert "to be deleted" in text
     assert "never done" not in text

@@ -60,6 +60,10 @@ def test_healthy_blocks_of_a_broken_file_are_read(middle: str) -> None:
     ("text", "message", "line"),
     [
         ('resource "a" "b" {\n  x = 1\n', "never closed", 1),
+        ('resource "a" "b" {\n  x = "one\n  y = "two"\n}\n', "this quote is never closed", 2),
+        ('resource "a" "b" {\n  x = "{one\n  # it\'s\n}\n', "this quote is never closed", 2),
+        ('a {\n  x = "one" /* " */\n  y = <<E\n"\nE\n  z = = 2\n}\n', "unexpected `=`", 6),
+        ('a {\n  x = "${\n    f("y")\n  }"\n  z = = 2\n}\n', "unexpected `=`", 5),
         ('resource "a" "b" {\n  x = 1\n}\n}\n', "without an opening one", 4),
         ("x = 1\n<<<<<<< HEAD\ny = 1\n", "merge conflict", 2),
         ('resource "a" "b" {\n  x =\n}\n', "unexpected", 2),

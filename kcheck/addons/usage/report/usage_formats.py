@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from kcheck.addons.usage.accounting import Amounts
 from kcheck.addons.usage.report import usage_notes
 from kcheck.addons.usage.report.usage_numbers import cells, change_titles, changes, columns, places, plain, sums
-from kcheck.report.escape import defused, json_text, short, wrapped
-from kcheck.text.control_characters import visible
+from kcheck.report.escape import defused, json_text, short
+from kcheck.report.layout import Column, Line, Table
 from kcheck.text.units import counted
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.addons.usage.accounting import Span
     from kcheck.addons.usage.bill import Bill, Row
@@ -26,46 +26,33 @@ _NAME = 36
 _WIDTH = 110
 
 
-def as_text(bill: Bill) -> str:
-    """Render the bill for a terminal."""
-    lines = [usage_notes.title(bill), *(f"  {line}" for line in usage_notes.headline(bill)), ""]
-    lines += [*_table(bill), ""]
-    lines += _changes(bill)
+def as_text(bill: Bill) -> Iterator[Line | Table]:
+    """Yield the bill for a terminal."""
+    yield Line(usage_notes.title(bill), "bold")
+    yield from (*(Line(f"  {line}") for line in usage_notes.headline(bill)), Line())
+    yield from (*_table(bill), Line())
+    if times := usage_notes.compared(bill):
+        found = _aligned(bill, change_titles(bill), lambda row: changes(row, bill))
+        yield from (Line(f"Change, {times}:", "bold"), found, Line())
     for note in usage_notes.notes(bill):
-        lines.append(f"{note.title}:")
-        for line in note.lines:
-            lines += wrapped(line, _WIDTH, "  ", "    ")
-    return "\n".join(map(visible, lines)).rstrip("\n") + "\n"
+        yield Line(f"{note.title}:", "bold")
+        yield from (Line(f"  {line}", width=_WIDTH) for line in note.lines)
 
 
-def _table(bill: Bill) -> Iterator[str]:
+def _table(bill: Bill) -> Iterator[Line | Table]:
     if not bill.rows:
-        yield "No pods in the recording."
+        yield Line("No pods in the recording.")
         return
-    rows = [(short(row.name, _NAME), row) for row in bill.rows[:_MOST]] + sums(bill)
-    titles = [column.title for column in columns(bill)]
-    yield from _aligned([bill.by, *titles], [[name, *cells(row, bill)] for name, row in rows])
+    yield _aligned(bill, [column.title for column in columns(bill)], lambda row: cells(row, bill))
     rest = len(bill.rows) - _MOST
     more = f" {counted(rest, 'more row')} in --format json, csv or html." if rest > 0 else ""
-    yield f"{usage_notes.order(bill)}{more}"
+    yield Line(f"{usage_notes.order(bill)}{more}")
 
 
-def _changes(bill: Bill) -> Iterator[str]:
-    times = usage_notes.compared(bill)
-    if not times:
-        return
+def _aligned(bill: Bill, titles: Iterable[str], cells: Callable[[Row], Iterable[str]]) -> Table:
     rows = [(short(row.name, _NAME), row) for row in bill.rows[:_MOST]] + sums(bill)
-    yield f"Change, {times}:"
-    yield from _aligned([bill.by, *change_titles(bill)], [[name, *changes(row, bill)] for name, row in rows])
-    yield ""
-
-
-def _aligned(head: Sequence[str], body: Iterable[Sequence[str]]) -> Iterator[str]:
-    rows = [head, *body]
-    widths = [max(len(row[index]) for row in rows) for index in range(len(head))]
-    for row in rows:
-        numbers = (f"{text:>{width}}" for text, width in zip(row[1:], widths[1:], strict=True))
-        yield "  ".join((f"{row[0]:{widths[0]}}", *numbers)).rstrip()
+    head = [Column(bill.by), *(Column(title, is_number=True) for title in titles)]
+    return Table(head, [[name, *cells(row)] for name, row in rows])
 
 
 # --- JSON

@@ -110,50 +110,35 @@ _COLUMNS = (
     Column("GPU-h", "GPU-hours requested", lambda one: hours(one.gpu_hours), _has_gpus),
     Column("busy", "mean GPU utilisation", lambda one: percent(one.gpu_use), _has_gpus, of_pods=True),
     Column(
-        "tensor",
-        "mean activity of the tensor cores",
-        lambda one: percent(one.tensor_use),
-        lambda bill: bill.total.amounts.tensor_measured > 0,
-        of_pods=True,
+        "tensor", "mean activity of the tensor cores",
+        lambda one: percent(one.tensor_use), lambda bill: bill.total.amounts.tensor_measured > 0, of_pods=True,
     ),
     Column("core-h", "CPU core-hours requested", lambda one: hours(one.cpu_requested), lambda _: True),
     Column("used", "CPU used of that", lambda one: percent(one.cpu_use), lambda _: True, of_pods=True),
     Column("GiB-h", "memory requested, in GiB-hours", lambda one: hours(one.memory_requested), lambda _: True),
     Column("used", "memory used of that", lambda one: percent(one.memory_use), lambda _: True, of_pods=True),
     Column(
-        "paid", "its share of the price of its nodes", lambda one: _money(one, one.paid), lambda bill: bill.is_priced
+        "paid", "its share of the price of its nodes", lambda one: _money(one, one.paid), lambda bill: bill.is_priced,
     ),
     Column("idle", "paid for and not used", lambda one: _money(one, one.idle), lambda bill: bill.is_priced),
     Column(
-        "idle GPU-h",
-        "GPU-hours requested and not busy",
-        lambda one: hours(one.gpu_idle),
-        lambda bill: _has_gpus(bill) and not bill.by_money,
+        "idle GPU-h", "GPU-hours requested and not busy",
+        lambda one: hours(one.gpu_idle), lambda bill: _has_gpus(bill) and not bill.by_money,
     ),
     Column(
-        "wait",
-        "time that a pod waited for a node, on average",
-        lambda one: wait(one.queue_mean),
-        lambda bill: bill.total.amounts.queued > 0,
-        of_pods=True,
+        "wait", "time that a pod waited for a node, on average",
+        lambda one: wait(one.queue_mean), lambda bill: bill.total.amounts.queued > 0, of_pods=True,
     ),
     Column(
-        "gang GPU-h",
-        "GPU-hours held while others of a gang had no node",
-        lambda one: hours(one.gang_gpu_hours),
-        lambda bill: bill.total.amounts.gang_gpu_hours > 0,
-        of_pods=True,
-        of_page=True,
+        "gang GPU-h", "GPU-hours held while others of a gang had no node",
+        lambda one: hours(one.gang_gpu_hours), lambda bill: bill.total.amounts.gang_gpu_hours > 0,
+        of_pods=True, of_page=True,
     ),
     Column(
-        "kWh",
-        "energy of the GPUs",
-        lambda one: hours(one.energy_kwh),
-        lambda bill: bill.total.amounts.energy_kwh > 0,
-        of_pods=True,
-        of_page=True,
+        "kWh", "energy of the GPUs",
+        lambda one: hours(one.energy_kwh), lambda bill: bill.total.amounts.energy_kwh > 0, of_pods=True, of_page=True,
     ),
-)
+)  # fmt: skip
 
 
 def columns(bill: Bill, *, page: bool = False) -> list[Column]:

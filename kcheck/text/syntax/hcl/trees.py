@@ -67,14 +67,23 @@ def too_long(source: Source) -> Problem | None:
     return Problem(why, source.span(*found.span())) if found else None
 
 
+_WHOLE = regex(rb'"(?:\\.|[^"\\\n])*"|#[^\n]*|//[^\n]*|/\*.*?\*/|<<-?(\w+)\n.*?\n\s*\1\b', re.DOTALL)
+"""Strings that end on their line, comments, and heredocs."""
+_QUOTE = regex(rb'"[^\n]*')
+
+
 def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
     """Describe the error in a piece that cannot be parsed, as far as its tokens show it."""
     header = piece.split(b"\n", 1)[0].strip().rstrip(b"{").strip().decode()
-    text = re.sub(rb'"(?:\\.|[^"\\\n])*"|#[^\n]*|//[^\n]*', b"", piece)
+    text = _WHOLE.sub(lambda match: b" " * len(match[0]), piece)
     start = begin + (len(piece) - len(piece.lstrip()))
     if match := re.search(rb"^(<{7}|={7}|>{7})", piece, re.MULTILINE):
         at = begin + match.start()
         return Problem("a merge conflict was left in the file", source.span(at, at + 7))
+    stray = _QUOTE.search(text)
+    if stray and not {b"${", b"%{"} & {stray[0][at : at + 2] for at in range(len(stray[0]))}:  # which go on below
+        at = begin + stray.start()
+        return Problem("this quote is never closed", source.span(at, at + len(stray[0].rstrip())))
     if text.count(b"{") > text.count(b"}"):
         return Problem(f"`{header}` is opened here and never closed", source.span(start, start + len(header)))
     if text.count(b"}") > text.count(b"{"):

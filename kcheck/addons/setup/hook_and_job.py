@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck import __version__
 from kcheck.config import schemas
 from kcheck.fix.gate.relevance import NAMES, SUFFIXES
-from kcheck.report.page import REPOSITORY
+from kcheck.report.page import REPOSITORY, SOURCE
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion
@@ -113,7 +113,7 @@ def _items(node: yaml.Node | None) -> tuple[yaml.Node, ...]:
 WORKFLOWS = ".github/workflows"
 WORKFLOW = f"{WORKFLOWS}/kcheck.yml"
 GITLAB = ".gitlab-ci.yml"
-_CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
+CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
 _PATTERNS = (*(f"*{suffix}" for suffix in SUFFIXES), *NAMES)
 _CHECKS = regex(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
 
@@ -138,7 +138,7 @@ jobs:
   kcheck:
     runs-on: ubuntu-latest
     steps:
-      - uses: {_CHECKOUT}
+      - uses: {CHECKOUT}
         with:
           fetch-depth: 0 # the history tells what a pull request changes
           persist-credentials: false
@@ -157,17 +157,11 @@ def _job(below: str, stage: str | None) -> dict[str, Data]:
         f"{f' -- {shlex.quote(below)}' if below else ''}"
     )
     return {
-        **({"stage": stage} if stage else {}),
-        "image": "python:3.12",
+        **({"stage": stage} if stage else {}), "image": "python:3.12",
         "rules": [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"', "changes": paths}],
-        "variables": {"GIT_DEPTH": "0"},
-        "before_script": [f"pip install kcheck=={__version__}"],
-        "script": [check],
-        "artifacts": {
-            "when": "always",
-            "reports": {"codequality": "kcheck-quality.json", "junit": "kcheck-junit.xml"},
-        },
-    }
+        "variables": {"GIT_DEPTH": "0"}, "before_script": [f"pip install {SOURCE}"], "script": [check],
+        "artifacts": {"when": "always", "reports": {"codequality": "kcheck-quality.json", "junit": "kcheck-junit.xml"}},
+    }  # fmt: skip
 
 
 def pipeline(below: str) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.commands.setup import hook_and_job
-from kcheck.commands.setup.hook_and_job import AdditionError
+from kcheck.addons.setup import hook_and_job
+from kcheck.addons.setup.hook_and_job import AdditionError
 from kcheck.config import locations, settings
 from kcheck.config.config import Config, Environment
 from kcheck.engine import linter, rules
@@ -22,6 +22,7 @@ from kcheck.text.files.boundary import around, contains_path
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.regex import regex
 from kcheck.text.syntax.scan import has_word
 from kcheck.text.syntax.yaml import literal
 from kcheck.text.text import Source, grouped
@@ -55,6 +56,9 @@ class Proposal(Struct):
             return display_path(real)
 
 
+_REMOTE = regex(rb"(?m)^\s*url\s*=\s*\S*gitlab")
+
+
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     """Propose files for a folder; `systems` are CI systems, None to detect them.
 
@@ -81,7 +85,9 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     _add_or_change(proposal, top, below, _HOOK)
     if systems is None:
         there = {"github": ".github", "gitlab": hook_and_job.GITLAB}
-        systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
+        found = [name for name, path in there.items() if os.path.exists(os.path.join(top, path))]
+        remote = _REMOTE.search(Disk(boundary=around([top])).read(os.path.join(top, ".git/config")) or b"")
+        systems = tuple(found or (["gitlab"] if remote else []))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:

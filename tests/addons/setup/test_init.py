@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck import __version__
+from kcheck.addons.setup import hook_and_job, proposal
+from kcheck.addons.setup.hook_and_job import AdditionError
 from kcheck.commands.cli import cli
-from kcheck.commands.setup import hook_and_job, proposal
-from kcheck.commands.setup.hook_and_job import AdditionError
 from kcheck.config import settings
+from kcheck.report.page import SOURCE
 from kcheck.text.text import Source
 from tests.places import ROOT
 
@@ -489,6 +490,15 @@ def test_systems_are_those_that_are_there(write: Write) -> None:
     assert "workflows" not in init("--ci", "none").stdout
 
 
+@pytest.mark.parametrize(
+    ("remote", "proposed"),
+    [("git@gitlab.com:a/b.git", True), ("https://git.example/gitlab/b", True), ("git@github.com:a/b", False)],
+)
+def test_a_remote_at_gitlab_gets_a_pipeline(remote: str, proposed: bool, write: Write) -> None:
+    write({"main.tf": CLUSTER, ".git/HEAD": "", ".git/config": f'[remote "origin"]\n\turl = {remote}\n'})
+    assert ("+++ b/.gitlab-ci.yml" in init().stdout) == proposed
+
+
 @pytest.mark.parametrize("name", ["kcheck.yml", "lint.yaml"])
 def test_workflow_that_runs_kcheck_stays(name: str, write: Write) -> None:
     write({"main.tf": CLUSTER, f".github/workflows/{name}": "jobs:\n  a:\n    steps:\n      - run: kcheck check\n"})
@@ -541,4 +551,5 @@ def test_a_pipeline_with_tags_of_gitlab_keeps_them() -> None:
 def test_a_new_pipeline() -> None:
     data = yaml.safe_load(hook_and_job.pipeline(""))
     assert set(data) == {"kcheck"}
+    assert data["kcheck"]["before_script"] == [f"pip install {SOURCE}"]
     assert data["kcheck"]["artifacts"]["when"] == "always"

@@ -10,10 +10,11 @@ from click.testing import CliRunner
 from walls_by_hand import TREES, by_hand, name
 
 import kcheck
-from kcheck.addons.editor import calculation
 from kcheck.commands.cli import cli
 from kcheck.config.numbers import profiles
 from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.report import calculation
+from kcheck.report.layout import plain
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def test_every_page_has_the_number_and_arithmetic_of_capacity(tree: Path) -> Non
     project = kcheck.load(str(tree), nodes=targets)
     for cluster in project.inventory.clusters:
         for wall in project.capacity(cluster):
-            text = " ".join(calculation.as_text({wall.mechanism}, project.world).split())
+            text = " ".join("".join(map(plain, calculation.pages({wall.mechanism}, project.world))).split())
             assert " ".join(wall.arithmetic.split()) in text
             assert wall.nodes is None or f"It is hit at {wall.nodes} nodes" in text
             sizes = [int(one.partition(" ")[0].replace(",", "")) for one in wall.steps]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import profiles
 from kcheck.model import Cluster, NodePool, Subnet
 from kcheck.report import limit, model, page
+from kcheck.report.layout import Line
 from kcheck.report.page import Part, Point, Prose, Title
 from kcheck.scale import addresses, walls
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.engine.rule import Rule
+    from kcheck.report.layout import Text
     from kcheck.report.page import Block
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
@@ -25,11 +27,11 @@ def mechanisms(name: str, rule: Rule | None) -> set[str]:
     return {key for key, own in profiles.mechanisms().items() if key == name or named.intersection(own["limits"])}
 
 
-def as_text(wanted: set[str], world: World) -> str:
-    """Format a page for each wall of some mechanisms, the lowest of each cluster first."""
+def pages(wanted: set[str], world: World) -> list[Text]:
+    """Return a page for each wall of some mechanisms, the lowest of each cluster first."""
     every = (wall for cluster in world.inventory.clusters for wall in walls.find_walls(cluster, world))
-    pages = [page.as_text(_blocks(wall, world)) for wall in every if wall.mechanism in wanted]
-    return "\n".join(pages) or f"No such wall here: {', '.join(sorted(wanted))}.\n"
+    found: list[Text] = [page.as_text(_blocks(wall, world)) for wall in every if wall.mechanism in wanted]
+    return found or [(Line(f"No such wall here: {', '.join(sorted(wanted))}."),)]
 
 
 def _blocks(wall: Wall, world: World) -> Iterator[Block]:

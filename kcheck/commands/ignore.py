@@ -1,0 +1,74 @@
+"""kcheck ignore."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import comparison_options, options, printing
+from kcheck.fix.gate import ignores
+from kcheck.report.formats import Report
+from kcheck.text.files import save
+from kcheck.text.units import counted
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
+    from kcheck.fix.gate.comparison import Comparison
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.findings import Finding
+
+
+@click.command("ignore", cls=options.Command)
+@click.argument("reason")
+@options.with_config
+@options.usage
+@comparison_options.options
+@options.select
+@click.option("--info", is_flag=True, help="Also silence findings of severity info.")
+def command(
+    paths: tuple[str, ...], config: Config, comparison: Comparison | None, reason: str, select: tuple[str, ...],
+    info: bool,
+) -> None:  # fmt: skip
+    """Add a comment with REASON to each finding below PATH (default: the current folder), which silences it.
+
+    Exits with 0, or with 2 on wrong usage or if files cannot be written.
+    """
+    from msgspec.structs import replace
+
+    config = replace(config, select=select or config.select)
+    tree = options.read_tree(paths, config)
+    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=False)
+    silence(tree, config, whole, Report(result, info).findings, reason)
+    options.end_on_bugs(result, is_late=whole.is_late)
+
+
+def silence(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
+    """Write comments that silence findings, and return the findings left, each printed with its reason.
+
+    Raises:
+        click.UsageError: there is no reason.
+        SaveError: the files cannot be written.
+    """
+    if not reason.strip() or not reason.isprintable():
+        raise click.UsageError("expected a reason, in one line")
+    refused = ignores.not_silenced(config)
+    silenced = ignores.plan_comments(
+        tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
+    )
+    save.save(silenced.files)
+    findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
+    printing.note(f"kcheck: {findings_text} silenced in {files_text}.")
+    kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
+    left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
+    for finding, why in left:
+        printing.note(f"{finding.span.location} {finding.rule}: not silenced: {why}")
+    entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
+    if entries:
+        printing.note("No comment can silence these; add to kcheck.yaml:")
+        printing.note("suppressions:")
+    for rule, path in entries:
+        printing.note(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}")
+    return [finding for finding, _ in left]

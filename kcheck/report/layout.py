@@ -1,0 +1,126 @@
+"""Texts for people as lines and tables: plain in a pipe, drawn by `report.terminal` on a screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from kcheck.report.escape import wrapped
+from kcheck.text.control_characters import visible, visible_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PLAIN = 100
+"""Columns of a text where nobody looks."""
+_GAP = 2
+
+
+class Line(NamedTuple):
+    """A line or a paragraph, with styles of rich for all of it and for spans: begin, end, style.
+
+    One too long for the screen goes on `hang` columns further right; `width` wraps it in a pipe too. Code never is.
+    """
+
+    text: str = ""
+    style: str = ""
+    spans: tuple[tuple[int, int, str], ...] = ()
+    hang: int = 2
+    width: int = 0
+    is_code: bool = False
+
+
+class Column(NamedTuple):
+    """Column of a table: its title, its alignment, and its least width."""
+
+    title: str = ""
+    is_number: bool = False
+    width: int = 0
+
+
+class Table(NamedTuple):
+    """Rows of cells, each row with lines below it; at most `width` columns in a pipe, 0 for any number."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    indent: str = ""
+    width: int = 0
+    below: Sequence[Sequence[Line]] = ()
+
+
+Text: TypeAlias = Iterable[Line | Table]
+
+
+def line(*parts: str | tuple[str, str], column: int = 0) -> Line:
+    """Join parts of a line, some of them with a style; it goes on at `column`."""
+    text, spans = "", []
+    for part in parts:
+        own, style = (part, "") if isinstance(part, str) else part
+        spans += [(len(text), len(text) + len(visible(own)), style)] if style else []
+        text += visible(own)
+    return Line(text, spans=tuple(spans), hang=column - len(text) + len(text.lstrip()) if column else 2)
+
+
+def plain(text: Text) -> str:
+    """Format a text for a pipe."""
+    found = []
+    for one in lines(text):
+        indent = one.text[: len(one.text) - len(one.text.lstrip())]
+        rest = indent + " " * one.hang
+        found += wrapped(one.text.strip(), one.width, indent, rest) if one.width else [one.text]
+    return visible_lines("".join(f"{one}\n" for one in found))  # after they are wrapped: what begins a line acts
+
+
+def lines(text: Text, room: int = 0) -> Iterator[Line]:
+    """Yield the lines of a text, with its tables laid out in `room` columns, or in their own."""
+    for block in text:
+        yield from _rows(block, room or block.width) if isinstance(block, Table) else (block,)
+
+
+def _rows(table: Table, room: int) -> Iterator[Line]:
+    """Lay out a table; a row becomes a sentence below its name where its words have no room."""
+    titles = [column.title for column in table.columns]
+    cells = [[visible_lines(cell) for cell in row] for row in (titles, *table.rows)]
+    widths = _widths(table.columns, cells, room - len(table.indent) if room else sys.maxsize)
+    if any(titles) and widths:
+        yield from _row(table, cells[0], widths, "bold")
+    for at, row in enumerate(cells[1:]):
+        if widths:
+            yield from _row(table, row, widths, "")
+        else:
+            pairs = zip(titles[1:], row[1:], strict=True)
+            rest = ", ".join(f"{name} {cell}".strip() for name, cell in pairs if cell)
+            yield Line(f"{table.indent}{row[0]}", "bold")
+            yield Line(f"{table.indent}  {rest}", hang=0, width=table.width)
+        yield from table.below[at] if table.below else ()
+
+
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Fit columns into a line, without cutting words or numbers; empty where they do not fit."""
+    widths, least = [], []
+    for column, (title, *own) in zip(columns, zip(*cells, strict=True), strict=True):
+        whole = own if column.is_number else [word for cell in own for word in cell.split()]
+        least.append(max(map(len, [*whole, *title.split()]), default=0))
+        widths.append(max(column.width, *(len(part) for cell in (title, *own) for part in cell.split("\n"))))
+    room -= _GAP * (len(widths) - 1)
+    if sum(least) > room:
+        return []
+    while sum(widths) > room:  # titles of numbers lose nothing in several lines
+        at = max(range(len(widths)), key=lambda i: (widths[i] > least[i], columns[i].is_number, widths[i]))
+        widths[at] -= 1
+    return widths
+
+
+def _row(table: Table, cells: Sequence[str], widths: Sequence[int], style: str) -> Iterator[Line]:
+    parts = [_wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    for row in zip_longest(*parts, fillvalue=""):
+        triples = zip(row, widths, table.columns, strict=True)
+        aligned = (f"{own:{'>' if column.is_number else '<'}{width}}" for own, width, column in triples)
+        yield Line(f"{table.indent}{(' ' * _GAP).join(aligned)}".rstrip(), style, is_code=True)
+
+
+def _wrapped(cell: str, width: int) -> Iterator[str]:
+    for part in cell.split("\n"):
+        yield from (part,) if len(part) <= width else wrapped(part, width)
