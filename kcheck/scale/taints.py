@@ -99,12 +99,15 @@ def _barrier(template: PodTemplate, world: World) -> str:
 
 def _tainted_only(template: PodTemplate, pools: list[NodePool]) -> str:
     """Return a taint that keeps pods off, where all of some pools refuse them; else empty."""
-    found = [placement.fit(template, pool) for pool in pools]
-    left = [one for one in found if one.fits is not False]
-    if left and all(one.fits is None and one.kind == "taint" for one in left):
+    found = []
+    for fit in (placement.fit(template, pool) for pool in pools):
+        if fit.fits or (fit.fits is None and fit.kind != "taint"):
+            return ""  # whatever the others say
+        found.append(fit)
+    if left := [one for one in found if one.fits is None]:
         given = (one for pool in pools for one in (pool.scheduling.taints, pool.market.spot, template.tolerations))
         need(next(one for one in given if isinstance(one, Unknown) and one.reason == left[0].why))
-    return "" if left else next((one.why for one in found if one.kind == "taint"), "")
+    return next((one.why for one in found if one.kind == "taint"), "")
 
 
 def _only_taint(template: PodTemplate, pools: Iterable[NodePool]) -> str:

@@ -85,3 +85,10 @@ def test_the_run_behind_all_savings_is_made_once_a_cluster(check: Check, monkeyp
     result = check(bench_growth.pools(30))
     assert "saves" in "".join(text for finding in result.findings for text in finding.details)
     assert len(runs) == len(result.world.inventory.clusters)
+
+
+@pytest.mark.medium
+def test_pools_behind_one_that_takes_the_pods_are_not_asked(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = counted(placement, "fit", monkeypatch)
+    check({"jobs.yaml": bench_growth.job(0), **bench_growth.pools(12)})
+    assert 0 < len(fits) < 4 * 12
