@@ -216,14 +216,3 @@ def test_every_function_is_compared(terraform: str, tmp_path: Path) -> None:
 
 
 UNKNOWABLE = {"base64gzip", "bcrypt", "plantimestamp", "rsadecrypt", "timestamp", "uuid"}
-UNKNOWABLE |= {
-    "formatdate",
-    "timeadd",
-    "timecmp",
-    "textencodebase64",
-    "textdecodebase64",
-    "uuidv5",
-    "matchkeys",
-    "transpose",
-    "urlencode",
-}

@@ -79,6 +79,9 @@ index(["a", "b"], "b") | index([1, 2], "1") | index(["a"], "z") | index([], "z")
 sort(["b", "a", "Z"]) | sort([3, 10, 2]) | sort([]) | sort(toset(["b", "a"])) | sort(["a", null]) | sort([["a"]])
 reverse(["a", "b"]) | reverse(toset(["a", "b"])) | reverse("abc") | reverse([]) | reverse([1, "a"])
 one([]) | one(["a"]) | one(["a", "b"]) | one(toset(["a"])) | one("a") | one(null) | one([null])
+matchkeys(["a", "b", "c"], ["x", "y", "x"], ["x"]) | matchkeys(["a"], ["x", "y"], ["x"]) | matchkeys([1, 2], [1, 2], ["1"])
+matchkeys(["a"], ["x"], [])
+transpose({a = ["x", "y"], b = ["y"]}) | transpose({}) | transpose({b = ["x"], a = ["x"]}) | transpose({a = [1]})
 chunklist([1, 2, 3], 2) | chunklist([1, 2, 3], 0) | chunklist([1], -1) | chunklist([], 2) | chunklist([1, "a", 2], 5)
 setunion([1, 2], [3, "a"]) | setunion(["b"], ["a", "b"]) | setunion([], []) | setunion(["a"]) | setunion([[1]], [[2]])
 setintersection(["a", "b"], ["b"]) | setintersection(["a"], ["b"]) | setintersection(["a", "b"], ["b", "c"], ["b"]) | setintersection([1], ["1"])
@@ -147,8 +150,10 @@ yamlencode({a = "cr\r\nx"}) | yamlencode({a = "# c\n- x: {{ y }}\n"}) | yamlenco
 csvdecode("a,b\n1,2\n\"x,y\",z\n") | csvdecode("") | csvdecode("a,b\n1\n") | csvdecode("a,a\n1,2\n") | csvdecode("a\n\n1\n") | csvdecode("a,b\n")
 base64encode("héllo") | base64encode("") | base64decode("aGk=") | base64decode("aGk") | base64decode("/w==") | base64decode("a!") | base64decode("aG\nk=")
 md5("a") | sha1("a") | sha256("") | sha512("é") | base64sha256("a") | base64sha512("a")
+urlencode("a b&c/é?~*+-_.!'()") | urlencode("")
 basename("/a/b/") | basename("") | basename("/") | basename("a") | basename("a/b.yaml") | dirname("/a/b/") | dirname("a") | dirname("")
 dirname("/a//b/../c") | dirname("/") | dirname("/a") | dirname("a/b/c") | dirname("./a/b") | dirname("//a/b")
+uuidv5("dns", "example.com") | uuidv5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "x") | uuidv5("x", "y") | uuidv5("url", "https://a")
 cidrsubnet("10.0.0.0/16", 8, 2) | cidrsubnet("10.1.2.3/16", 8, 2) | cidrsubnet("10.0.0.0/16", 8, 256) | cidrsubnet("10.0.0.0/16", 20, 1)
 cidrsubnet("fd00::/48", 16, 10) | cidrsubnet("10.0.0.0/16", 0, 0) | cidrsubnet("010.0.0.0/16", 8, 1) | cidrsubnet("10.0.0.0", 8, 1)
 cidrsubnet("10.0.0.0/16", "8", "2") | cidrsubnet("10.0.0.0/16", 1.5, 0) | cidrsubnet("fd00::/16", 40, 1) | cidrsubnet("::ffff:10.0.0.0/112", 8, 1)
@@ -284,7 +289,7 @@ def unknown(text: str) -> Datum:
         ("length(compact(ids))", 3), ("length(toset(ids))", 2), ("length(distinct(ids))", 2), ("length(toset([later]))", 1),
         ("contains(ids, other)", True), ("anytrue([later, true])", True), ("alltrue([later, false])", False),
         ("id == id", True), ("[1, later] == [2, later]", False), ('length(formatlist("%s", mixed))', 2),
-        ("coalesce(1, later)", 1), ("length(setunion(ids, []))", 2),
+        ("coalesce(1, later)", 1), ("length(matchkeys(mixed, [1, 2], [2]))", 1), ("length(setunion(ids, []))", 2),
     ],
 )  # fmt: skip
 def test_known_although_a_part_is_not(call: str, expected: Any) -> None:

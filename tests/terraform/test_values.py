@@ -126,7 +126,7 @@ def test_values_are_those_that_terraform_gave(scope: Scope) -> None:
 @pytest.mark.slow
 def test_terraform_says_the_same(terraform: str, scope: Scope, tmp_path: Path) -> None:
     """Other expressions than those that are stored."""
-    expressions = list(Grammar(13).expressions(700))[400:]
+    expressions = list(Grammar(11).expressions(700))[400:]
     assert differences(ask(terraform, MODULE, expressions, tmp_path), scope) == []
 
 

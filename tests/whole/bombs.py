@@ -103,6 +103,7 @@ EXPRESSIONS: dict[str, str] = {
     "json nested": f'jsondecode("{"[" * 50_000}")',
     "json number": f'jsondecode("{"9" * 50_000}")',
     "csv": f'length(csvdecode("a\\n{"1" * 100_000}"))',
+    "timeadd": f'timeadd("2020-01-01T00:00:00Z", "{"9" * 5000}h")',
     "names": f'startswith("{LONG}", "{LONG}")',
     "globs of fileset": 'length(fileset(".", "' + "*a" * 30 + '*b"))',
 }

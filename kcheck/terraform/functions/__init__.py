@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kcheck.terraform.functions import (
     collections,
+    dates,
     encoding,
     maps,
     network,
@@ -16,12 +17,11 @@ from kcheck.terraform.functions import (
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}
-for _module in (collections, encoding, maps, network, numeric, patterns, serial, sets, strings):
+for _module in (collections, dates, encoding, maps, network, numeric, patterns, serial, sets, strings):
     FUNCTIONS |= _module.TABLE
 
 _LATER = "its value is only known when Terraform runs"
 _MACHINE = "its value depends on the machine that runs Terraform"
-_UNUSED = ("matchkeys", "textdecodebase64", "textencodebase64", "transpose", "urlencode", "uuidv5")
 _REASONS = {
     "timestamp": _LATER,
     "plantimestamp": _LATER,
@@ -31,8 +31,6 @@ _REASONS = {
     "pathexpand": _MACHINE,
     "rsadecrypt": "it needs a private key",
     "base64gzip": "compressed text is not computed",
-    **dict.fromkeys(("formatdate", "timeadd", "timecmp"), "dates are those of the run"),
-    **dict.fromkeys(_UNUSED, "it is not computed, as it decides no cluster"),
     "templatestring": "its template is only known when Terraform runs",
 }
 

@@ -20,6 +20,7 @@ from kcheck.terraform.functions.signature import (
     ordered,
     present,
     settled,
+    texts,
 )
 from kcheck.terraform.functions.strings import clusters
 from kcheck.terraform.partial_collections import MOST_ELEMENTS, Gathering, gathered, is_map, items_of
@@ -248,9 +249,28 @@ def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
     raise EvaluationError("item not found")
 
 
+@TABLE.function(alike, alike, alike, deep=True)
+def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> Datum:
+    if len(values) != len(keys):
+        raise EvaluationError("length of keys and values should be equal")
+    both = convert.unify([*keys, *wanted])
+    known, search = both[: len(keys)], both[len(keys) :]
+    found = [value for value, key in zip(values, known, strict=True) if _matches(key, search)]
+    return _list(found, element_type(values, values.element if isinstance(values, ListData) else None))
+
+
 def _lists(datum: Datum) -> dict[str, Datum]:
     entries(datum)
     return entries(convert.convert(datum, map_of(list_of(STRING))))
+
+
+@TABLE.function(_lists, gives=map_of(list_of(STRING)))
+def _transpose(values: dict[str, Datum]) -> dict[str, list[str]]:
+    result: dict[str, list[str]] = {}
+    for key in sorted(values):
+        for name in texts(values[key]):
+            result.setdefault(name, []).append(key)
+    return {name: result[name] for name in sorted(result)}
 
 
 TABLE.add(
