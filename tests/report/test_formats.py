@@ -438,7 +438,9 @@ def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report
     (one,) = merging.merged([*mild, worst], [])
     assert (one.message, one.details, len(one.also)) == (HEADLINE, DETAILS, 5)
     text = finding_text(one)
-    assert text.index(HEADLINE) < text.index("   = also: Mild 0\n   = also: Mild 1\n   = also: Mild 2\n   = also: 2 more\n")
+    assert text.index(HEADLINE) < text.index(
+        "   = also: Mild 0\n   = also: Mild 1\n   = also: Mild 2\n   = also: 2 more\n"
+    )
     assert "So 0" not in text
 
 
