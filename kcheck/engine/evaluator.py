@@ -329,7 +329,7 @@ class Evaluator:
             return f"in the code that {written.source.path} was made from, {change.instruction}"
         if written.source.path.startswith("--"):
             return change.instruction
-        if origin.within and not written.source.path.endswith((".yaml", ".yml")):
+        if origin.within and origin.path[0].startswith("module "):
             return f"{change.instruction} in the {origin.within[0]} of what {origin.path[0]} makes"
         if written == self.view.thing.place:
             return f"{_parts(origin)}{change.instruction}"

@@ -250,7 +250,7 @@ def test_anchors(heading: str, anchor: str) -> None:
         ("`kcheck check . --select network,quotaz`", "there is no rule quotaz"),
         ("```sh\nkcheck fix infra --diff --sure | git apply\n```\n", "No such option"),
         ("```yaml\n- run: kcheck check . --fail-on errors\n```\n", "Invalid value"),
-        ("```console\n$ kcheck explain a b c\n```\n", "unexpected extra argument"),
+        ("```console\n$ kcheck eval a b c\n```\n", "unexpected extra argument"),
     ],
 )
 def test_bad_commands_are_told(text: str, problem: str) -> None:
