@@ -35,7 +35,7 @@ def split(intent: Intent) -> list[Pool]:
     used = max(1, min(len(intent.zones), rest // intent.job_nodes)) if rest else 0
     largest = _largest(intent)
     result = []
-    for zone, nodes in zip(intent.zones, in_jobs(rest, used, intent.job_nodes), strict=False):
+    for zone, nodes in zip(intent.zones, in_jobs(rest, used, intent.job_nodes if rest <= largest else 1), strict=False):
         for number, size in enumerate(_sizes(nodes, largest, intent, intent.job_nodes), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
     for number, size in enumerate(_sizes(spot, largest, intent), 1):
@@ -76,7 +76,7 @@ def _sizes(nodes: int, largest: int, intent: Intent, together: int = 1) -> list[
     job = min(together, nodes)
     most = max(limits(intent.cloud)["pool.quota"].number, job)
     even = evenly(nodes, ceil(nodes / most))
-    if not nodes or sum(size // job for size in even) == nodes // job:
+    if not nodes or even[-1] >= job:
         return even
     full = most // job * job
     return [full] * (nodes // full) + [size for size in (nodes % full,) if size]

@@ -9,23 +9,21 @@ vpc_cidrs = ["10.0.0.0/17"]
 # Private subnets hold all nodes at their maxima, upgrades included, with 8 addresses and one for the node each,
 # and 25 % on top: room to grow without new ranges.
 zones = {
-  a = { zone = "us-east-2a", private = "10.0.0.0/19", public = "10.0.80.0/26" }
-  b = { zone = "us-east-2b", private = "10.0.32.0/19", public = "10.0.80.64/26" }
-  c = { zone = "us-east-2c", private = "10.0.64.0/20", public = "10.0.80.128/26" }
+  a = { zone = "us-east-2a", private = "10.0.0.0/19", public = "10.0.96.0/26" }
+  b = { zone = "us-east-2b", private = "10.0.32.0/19", public = "10.0.96.64/26" }
+  c = { zone = "us-east-2c", private = "10.0.64.0/19", public = "10.0.96.128/26" }
 }
 
 service_cidr = "10.1.0.0/16"
 
 training_machines = ["p5.48xlarge"]
 
-# 1,000 nodes in pools of up to 188. Pools of about 200 come and go side by side: 5 x 200 took a third of the time of 1 x 1,000.
+# 1,000 nodes in pools of up to 234. Pools of about 200 come and go side by side: 5 x 200 took a third of the time of 1 x 1,000.
 # On-demand pools are in one zone each, so that a job of 128 nodes talks within it.
 training_pools = {
-  gpu-a1    = { zones = ["a"], nodes = 128 }
-  gpu-a2    = { zones = ["a"], nodes = 128 }
-  gpu-b1    = { zones = ["b"], nodes = 128 }
-  gpu-b2    = { zones = ["b"], nodes = 128 }
-  gpu-c1    = { zones = ["c"], nodes = 188 }
+  gpu-a1    = { zones = ["a"], nodes = 234 }
+  gpu-b1    = { zones = ["b"], nodes = 233 }
+  gpu-c1    = { zones = ["c"], nodes = 233 }
   gpu-spot1 = { zones = ["a", "b", "c"], nodes = 150, spot = true }
   gpu-spot2 = { zones = ["a", "b", "c"], nodes = 150, spot = true }
 }

@@ -24,9 +24,7 @@ override_module {
 
     eks_managed_node_groups = {
       gpu-a1    = { node_group_autoscaling_group_names = ["gpu-a1"] }
-      gpu-a2    = { node_group_autoscaling_group_names = ["gpu-a2"] }
       gpu-b1    = { node_group_autoscaling_group_names = ["gpu-b1"] }
-      gpu-b2    = { node_group_autoscaling_group_names = ["gpu-b2"] }
       gpu-c1    = { node_group_autoscaling_group_names = ["gpu-c1"] }
       gpu-spot1 = { node_group_autoscaling_group_names = ["gpu-spot1"] }
       gpu-spot2 = { node_group_autoscaling_group_names = ["gpu-spot2"] }
