@@ -24,6 +24,7 @@ from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, numb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Annotated
 
     from kcheck.model import NodePool, Workload
     from kcheck.scale.usage.measured import ContainerUse
@@ -109,14 +110,14 @@ class Request(Thing, frozen=True):
     """
 
     container: Container
-    resource: str
-    amount: Value[int]
-    own: Value[int]
-    limit: Value[int]
-    needed: int
-    used: int
-    peak: int
-    equal: bool
+    resource: Annotated[str, "CPU or memory"]
+    amount: Annotated[Value[int], "the request of the container, by default its limit: millicores or bytes"]
+    own: Annotated[Value[int], "the request as written; null where only a limit is written, or nothing"]
+    limit: Annotated[Value[int], "its limit, in the same unit"]
+    needed: Annotated[int, "what was measured with the buffer of its tier, in the same unit"]
+    used: Annotated[int, "what the need comes from: a percentile, or the most that was used, in the same unit"]
+    peak: Annotated[int, "the most that was used, in the same unit"]
+    equal: Annotated[bool, "whether request and limit are to stay the same, so that nothing above the request is left"]
     percentile: float
     buffers: Buffers
     use: ContainerUse
