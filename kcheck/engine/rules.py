@@ -188,7 +188,7 @@ def _rule(group: str, path: str, data: Written) -> Rule:
     if variables.NAME not in data:
         return found
     written = replace(found, variables=variables.read(data))
-    made = _plain_rule(group, path, variables.expanded_rule(data, written.variables))
+    made = _plain_rule(group, path, variables.expanded_rule(data, variables.bodies(written.variables)))
     return replace(made, written=written)
 
 

@@ -53,11 +53,6 @@ def expanded(text: str, bodies: Mapping[str, str]) -> str:
     return _USE.sub(lambda found: bodies.get(found[1] or "", found[0]), text)
 
 
-def expanded_rule(data: Written, variables: Sequence[Variable]) -> Written:
-    """Put variables into all expressions, places and texts of a rule."""
-    return _put_in(data, bodies(variables), "")
-
-
 def used(text: str) -> Iterator[tuple[str, int]]:
     """Yield the variables in an expression, each with the index of its use."""
     yield from ((found[1], found.start()) for found in _USE.finditer(text) if found[1])
@@ -81,11 +76,12 @@ def place(
     return steps, text, at - grown
 
 
-def _put_in(data: Written, bodies: Mapping[str, str], key: str) -> Written:
+def expanded_rule(data: Written, bodies: Mapping[str, str], key: str = "") -> Written:
+    """Put variables into all expressions, places and texts of a rule."""
     if isinstance(data, dict):
-        return {name: value if name in _PLAIN else _put_in(value, bodies, name) for name, value in data.items()}
+        return {name: value if name in _PLAIN else expanded_rule(value, bodies, name) for name, value in data.items()}
     if isinstance(data, list):
-        return [_put_in(item, bodies, key) for item in data]
+        return [expanded_rule(item, bodies, key) for item in data]
     if not isinstance(data, str) or NAME not in data:
         return data
     return _filled(data, bodies) if key in _TEXTS else expanded(data, bodies)

@@ -116,7 +116,7 @@ class Container(Thing, frozen=True):
     rdma: Annotated[bool, "whether it asks for RDMA or EFA interfaces, which need the network of the node"]
     mounts: Annotated[Value[tuple[str, ...]], "the paths at which it has volumes", "", "never null"]
     starters: tuple[str, ...]
-    text: str
+    text: Annotated[str, "its command, arguments and variables, joined by blanks"]
     claims: Annotated[tuple[str, ...], "names of the resource claims that it uses"] = ()
     extended: tuple[tuple[str, Value[str]], ...] = ()
 

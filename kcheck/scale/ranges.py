@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 
-def prefix(place: Place, _world: World) -> Value[int]:
-    """Return the prefix length of a subnet or a pod range."""
-    if not isinstance(place.cidr, Known):
-        return place.cidr
-    parse = parse_cidr if isinstance(place, Subnet) else demands.range_of
-    network = parse(place.cidr.value)
-    if network is None:
-        return Unknown(f"`{place.cidr.value}` is not an IPv4 range", place.cidr.origin)
-    return Known(network.prefixlen, place.cidr.origin)
-
-
 def for_pods(place: Place, world: World) -> Value[bool]:
     """Whether a subnet or a range holds pods, and no nodes."""
     return computed(place, not isinstance(place, Subnet) or world.pools.holds_only_pods(place))

@@ -53,8 +53,16 @@ _MODEL_TYPES: dict[object, type[object]] = {
     "Value[dict[str, str]]": dict,
 }  # fmt: skip
 """Type to read for a field of the model, by annotation."""
+
+
+@cache
+def _types(model: type[Struct]) -> dict[str, type[object] | None]:
+    """Return the types to read for the fields of a class, whatever words of rules their annotations describe."""
+    plain = {name: _MEANING.sub("", text) for name, text in model.__annotations__.items()}
+    return {name: _MODEL_TYPES.get(text) for name, text in plain.items()}
+
+
 _MEANING = regex(r"^Annotated\[|, ['\"].*")
-"""Parts of an annotation that describe a word of rules."""
 
 
 class _Path(Struct, frozen=True):
@@ -136,7 +144,7 @@ class Fields:
     def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
         """Make a record of the model from the given fields; read all others by name from the table."""
         made = kind(*given, **computed)
-        types = {name: _MODEL_TYPES.get(_MEANING.sub("", text)) for name, text in type(made).__annotations__.items()}
+        types = _types(type(made))
         found = {
             name: self._checked(name, kept)
             for name in made.__struct_fields__[len(given) :]

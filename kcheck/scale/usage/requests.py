@@ -102,12 +102,7 @@ CPU, MEMORY = "CPU", "memory"
 
 
 class Request(Thing, frozen=True):
-    """Request of a container for CPU or memory, and its measured need: millicores, or bytes.
-
-    `amount` is the request, which is the limit where only that is written; `own` is the request as written, `limit` the
-    limit. `used` is the basis of the need: a percentile, or the peak. Where request and limit are to be `equal`, the
-    need covers the peak, as nothing above it is left.
-    """
+    """Request of a container for CPU or memory, and its measured need: millicores, or bytes."""
 
     container: Container
     resource: Annotated[str, "CPU or memory"]
@@ -325,16 +320,6 @@ def of_need(one: Request, _world: World) -> Value[int]:
 def of_limit(one: Request, _world: World) -> Value[int]:
     """Return the highest use in percent of the limit; null without one."""
     return mapped(one.limit, lambda limit: round(100 * one.peak / max(limit, 1)))
-
-
-def killed(one: Request) -> int:
-    """Return the largest limit at which its container was killed for want of memory; 0 where it never was."""
-    return one.use.killed if one.resource == MEMORY else 0
-
-
-def kills(one: Request) -> int:
-    """Count how often its container was killed for want of memory."""
-    return one.use.kills if one.resource == MEMORY else 0
 
 
 def starts_high(one: Request, world: World) -> bool:

@@ -8,10 +8,8 @@ from kcheck.scale import bundles, gpus, queues
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
 NAMED_QUEUE = (
-    made("queue_in_code", "bool", "whether the code has the queue that it names: a LocalQueue of its namespace, a Queue of Volcano, a ClusterQueue",
-         queues.queue_in_code),
-    made("nearby_queues", "string", "queues that it may mean, by name: those in its folder or above it, of a job also those of that name in other namespaces; the first five",
-         queues.nearby_queues, kind="list"),
+    made("queue_in_code", "bool", "whether the code has the queue that it names: a LocalQueue of its namespace, a Queue of Volcano, a ClusterQueue", queues.queue_in_code),
+    made("nearby_queues", "string", "queues that it may mean, by name: those in its folder or above it, of a job also those of that name in other namespaces; the first five", queues.nearby_queues, kind="list"),
 )  # fmt: skip
 """Words of things that name a queue: jobs, and the LocalQueues that lead to a ClusterQueue."""
 
