@@ -108,7 +108,9 @@ def _described(path: str, found: re.Match[str]) -> Field:
     nullable = not note if value else bool(optional)
     read = _value(path, note) if value else _constant(path)
     name = path.rpartition(".")[2]
-    return Field(name, _KINDS[kind], _TYPES.get(type_, type_), unit, nullable, meaning, read, direct=bool(value))
+    return Field(
+        name, _KINDS[kind], _TYPES.get(type_, type_), unit, nullable, meaning=meaning, compute=read, direct=bool(value)
+    )  # fmt: skip
 
 
 _TYPES = {"str": "string"}
