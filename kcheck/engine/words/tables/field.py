@@ -107,10 +107,8 @@ def _described(path: str, found: re.Match[str]) -> Field:
     meaning, unit, note = (*(one or other for one, other in _QUOTED.findall(about)), "", "")[:3]
     nullable = not note if value else bool(optional)
     read = _value(path, note) if value else _constant(path)
-    name = path.rpartition(".")[2]
-    return Field(
-        name, _KINDS[kind], _TYPES.get(type_, type_), unit, nullable, meaning=meaning, compute=read, direct=bool(value)
-    )  # fmt: skip
+    type_, name = _TYPES.get(type_, type_), path.rpartition(".")[2]
+    return Field(name, _KINDS[kind], type_, unit, nullable, meaning=meaning, compute=read, direct=bool(value))
 
 
 _TYPES = {"str": "string"}
