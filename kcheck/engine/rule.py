@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.schemas import Written
+    from kcheck.engine.variables import Variable
 
 
 class RuleError(ConfigError):
@@ -115,6 +116,14 @@ class Rule(Struct, frozen=True):
     settings: tuple[Setting, ...]
     withheld: tuple[Obstacle, ...]
     sources: tuple[str, ...]
+    variables: tuple[Variable, ...] = ()
+    written: Rule | None = None
+    """The rule before its variables are put into its expressions; None without variables."""
+
+    @property
+    def as_written(self) -> Rule:
+        """The rule with its variables by name."""
+        return self.written or self
 
     @property
     def fixable(self) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from kcheck.config.config import nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
+from kcheck.engine import variables
 from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type, TypeMistake, facts
 from kcheck.engine.rule import source_entries
 from kcheck.engine.words.raw_views import OPEN
@@ -50,7 +51,8 @@ class Text(Struct, frozen=True):
 
 
 def texts(rule: Rule) -> Iterator[Text]:
-    """Yield all expressions and places of a rule."""
+    """Yield all expressions and places of a rule; of one as it is written, its variables first."""
+    yield from (Text((variables.NAME, one.name), one.expression, "value") for one in rule.variables)
     fires = tuple(filter(None, (rule.when, rule.problem)))
     if rule.when:
         yield Text(("when",), rule.when, "condition")
@@ -128,16 +130,16 @@ def looked_at(rule: Rule) -> Wanted:
     return {rule.subject: {}, "limits": {}, **nested(places(rule))}
 
 
-def _used_words(one: Text, subject: str) -> set[str]:
-    """Return the words that an expression or a place uses."""
+def _used_words(one: Text, subject: str, *more: str) -> set[str]:
+    """Return the words that an expression or a place uses; it may name `more` variables."""
     if one.kind == "broken":
         cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
-    usage = cel.usage(cel.compile(prefix, names(one, subject)))
+    usage = cel.usage(cel.compile(prefix, (*names(one, subject), *more)))
     found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
     if not one.each:
         return found
-    lists = [path.rstrip("[]") for path in cel.usage(cel.compile(one.each, (subject, "limits"))).result]
+    lists = [path.rstrip("[]") for path in cel.usage(cel.compile(one.each, (subject, "limits", *more))).result]
     own = {path for path in found if path.partition(".")[0] == "each"}
     return found - own | {f"{base}.{path.partition('.')[2]}".rstrip(".") for path in own for base in lists}
 
@@ -189,7 +191,7 @@ def _limits(path: str) -> dict[str, Type]:
     return result
 
 
-def variables(subject: str) -> dict[str, Type]:
+def roots(subject: str) -> dict[str, Type]:
     """Return the types of the variables of rules about a subject."""
     own = ANY if subject in OPEN else Type("record", subject=subject)
     return {subject: own, "limits": Type("record", subject="limits")}
@@ -203,7 +205,7 @@ def result_type(text: str, subject: str, each: str = "") -> Type:
 
 def _check(one: Text, subject: str) -> tuple[Type, Checker]:
     """Infer the type of an expression, or of the object before a place's last field, and its mistakes."""
-    names = variables(subject)
+    names = roots(subject)
     if one.each:
         element = _check(Text((), one.each, "records"), subject)[0].of
         names = {**names, "each": element or ANY}
@@ -233,32 +235,61 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         yield Mistake((("subject",), "", 0), message)
         return
-    found = list(texts(rule))
-    wrong = list(_syntax_problems(found, rule.subject))
+    written = rule.as_written
+    found, raw = list(texts(rule)), list(texts(written))
+    wrong = list(_variable_problems(written, raw)) or list(_syntax_problems(raw, written))
     yield from wrong
     if not wrong:
-        for one in found:
-            yield from _type_problems(one, rule.subject)
+        pairs = zip(found, raw[len(written.variables) :], strict=True)
+        yield from dict.fromkeys(mistake for pair in pairs for mistake in _type_problems(*pair, written))
         yield from _repeated_bounds(rule, found)
     for i, source in enumerate(rule.sources):
         if not source_entries(source):
             yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
 
 
-def _syntax_problems(found: list[Text], subject: str) -> Iterator[Mistake]:
+def _variable_problems(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
+    """Yield variables that are not used, hide a word, or are used without being above."""
+    above: list[str] = []
+    uses: set[str] = set()
+    every = tuple(one.name for one in rule.variables)
+    for one in found:
+        for name, at in variables.used(one.text):
+            uses.add(name)
+            if name not in every:
+                yield Mistake((one.steps, one.text, at), f"there is no variable {name}; {nearest(name, every)}")
+            elif one.steps[0] == variables.NAME and name not in above:
+                message = f"variable {name} is not above this one: a variable may use those above it"
+                yield Mistake((one.steps, one.text, at), message)
+        if one.steps[0] == variables.NAME:
+            above.append(str(one.steps[1]))
+    for name in every:
+        place = ((variables.NAME, name), "", 0)
+        if name not in uses:
+            yield Mistake(place, f"variable {name} is not used")
+        elif rule.subject in SUBJECTS and any(field.name == name for field in SUBJECTS[rule.subject]):
+            yield Mistake(place, f"variable {name} has the name of the word {rule.subject}.{name}")
+
+
+def _syntax_problems(found: list[Text], rule: Rule) -> Iterator[Mistake]:
+    more = (variables.NAME,) if rule.variables else ()
     for one in found:
         try:
-            _used_words(one, subject)
+            _used_words(one, rule.subject, *more)
         except cel.SyntaxProblem as error:
             yield Mistake((one.steps, one.text, error.at or 0), str(error))
 
 
-def _type_problems(one: Text, subject: str) -> Iterator[Mistake]:
-    """Yield unknown words, values that may be null, wrong kinds, and results of a wrong kind."""
-    found, checker = _check(one, subject)
+def _type_problems(one: Text, raw: Text, rule: Rule) -> Iterator[Mistake]:
+    """Yield unknown words, values that may be null, wrong kinds, and results of a wrong kind.
+
+    `raw` is the text with the variables of a rule by name: the mistake is shown where it is written.
+    """
+    found, checker = _check(one, rule.subject)
     for at, message in dict.fromkeys(checker.mistakes) or {TypeMistake(0, _misfit(one, found)): None}:
         if message:
-            yield Mistake((one.steps, one.text, at), f"`{' '.join(one.text.split())}`: {message}")
+            place = variables.place(raw.steps, raw.text, at, rule.variables)
+            yield Mistake(place, f"`{' '.join(place[1].split())}`: {message}")
 
 
 def _misfit(one: Text, found: Type) -> str:

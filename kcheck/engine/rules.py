@@ -6,9 +6,12 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec.structs import replace
+
 from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
+from kcheck.engine import variables
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
 from kcheck.engine.words.raw_views import KINDS
 from kcheck.model import Raw
@@ -170,9 +173,8 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
     found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
     for rule in rules:
         if rule.subject in KINDS:
-            variables = (rule.subject, "limits")
             try:
-                condition = cel.conjunction(rule.when or "true", rule.problem, variables)
+                condition = cel.conjunction(rule.when or "true", rule.problem, (rule.subject, "limits"))
             except cel.SyntaxProblem:  # told when it runs
                 continue
             found[rule.subject].append(cel.required_texts(condition, KINDS[rule.subject]))
@@ -181,6 +183,16 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
 
 
 def _rule(group: str, path: str, data: Written) -> Rule:
+    """Build a rule; its variables are put into its expressions."""
+    found = _plain_rule(group, path, data)
+    if variables.NAME not in data:
+        return found
+    written = replace(found, variables=variables.read(data))
+    made = _plain_rule(group, path, variables.expanded_rule(data, variables.bodies(written.variables)))
+    return replace(made, written=written)
+
+
+def _plain_rule(group: str, path: str, data: Written) -> Rule:
     try:
         fix: Written = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])

@@ -9,7 +9,12 @@ from msgspec import Struct
 from kcheck.model.base import Thing
 from kcheck.text.values import NOTHING, known
 
+# A field that is a word of rules has its meaning, unit and note on its line.
+# fmt: off
+
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.text.values import Value
 
 NODE_ADDRESSES = "node"
@@ -17,58 +22,50 @@ NODE_ADDRESSES = "node"
 
 
 class Autoscaler(Thing, frozen=True):
-    """The autoscaler of a cluster. Times are in seconds.
-
-    `kind`: cluster-autoscaler if its settings can be read; gke or ack if the cloud runs it and shows only a few.
-    `scale_down`: whether it removes nodes at all. `max_nodes`, `max_cores`, `max_memory` (GiB), `max_accelerators` (by
-    type): limits of the cluster.
-    `scale_up_nodes`: most nodes added at a time. `balance`: whether it evens out similar pools. `skip_...`: whether
-    such pods keep their node. `grace`: longest time for an evicted pod to stop. `priority_cutoff`: pods with a lower
-    priority do not count. `cpu` and `cpu_limit`: millicores of its own pod. `managed`: whether the cloud runs it.
-    """
+    """The autoscaler of a cluster: `gke` or `ack` where the cloud runs it and shows only a few settings."""
 
     cluster: Value[Cluster]
-    kind: str
-    max_unready_nodes: Value[int] = NOTHING
-    max_unready_percentage: Value[int] = NOTHING
-    bulk_delete: Value[int] = NOTHING
-    unneeded_time: Value[int] = NOTHING
-    unready_time: Value[int] = NOTHING
-    delay_after_add: Value[int] = NOTHING
-    delay_after_failure: Value[int] = NOTHING
-    scan_interval: Value[int] = NOTHING
-    new_pod_delay: Value[int] = NOTHING
-    provision_time: Value[int] = NOTHING
-    expander: Value[str] = NOTHING
-    delay_after_delete: Value[int] = NOTHING
-    scale_down: Value[bool] = NOTHING
+    kind: Annotated[str, "cluster-autoscaler, or gke and ack where the cloud runs it and shows few settings"]
+    max_unready_nodes: Annotated[Value[int], "NotReady nodes that it always tolerates (ok-total-unready-count)", "nodes", "never null"] = NOTHING
+    max_unready_percentage: Annotated[Value[int], "share of NotReady nodes that it tolerates (max-total-unready-percentage)", "percent", "never null"] = NOTHING
+    bulk_delete: Annotated[Value[int], "empty nodes that it deletes in one loop", "nodes", "never null"] = NOTHING
+    unneeded_time: Annotated[Value[int], "how long a node is idle before it is deleted", "seconds", "never null"] = NOTHING
+    unready_time: Annotated[Value[int], "how long an unready node is idle before it is deleted", "seconds", "never null"] = NOTHING
+    delay_after_add: Annotated[Value[int], "pause of scale-down after a scale-up", "seconds", "never null"] = NOTHING
+    delay_after_failure: Annotated[Value[int], "pause of scale-down after a deletion that failed", "seconds", "never null"] = NOTHING
+    scan_interval: Annotated[Value[int], "period of its loop", "seconds", "never null"] = NOTHING
+    new_pod_delay: Annotated[Value[int], "age below which pending pods are ignored", "seconds", "never null"] = NOTHING
+    provision_time: Annotated[Value[int], "how long it waits for a node", "seconds", "never null"] = NOTHING
+    expander: Annotated[Value[str], "how it chooses among pools: least-waste, random, priority", "", "never null"] = NOTHING
+    delay_after_delete: Annotated[Value[int], "pause of scale-down after a deletion; null where it is the scan interval (AKS)", "seconds"] = NOTHING
+    scale_down: Annotated[Value[bool], "whether it deletes nodes at all"] = NOTHING
     client_qps: Value[int] = NOTHING
-    max_nodes: Value[int] = NOTHING
-    max_cores: Value[int] = NOTHING
-    max_memory: Value[int] = NOTHING
-    max_accelerators: Value[dict[str, int]] = NOTHING
-    scale_up_nodes: Value[int] = NOTHING
-    binpacking_time: Value[int] = NOTHING
-    balance: Value[bool] = NOTHING
-    skip_local_storage: Value[bool] = NOTHING
-    skip_system_pods: Value[bool] = NOTHING
-    skip_custom_controllers: Value[bool] = NOTHING
-    grace: Value[int] = NOTHING
-    priority_cutoff: Value[int] = NOTHING
-    cpu: Value[int] = NOTHING
-    cpu_limit: Value[int] = NOTHING
-    profile: Value[str] = NOTHING
-    provisioning: Value[bool] = NOTHING
-    managed: bool = True
-    version: Value[str] = NOTHING
+    max_nodes: Annotated[Value[int], "cap on the nodes of the cluster (max-nodes-total); 0 or null is no cap", "nodes"] = NOTHING
+    max_cores: Annotated[Value[int], "cap on the cores of the cluster (cores-total; limits of node auto-provisioning)", "cores"] = NOTHING
+    max_memory: Annotated[Value[int], "cap on the memory of the cluster", "GiB"] = NOTHING
+    max_accelerators: Annotated[Value[dict[str, int]], "caps on the accelerators of the cluster by type (limits of node auto-provisioning); null without such limits"] = NOTHING
+    scale_up_nodes: Annotated[Value[int], "most nodes that it adds in one loop", "nodes", "never null"] = NOTHING
+    binpacking_time: Annotated[Value[int], "time limit for one pool in a loop", "seconds"] = NOTHING
+    balance: Annotated[Value[bool], "whether it grows pools of equal shape together"] = NOTHING
+    skip_local_storage: Annotated[Value[bool], "whether a pod with a local volume keeps its node"] = NOTHING
+    skip_system_pods: Annotated[Value[bool], "whether a pod of kube-system keeps its node"] = NOTHING
+    skip_custom_controllers: Annotated[Value[bool], "whether a pod of a custom controller keeps its node"] = NOTHING
+    grace: Annotated[Value[int], "longest time that it gives an evicted pod to stop", "seconds"] = NOTHING
+    priority_cutoff: Annotated[Value[int], "priority below which pods neither get nor keep nodes"] = NOTHING
+    cpu: Annotated[Value[int], "CPU that its own pod requests; null where it requests none, or the cloud runs it", "millicores"] = NOTHING
+    cpu_limit: Annotated[Value[int], "CPU limit of its own pod; null where it has none", "millicores"] = NOTHING
+    profile: Annotated[Value[str], "BALANCED or OPTIMIZE_UTILIZATION (GKE), cluster-autoscaler or goatscaler (ACK)"] = NOTHING
+    provisioning: Annotated[Value[bool], "whether node auto-provisioning is on (GKE)"] = NOTHING
+    managed: Annotated[bool, "whether the cloud runs it"] = True
+    version: Annotated[Value[str], "its version: its image's tag, or what its chart brings"] = NOTHING
     flags: tuple[Flag, ...] = ()
 
 
 class Flag(Thing, frozen=True, eq=False):
     """A cluster autoscaler flag as written. `version` is the autoscaler's."""
 
-    name: Value[str]
-    value: Value[str]
+    name: Annotated[Value[str], "its name without dashes", "", "never null"]
+    value: Annotated[Value[str], "its value as written"]
     version: Value[str]
 
 
@@ -103,77 +100,65 @@ class Plane(Struct, frozen=True, eq=False):
 class Cluster(Thing, frozen=True):
     """A Kubernetes cluster.
 
-    `gap`: why pools may exist that were not read or counted; empty if none can. `zonal`: whether the control plane is
-    in one zone. `provisioned`: whether the cloud adds nodes outside the pools (Autopilot, EKS Auto Mode, node
-    auto-provisioning). `pods_take_addresses`: whether pods take addresses of their nodes' subnets (EKS).
-    `node_locations`: zones of its nodes as written (GKE). `subnet_ids`: ids of its subnets (ACK). `support_plan`: how
-    long its version is supported. `monitored`: parts whose metrics the cloud collects, as written (GKE). `environment`:
-    name of its variables in the settings.
+    `gap`: why pools may exist that were not read or counted; empty if none can. `pods_take_addresses`: whether pods take
+    addresses of their nodes' subnets (EKS). `subnet_ids`: ids of its subnets (ACK). `support_plan`: how long its version
+    is supported. `environment`: name of its variables in the settings.
 
-    `outbound_ports`: ports of a node on the `outbound_ips` addresses. `outbound_list`: attribute that lists these
-    addresses if they are the user's own. `single_gateway`, `gateway_per_zone`: inputs of the module that makes the NAT
-    gateways. `gateways_lack`: its input with too few entries for a gateway per zone (EKS). `load_balancer`: SKU (AKS).
-    `s3_endpoint`: whether its network has an endpoint for S3, beside NAT gateways (EKS).
     `api_ranges`: ranges outside its network that reach its API server; none if it has only a private address.
     `network_id`: id of its network if written, else of a network in this code (EKS). `ip_family`: ipv4 or ipv6, of pods
     and Services (EKS).
 
-    `upgrade_channel`, `image_channel`: how the cloud upgrades versions and node images on its own. `upgrade_window`,
-    `image_window`: part of the window or exclusion that says when.
-
-    `dns_replicas`: fixed number of CoreDNS replicas; unset if they scale. `dns_scaling`: whether its add-on scales
-    them. `dns_compute`: computeType of that add-on. `grower`: what the cluster's own code installs to grow its pools;
-    unknown if it only grants the rights. `successor`: module that replaces the retired one that makes it.
-    `fabric_addon`: whether an add-on gives nodes the interfaces of their fabric (ACK). `serverless`: profiles of pods
-    that need no node (Fargate). `account`: account, project or subscription. `group`: scope in which its name is
-    unique, with account and `region`: a resource group (AKS) or location (GKE). `proxy_mode`: mode of kube-proxy as
-    written. `containerd`: its version as written (kubespray, kops).
+    `dns_replicas`: fixed number of CoreDNS replicas; unset if they scale. `grower`: what the cluster's own code installs
+    to grow its pools; unknown if it only grants the rights. `fabric_addon`: whether an add-on gives nodes the interfaces
+    of their fabric (ACK). `serverless`: profiles of pods that need no node (Fargate). `account`: account, project or
+    subscription. `group`: scope in which its name is unique, with account and `region`: a resource group (AKS) or
+    location (GKE).
     """
 
-    cloud: str
+    cloud: Annotated[str, "eks, gke, aks, ack or selfmanaged"]
     address: str
     root: str
     gap: str
     name: Value[str]
-    version: Value[str]
-    location: Value[str] = NOTHING
-    zonal: Value[bool] = NOTHING
-    node_locations: Value[tuple[str, ...]] = NOTHING
-    provisioned: Value[bool] = NOTHING
-    tier: Value[str] = NOTHING
+    version: Annotated[Value[str], "Kubernetes version as written"]
+    location: Annotated[Value[str], "region or zone as written"] = NOTHING
+    zonal: Annotated[Value[bool], "whether its control plane is in one zone (GKE)"] = NOTHING
+    node_locations: Annotated[Value[tuple[str, ...]], "zones of its nodes as written; for a zonal cluster those beside its own (GKE)"] = NOTHING
+    provisioned: Annotated[Value[bool], "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning", "", "false if unset"] = NOTHING
+    tier: Annotated[Value[str], "control-plane tier: Free, Standard, Premium (AKS), standard, tier-xl ... (EKS)"] = NOTHING
     support_plan: Value[str] = NOTHING
-    network_plugin: Value[str] = NOTHING
-    network_mode: Value[str] = NOTHING
-    network_policy: Value[str] = NOTHING
-    proxy_mode: Value[str] = NOTHING
-    containerd: Value[str] = NOTHING
-    service_cidr: Value[str] = NOTHING
-    outbound_type: Value[str] = NOTHING
-    outbound_ips: Value[int] = NOTHING
-    outbound_list: Value[str] = NOTHING
-    outbound_ports: Value[int] = NOTHING
+    network_plugin: Annotated[Value[str], "what gives pods their network: azure, kubenet, none (AKS), vpc-cni (EKS)"] = NOTHING
+    network_mode: Annotated[Value[str], "node-subnet or overlay, of the azure plugin; VPC_NATIVE or ROUTES (GKE)"] = NOTHING
+    network_policy: Annotated[Value[str], "what enforces network policies"] = NOTHING
+    proxy_mode: Annotated[Value[str], "mode of kube-proxy, where it is written: iptables, ipvs, nftables"] = NOTHING
+    containerd: Annotated[Value[str], "version of containerd, where it is written (kubespray, kops)"] = NOTHING
+    service_cidr: Annotated[Value[str], "address range of Services"] = NOTHING
+    outbound_type: Annotated[Value[str], "how nodes reach the internet"] = NOTHING
+    outbound_ips: Annotated[Value[int], "public addresses by which its nodes reach the internet", "addresses"] = NOTHING
+    outbound_list: Annotated[Value[str], "attribute that lists these addresses; null where only their number is written"] = NOTHING
+    outbound_ports: Annotated[Value[int], "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"] = NOTHING
     nat_gateways: Value[int] = NOTHING
-    single_gateway: Value[bool] = NOTHING
-    gateway_per_zone: Value[bool] = NOTHING
-    s3_endpoint: Value[bool] = NOTHING
-    gateways_lack: Value[str] = NOTHING
-    load_balancer: Value[str] = NOTHING
-    data_plane: Value[str] = NOTHING
-    successor: Value[str] = NOTHING
-    security_group: Value[str] = NOTHING
+    single_gateway: Annotated[Value[bool], "single_nat_gateway of the VPC module; null where no such module makes its NAT gateway (EKS)"] = NOTHING
+    gateway_per_zone: Annotated[Value[bool], "one_nat_gateway_per_az of that module"] = NOTHING
+    s3_endpoint: Annotated[Value[bool], "whether its code makes an endpoint for S3 beside its NAT gateways; null without these (EKS)"] = NOTHING
+    gateways_lack: Annotated[Value[str], "input of that module that has fewer entries than azs: public_subnets or external_nat_ip_ids; null where none has"] = NOTHING
+    load_balancer: Annotated[Value[str], "standard or basic (AKS)"] = NOTHING
+    data_plane: Annotated[Value[str], "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"] = NOTHING
+    successor: Annotated[Value[str], "published module that replaces the retired one that makes it; null where that is not retired"] = NOTHING
+    security_group: Annotated[Value[str], "basic or enterprise (ACK)"] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     subnet_ids: Value[tuple[str, ...]] = NOTHING
-    monitored: Value[tuple[str, ...]] = NOTHING
-    upgrade_channel: Value[str] = NOTHING
-    upgrade_window: Value[str] = NOTHING
-    image_channel: Value[str] = NOTHING
-    image_window: Value[str] = NOTHING
+    monitored: Annotated[Value[tuple[str, ...]], "parts whose metrics the cloud collects, as written (GKE)"] = NOTHING
+    upgrade_channel: Annotated[Value[str], "channel by which the cloud upgrades Kubernetes on its own, as written: REGULAR ... (GKE), patch, stable ... (AKS)"] = NOTHING
+    upgrade_window: Annotated[Value[str], "when it may upgrade Kubernetes, or must not; null where neither is written (GKE, AKS)"] = NOTHING
+    image_channel: Annotated[Value[str], "channel by which the cloud replaces node images on its own: NodeImage, SecurityPatch, Unmanaged, None (AKS)"] = NOTHING
+    image_window: Annotated[Value[str], "when it may replace node images; null where no window is written (AKS)"] = NOTHING
     cni: Cni | None = None
     plane: Plane | None = None
     pods_take_addresses: Value[bool] = NOTHING
     dns_replicas: Value[int] = NOTHING
-    dns_scaling: Value[bool] = NOTHING
-    dns_compute: Value[str] = NOTHING
+    dns_scaling: Annotated[Value[bool], "whether its CoreDNS add-on scales it; null where the code has no such add-on (EKS)"] = NOTHING
+    dns_compute: Annotated[Value[str], "computeType of that add-on: fargate, ec2; null where none is written (EKS)"] = NOTHING
     grower: Value[str] = NOTHING
     fabric_addon: Value[bool] = NOTHING
     api_ranges: Value[tuple[str, ...]] = NOTHING

@@ -14,6 +14,7 @@ from kcheck.text.values import Unknown
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Annotated
 
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Definition, Mirror, Monitor, Service, Workload
@@ -51,18 +52,16 @@ class Raw(Struct, frozen=True):
 class Input(Thing, frozen=True):
     """A remark about files: unreadable ones, templates, or a faulty suppression.
 
-    `kind` is that of the remark, `path` its file or folder. `name`: rule of a suppression, or chart. `reason`: why
-    something cannot be read or rendered, or why a finding was accepted until the day `expires`. `count`: number of
-    templates. `about`: distinguishes several of one kind and file where the id does not.
+    `about`: distinguishes several of one kind and file where the id does not.
     """
 
-    kind: str
-    path: str
+    kind: Annotated[str, "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."]
+    path: Annotated[str, "the file or folder"]
     about: str = ""
-    name: str = ""
-    reason: str = ""
-    expires: str = ""
-    count: int = 0
+    name: Annotated[str, "the rule that a suppression names, or the chart; empty for others"] = ""
+    reason: Annotated[str, "why it cannot be read or rendered, or why a finding was accepted; empty for others"] = ""
+    expires: Annotated[str, "the last day of a suppression in the settings; empty for others"] = ""
+    count: Annotated[int, "how many templates there are", "templates"] = 0
 
 
 class Candidates(Struct, frozen=True):

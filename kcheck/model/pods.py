@@ -9,7 +9,12 @@ from msgspec import Struct
 from kcheck.model.base import Thing
 from kcheck.text.values import NOTHING, Unset, number
 
+# A field that is a word of rules has its meaning, unit and note on its line.
+# fmt: off
+
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.text.values import Value
     from kcheck.text.yaml_nodes import Mapping
 
@@ -20,14 +25,11 @@ UNDISTURBED = "karpenter.sh/do-not-disrupt"
 
 
 class Image(Thing, frozen=True):
-    """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub.
-
-    `untagged`: the text has no tag because a chart adds it.
-    """
+    """A container's image. `untagged`: the text has no tag because a chart adds it."""
 
     container: str
-    text: Value[str]
-    registry: Value[str]
+    text: Annotated[Value[str], "the image as written", "", "never null"]
+    registry: Annotated[Value[str], "host of its registry; docker.io for every spelling of Docker Hub", "", "never null"]
     untagged: bool = False
 
 
@@ -94,30 +96,28 @@ class Definition(Thing, frozen=True):
 
 
 class Container(Thing, frozen=True):
-    """A container of a pod. CPU is in millicores, memory in bytes; requests and limits are as written.
+    """A container of a pod; requests and limits are as written.
 
-    `init`: whether it ends before the others start, unlike a sidecar. `gpu`: name of the resource for GPUs;
-    `gpu_request` and `gpu_limit` are its texts. `rdma`: whether it asks for RDMA or EFA interfaces. `starters`: words
-    of its command that start processes which wait for each other, such as torchrun. `mounts`: paths of its volumes.
-    `claims`: names of the pod's claims whose devices it sees. `extended`: other resources it asks for, maybe devices.
+    `starters`: words of its command that start processes which wait for each other, such as torchrun. `claims`: the pod's
+    claims whose devices it sees. `extended`: other resources it asks for, maybe devices.
     """
 
     name: Value[str]
-    init: bool
+    init: Annotated[bool, "whether it is an init container, and no sidecar"]
     image: Value[str]
-    pull_policy: Value[str]
-    cpu_request: Value[int]
-    memory_request: Value[int]
-    cpu_limit: Value[int]
-    memory_limit: Value[int]
-    gpu: Value[str]
-    gpu_request: Value[str]
-    gpu_limit: Value[str]
-    rdma: bool
-    mounts: Value[tuple[str, ...]]
+    pull_policy: Annotated[Value[str], "Always, IfNotPresent or Never as written"]
+    cpu_request: Annotated[Value[int], "CPU it asks for; null where only a limit is written, or nothing", "millicores"]
+    memory_request: Annotated[Value[int], "memory it asks for; null where only a limit is written, or nothing", "memory"]
+    cpu_limit: Annotated[Value[int], "CPU it is limited to", "millicores"]
+    memory_limit: Annotated[Value[int], "memory it is limited to", "memory"]
+    gpu: Annotated[Value[str], "the resource by which it asks for GPUs"]
+    gpu_request: Annotated[Value[str], "how many it asks for, as written"]
+    gpu_limit: Annotated[Value[str], "how many it is limited to, as written"]
+    rdma: Annotated[bool, "whether it asks for RDMA or EFA interfaces, which need the network of the node"]
+    mounts: Annotated[Value[tuple[str, ...]], "the paths at which it has volumes", "", "never null"]
     starters: tuple[str, ...]
-    text: str
-    claims: tuple[str, ...] = ()
+    text: Annotated[str, "its command, arguments and variables, joined by blanks"]
+    claims: Annotated[tuple[str, ...], "names of the resource claims that it uses"] = ()
     extended: tuple[tuple[str, Value[str]], ...] = ()
 
     @property
@@ -136,62 +136,54 @@ def _request(request: Value[int], limit: Value[int]) -> Value[int]:
 
 
 class PodTemplate(Thing, frozen=True):
-    """Equal pods of a workload: `count` at once; `role` distinguishes them from its other pods, such as Worker.
+    """Equal pods of a workload.
 
-    `kept`: those that run whatever the load; if unset, all do.
+    `selection`: requirements on node labels; one of the sets must hold. `asks_as_one`: whether the pod itself requests CPU
+    or memory for all its containers. `apart`: label in whose domains required anti-affinity allows one pod each.
+    `references`: objects that it names.
 
-    `selection`: requirements on node labels; one of the sets must hold. `spread`: whether a required anti-affinity puts
-    each pod on a node of its own. `ports`: ports taken on the node. `grace`: in seconds. `safe_to_evict`,
-    `do_not_disrupt`: annotations that keep the cluster autoscaler and Karpenter from moving them. `movable_volumes`:
-    annotation naming volumes on the node's disk, despite which the autoscaler may move them. `asks_as_one`: whether the
-    pod itself requests CPU or memory for all its containers. `packed_by`: label; Kueue or required affinity keeps all
-    pods in one of its domains. `apart`: label in whose domains required anti-affinity allows one pod each. `topology`:
-    label in whose domains Kueue keeps the pods, or slices of them, together. `references`: objects that it names.
-
-    `gpus`: whole cards of a pod. `shares`: whether it asks for parts of cards. `device_classes`: classes of claimed
-    accelerators. `shared_claim`: claim on accelerators that all pods share. `all_cards`: whether a pod takes all cards
-    of its node. `claims_fabric`: whether it claims interfaces of a fabric. `node_devices`: whether it sees the node's
-    devices, as privileged pods do. `devices`: whether it asks for any: cards, parts of cards, interfaces, or claims.
+    `shares`: whether it asks for parts of cards. `all_cards`: whether a pod takes all cards of its node. `claims_fabric`:
+    whether it claims interfaces of a fabric. `node_devices`: whether it sees the node's devices, as privileged pods do.
     """
 
-    role: str
-    count: Value[int]
-    cpu: Value[int]
-    memory: Value[int]
-    gpus: Value[int]
+    role: Annotated[str, "what tells these pods from others of the workload: Worker, Launcher ...; empty for the only ones"]
+    count: Annotated[Value[int], "such pods at once", "pods", "never null"]
+    cpu: Annotated[Value[int], "CPU of one pod", "millicores", "never null"]
+    memory: Annotated[Value[int], "memory of one pod", "memory", "never null"]
+    gpus: Annotated[Value[int], "GPUs of one pod", "GPUs", "never null"]
     shares: bool
-    priority: Value[str]
-    scheduler: Value[str]
-    labels: Value[dict[str, str]]
-    annotations: Value[dict[str, str]]
+    priority: Annotated[Value[str], "its priority class"]
+    scheduler: Annotated[Value[str], "its scheduler"]
+    labels: Annotated[Value[dict[str, str]], "labels of the pods", "", "never null"]
+    annotations: Annotated[Value[dict[str, str]], "annotations of the pods", "", "never null"]
     selection: Value[tuple[tuple[Requirement, ...], ...]]
     tolerations: Value[tuple[Toleration, ...]]
-    spread: Value[bool]
-    host_network: Value[bool]
-    host_ipc: Value[bool]
-    dns_policy: Value[str]
-    restart: Value[str]
-    grace: Value[int]
+    spread: Annotated[Value[bool], "whether a required anti-affinity puts each on a node of its own", "", "false if unset"]
+    host_network: Annotated[Value[bool], "whether they are on the network of the node", "", "false if unset"]
+    host_ipc: Annotated[Value[bool], "whether they have the shared memory of the node", "", "false if unset"]
+    dns_policy: Annotated[Value[str], "their DNS policy"]
+    restart: Annotated[Value[str], "their restart policy"]
+    grace: Annotated[Value[int], "how long they ask to stop (terminationGracePeriodSeconds)", "whole seconds"]
     account: Value[str]
-    ports: tuple[int, ...]
+    ports: Annotated[tuple[int, ...], "ports of the node that each takes"]
     volumes: Value[tuple[Volume, ...]]
     subdomain: Value[str]
     containers: tuple[Container, ...]
-    safe_to_evict: Value[str] = NOTHING
-    do_not_disrupt: Value[str] = NOTHING
-    movable_volumes: Value[str] = NOTHING
+    safe_to_evict: Annotated[Value[str], "the annotation cluster-autoscaler.kubernetes.io/safe-to-evict"] = NOTHING
+    do_not_disrupt: Annotated[Value[str], "the annotation karpenter.sh/do-not-disrupt"] = NOTHING
+    movable_volumes: Annotated[Value[str], "the annotation cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"] = NOTHING
     asks_as_one: bool = False
     claims: Value[tuple[Claim, ...]] = NOTHING
-    device_classes: tuple[str, ...] = ()
-    shared_claim: Value[str] = NOTHING
+    device_classes: Annotated[tuple[str, ...], "classes of the accelerators that they claim (dynamic resource allocation)"] = ()
+    shared_claim: Annotated[Value[str], "the ResourceClaim with accelerators that all of them share"] = NOTHING
     all_cards: bool = False
     claims_fabric: Value[bool] = NOTHING
     node_devices: Value[bool] = NOTHING
-    packed_by: Value[str] = NOTHING
-    topology: Value[str] = NOTHING
+    packed_by: Annotated[Value[str], "label that all of them must find with one value on their nodes (required podAffinity to each other, Kueue's required topology)"] = NOTHING
+    topology: Annotated[Value[str], "label in whose domains Kueue keeps them, or slices of them, together: podset-required-topology, -preferred-, -slice-required-"] = NOTHING
     apart: Value[str] = NOTHING
-    kept: Value[int] = NOTHING
-    devices: Value[bool] = NOTHING
+    kept: Annotated[Value[int], "pods that run whatever the load, where something scales them", "pods"] = NOTHING
+    devices: Annotated[Value[bool], "whether they ask for devices: cards, parts of them, interfaces, or claims of devices", "", "never null"] = NOTHING
     references: tuple[Reference, ...] = ()
 
     @property
@@ -201,62 +193,54 @@ class PodTemplate(Thing, frozen=True):
 
 
 class Workload(Thing, frozen=True):
-    """Something that runs pods. `pods` is how many at once; for a DaemonSet, one on each node (`per_node`).
+    """Something that runs pods: a DaemonSet one on each node (`per_node`).
 
-    `batch`: whether it ends. `rigid`: whether its pods wait for each other. `gang`: what starts its pods all or none.
-    `completions`: pods of a Job in all. `least`: pods that a gang starts with.
-    `native_gang`: field that asks Kubernetes' own scheduler for a gang.
-    `queue_system`: kueue or volcano. `shrinks`: whether Kueue may admit it with fewer pods. `retries`: how often it
-    starts again. `ttl`: seconds that finished pods stay. `disposed`: key of volumes that are deleted with it. `slots`:
-    processes that a launcher gives each worker; `processes`: those that each pod starts. `schedule`, `time_zone`,
-    `suspended`: of a CronJob; `concurrency`: what becomes of a run that the next one meets. `deletion`: policies by
-    which a Ray job's cluster is deleted.
-
-    `group`: API group of its kind. `api`: version it is written for. `hooked`: whether a tool such as Helm removes it.
-    `partial`: whether it only changes parts of another manifest. `release`: a chart with its values, of which it is
-    unknown which images share a pod and how many pods run.
+    `gang`: what starts its pods all or none. `completions`: pods of a Job in all. `least`: pods that a gang starts with.
+    `shrinks`: whether Kueue may admit it with fewer pods. `time_zone`, `suspended`: of a CronJob. `partial`: whether it
+    only changes parts of another manifest. `release`: a chart with its values, of which it is unknown which images share a
+    pod and how many pods run.
     """
 
-    kind: str
-    namespace: Value[str]
+    kind: Annotated[str, "Deployment, Job, PyTorchJob ..."]
+    namespace: Annotated[Value[str], "its namespace as written"]
     name: Value[str]
-    per_node: bool
-    pods: Value[int]
-    gpus: Value[int]
-    pull_secrets: Value[bool]
+    per_node: Annotated[bool, "whether every node runs it"]
+    pods: Annotated[Value[int], "pods at once", "pods", "never null"]
+    gpus: Annotated[Value[int], "GPUs of one pod: the most that any of its pods has", "GPUs", "never null"]
+    pull_secrets: Annotated[Value[bool], "whether it names pull secrets", "", "never null"]
     images: tuple[Image, ...]
     templates: tuple[PodTemplate, ...] = ()
-    labels: Value[dict[str, str]] = NOTHING
-    batch: bool = False
-    rigid: Value[bool] = NOTHING
+    labels: Annotated[Value[dict[str, str]], "its labels", "", "never null"] = NOTHING
+    batch: Annotated[bool, "whether it ends: a job"] = False
+    rigid: Annotated[Value[bool], "whether its pods wait for each other: a part of them does nothing", "", "never null"] = NOTHING
     gang: Value[str] = NOTHING
-    queue: Value[str] = NOTHING
-    queue_system: Value[str] = NOTHING
-    priority: Value[str] = NOTHING
-    ttl: Value[int] = NOTHING
-    deadline: Value[int] = NOTHING
+    queue: Annotated[Value[str], "the queue it waits in"] = NOTHING
+    queue_system: Annotated[Value[str], "kueue or volcano"] = NOTHING
+    priority: Annotated[Value[str], "its priority class"] = NOTHING
+    ttl: Annotated[Value[int], "how long it stays after its end (ttlSecondsAfterFinished)", "whole seconds"] = NOTHING
+    deadline: Annotated[Value[int], "how long it may run (activeDeadlineSeconds)", "whole seconds"] = NOTHING
     completions: Value[int] = NOTHING
-    retries: Value[int] = NOTHING
-    retries_each: Value[int] = NOTHING
-    spares_disruptions: Value[bool] = NOTHING
-    cleaning: Value[str] = NOTHING
-    shutdown: Value[bool] = NOTHING
-    deletion: Value[str] = NOTHING
-    launching: Value[str] = NOTHING
-    slots: Value[int] = NOTHING
-    processes: Value[str] = NOTHING
+    retries: Annotated[Value[int], "how often it starts again (backoffLimit, maxRestarts, maxRetry)", "retries"] = NOTHING
+    retries_each: Annotated[Value[int], "how often each of its pods starts again (backoffLimitPerIndex)", "retries"] = NOTHING
+    spares_disruptions: Annotated[Value[bool], "whether a podFailurePolicy ignores evicted pods (Job)", "", "false if unset"] = NOTHING
+    cleaning: Annotated[Value[str], "which pods are deleted at its end: None, Running, All (cleanPodPolicy)"] = NOTHING
+    shutdown: Annotated[Value[bool], "whether its Ray cluster is deleted at its end: shutdownAfterJobFinishes or deletionStrategy (RayJob, RayCronJob)", "", "false if unset"] = NOTHING
+    deletion: Annotated[Value[str], "policies of its deletionStrategy, sorted (RayJob, RayCronJob)"] = NOTHING
+    launching: Annotated[Value[str], "when its launcher starts: AtStartup, WaitForWorkersReady (MPIJob)"] = NOTHING
+    slots: Annotated[Value[int], "processes on each worker (MPIJob)", "slots"] = NOTHING
+    processes: Annotated[Value[str], "processes of each pod as written: a number, auto, gpu (PyTorchJob, TrainJob)"] = NOTHING
     least: Value[int] = NOTHING
     release: bool = False
-    group: str = ""
-    api: str = ""
-    hooked: bool = False
+    group: Annotated[str, "the API group of its kind: batch, kubeflow.org ...; empty for a Pod"] = ""
+    api: Annotated[str, "the version of the API that it is written for: batch/v1, kubeflow.org/v2beta1 ..."] = ""
+    hooked: Annotated[bool, "whether a tool such as Helm or Argo CD deletes it (a hook)"] = False
     partial: bool = False
-    disposed: Value[str] = NOTHING
-    schedule: Value[str] = NOTHING
+    disposed: Annotated[Value[str], "key of the volumes that are deleted with it: volumeClaimPolicies (JobSet), volumes (Volcano), ephemeral volumeClaimTemplates; null without any"] = NOTHING
+    schedule: Annotated[Value[str], "when it starts (CronJob, RayCronJob, ScheduledSparkApplication)"] = NOTHING
     suspended: Value[bool] = NOTHING
-    native_gang: Value[str] = NOTHING
+    native_gang: Annotated[Value[str], "the field by which it asks Kubernetes' own scheduler for a gang: spec.scheduling, schedulingGroup, workloadRef; null without"] = NOTHING
     time_zone: Value[str] = NOTHING
-    concurrency: Value[str] = NOTHING
+    concurrency: Annotated[Value[str], "what becomes of a run that the next one meets: Allow, Forbid, Replace, as written (concurrencyPolicy)"] = NOTHING
     shrinks: bool = False
 
 
@@ -275,8 +259,8 @@ class Addon(Thing, frozen=True):
 class Monitor(Thing, frozen=True):
     """A Prometheus server; `kind` is that of its object or chart.
 
-    `shards`: servers that divide what is scraped; `memory` is that of each. `scrapes`: whether it scrapes the cluster's
-    nodes; if unset, the rights of its `account` decide.
+    `shards`: servers that divide what is scraped. `scrapes`: whether it scrapes the cluster's nodes; if unset, the rights
+    of its `account` decide.
     """
 
     name: Value[str]
@@ -285,8 +269,8 @@ class Monitor(Thing, frozen=True):
     account: Value[str] = NOTHING
     namespace: Value[str] = NOTHING
     shards: Value[int] = NOTHING
-    memory: Value[int] = NOTHING
-    memory_limit: Value[int] = NOTHING
+    memory: Annotated[Value[int], "memory that each of them requests", "memory"] = NOTHING
+    memory_limit: Annotated[Value[int], "memory limit of each of them", "memory"] = NOTHING
 
 
 class Mirror(Thing, frozen=True):

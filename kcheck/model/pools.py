@@ -10,7 +10,12 @@ from kcheck.model.base import Thing
 from kcheck.text.units import whole_number
 from kcheck.text.values import NOTHING, Known, Unknown, known
 
+# A field that is a word of rules has its meaning, unit and note on its line.
+# fmt: off
+
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.model.clusters import Cluster, PodRange, Subnet
     from kcheck.text.values import Value
 
@@ -40,18 +45,17 @@ def surge_of(written: Known[str]) -> Value[Surge]:
 
 
 class Size(Struct, frozen=True, eq=False):
-    """The size of a pool. `max_nodes` is the maximum of an autoscaled pool, else its size.
+    """The size of a pool.
 
-    `zone_count`: zones over which nodes are spread, if the cloud counts by zone. `times`: zones by which the written
-    size is multiplied. `unit`: what a node takes of a size written in another unit, such as processors.
-    `count_written`: number of nodes in the code, also beside an autoscaler.
+    `zone_count`: zones over which nodes are spread, if the cloud counts by zone. `times`: zones by which the written size
+    is multiplied. `unit`: what a node takes of a size written in another unit, such as processors.
     """
 
-    autoscaled: Value[bool] = NOTHING
-    min_nodes: Value[int] = NOTHING
-    max_nodes: Value[int] = NOTHING
+    autoscaled: Annotated[Value[bool], "whether an autoscaler sets its size", "", "never null"] = NOTHING
+    min_nodes: Annotated[Value[int], "smallest size", "nodes", "never null"] = NOTHING
+    max_nodes: Annotated[Value[int], "largest size; the fixed size of a pool that is not autoscaled", "nodes", "never null"] = NOTHING
     zone_count: Value[int] = NOTHING
-    count_written: Value[int] = NOTHING
+    count_written: Annotated[Value[int], "number of nodes in its code, also where an autoscaler sets its size; per zone on GKE; null without one"] = NOTHING
     times: int = 1
     unit: int = 1
 
@@ -62,41 +66,34 @@ class Size(Struct, frozen=True, eq=False):
 
 
 class Upgrade(Struct, frozen=True, eq=False):
-    """Upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`).
-
-    `drain_timeout`: seconds to wait for each node. `max_surge` and `max_unavailable`: settings that make up `rolling`.
-    `scarce_surge`: whether more such machines are rarely available (GKE). `auto_upgrade`: whether the cloud upgrades
-    its nodes on its own; `upgrade_excluded`: not before the end of support (GKE). `forced_update`: whether an update of
-    the version ends pods that cannot be drained (EKS). `latest_image`: whether each plan looks up the newest image
-    (EKS).
-    """
+    """Upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`), which may be set by two."""
 
     surge: Value[Surge] = NOTHING
     rolling: Value[Surge] = NOTHING
-    drain_timeout: Value[int] = NOTHING
-    max_surge: Value[int] = NOTHING
-    max_unavailable: Value[int] = NOTHING
-    scarce_surge: Value[bool] = NOTHING
-    auto_upgrade: Value[bool] = NOTHING
-    upgrade_excluded: Value[bool] = NOTHING
-    forced_update: Value[bool] = NOTHING
-    latest_image: Value[bool] = NOTHING
+    drain_timeout: Annotated[Value[int], "how long an upgrade waits for the pods of a node; null where the cloud has no such setting (AKS)", "seconds"] = NOTHING
+    max_surge: Annotated[Value[int], "nodes that an upgrade adds at a time, as written (GKE)", "nodes"] = NOTHING
+    max_unavailable: Annotated[Value[int], "nodes that an upgrade takes away at a time, as written (GKE)", "nodes"] = NOTHING
+    scarce_surge: Annotated[Value[bool], "whether an upgrade adds GPU, spot, reserved or queued machines (GKE)", "", "false if unset"] = NOTHING
+    auto_upgrade: Annotated[Value[bool], "whether the cloud upgrades its nodes on its own; null where the cluster says so (GKE)"] = NOTHING
+    upgrade_excluded: Annotated[Value[bool], "whether the cloud does so only at the end of support (GKE)"] = NOTHING
+    forced_update: Annotated[Value[bool], "whether an update of its version ends pods that cannot be drained (EKS)"] = NOTHING
+    latest_image: Annotated[Value[bool], "whether each plan looks up its newest node image; null where its image is written, or the cloud's choice (EKS)"] = NOTHING
 
 
 class Machine(Struct, frozen=True, eq=False):
-    """The machine of a node. Attached GPUs have the type `accelerator`.
+    """The machine of a node.
 
-    `disk_type`, `disk_size` (GB): boot disk. `image_disk`: GB of the disk with images; unset if it is the boot disk as
-    written. `local_ssd`: total GB of local SSDs, if accounts have a quota of them. `efa`: types of its EFA interfaces.
-    `networks`: number of networks it joins after the first one; those of a `network_profile` are added by GKE itself.
+    `image_disk`: GB of the disk with images; unset if it is the boot disk as written. `local_ssd`: total GB of local SSDs,
+    if accounts have a quota of them. `efa`: types of its EFA interfaces. `networks`: number of networks it joins after the
+    first one; those of a `network_profile` are added by GKE itself.
     """
 
-    instance_types: Value[tuple[str, ...]] = NOTHING
-    gpu: Value[bool] = NOTHING
-    gpus: Value[int] = NOTHING
-    accelerator: Value[str] = NOTHING
-    disk_type: Value[str] = NOTHING
-    disk_size: Value[int] = NOTHING
+    instance_types: Annotated[Value[tuple[str, ...]], "machine types"] = NOTHING
+    gpu: Annotated[Value[bool], "whether its nodes have GPUs or other accelerators", "", "never null"] = NOTHING
+    gpus: Annotated[Value[int], "GPUs of a node; null where they are not known", "GPUs"] = NOTHING
+    accelerator: Annotated[Value[str], "type of GPUs that are attached to its machines (GKE)"] = NOTHING
+    disk_type: Annotated[Value[str], "type of the boot disks"] = NOTHING
+    disk_size: Annotated[Value[int], "size of the boot disks, in GB"] = NOTHING
     efa: Value[tuple[str, ...]] = NOTHING
     networks: Value[int] = NOTHING
     network_profile: Value[str] = NOTHING
@@ -121,7 +118,7 @@ class Addresses(Struct, frozen=True, eq=False):
     subnets: Value[tuple[Subnet, ...]] = NOTHING
     candidates: tuple[Subnet, ...] = ()
     pods_take_addresses: Value[bool] = NOTHING
-    max_pods: Value[int] = NOTHING
+    max_pods: Annotated[Value[int], "pods a node may run", "pods"] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     pod_addresses: Value[tuple[int, int]] = NOTHING
     allocation: Value[str] = NOTHING
@@ -132,23 +129,22 @@ class Addresses(Struct, frozen=True, eq=False):
 
 
 class Market(Struct, frozen=True, eq=False):
-    """Purchase of machines: `charge` is the billing method, `reservation` a paid reservation.
+    """Purchase of machines.
 
-    `reservation_id`: its id, name, or the resource that makes it; unset if only its kind is given. `bid`: how a spot
-    pool bids. `price_caps`: highest price by machine type, in dollars per hour. `on_demand_fallback`: whether it takes
-    full-price nodes if there are no others. `on_demand`: percent of nodes that a mixed pool buys on demand, after the
-    first `on_demand_base`. `preemptible`: whether machines end after a day (GKE).
+    `reservation_id`: its id, name, or the resource that makes it; unset if only its kind is given. `price_caps`: highest
+    price by machine type, in dollars per hour. `on_demand`: percent of nodes that a mixed pool buys on demand, after the
+    first `on_demand_base`.
     """
 
-    spot: Value[bool] = NOTHING
-    preemptible: Value[bool] = NOTHING
-    charge: Value[str] = NOTHING
-    bid: Value[str] = NOTHING
+    spot: Annotated[Value[bool], "whether its nodes are spot", "", "false if unset"] = NOTHING
+    preemptible: Annotated[Value[bool], "whether its nodes are preemptible, which end after a day (GKE)"] = NOTHING
+    charge: Annotated[Value[str], "PostPaid or PrePaid (ACK)"] = NOTHING
+    bid: Annotated[Value[str], "how a spot pool bids: SpotAsPriceGo, SpotWithPriceLimit (ACK)"] = NOTHING
     price_caps: Value[dict[str, str]] = NOTHING
-    on_demand_fallback: Value[bool] = NOTHING
+    on_demand_fallback: Annotated[Value[bool], "whether a spot pool takes on-demand machines where spot is sold out (ACK)", "", "false if unset"] = NOTHING
     on_demand: Value[int] = NOTHING
     on_demand_base: Value[int] = NOTHING
-    reservation: Value[str] = NOTHING
+    reservation: Annotated[Value[str], "what its machines are reserved by, and paid whether they run or not: a capacity reservation or block; null without one"] = NOTHING
     reservation_id: Value[str] = NOTHING
 
 
@@ -168,52 +164,41 @@ class Reservation(Thing, frozen=True, eq=False):
 
 
 class Scheduling(Struct, frozen=True, eq=False):
-    """Labels and taints by which pods choose nodes. Taints have the form `key=value:Effect`.
-
-    `taint_form`: how the code writes them: a text, an item with parts, or a member of a map. `no_schedule`: its word
-    for that effect.
-    """
+    """Labels and taints by which pods choose nodes. `no_schedule`: the code's word for that effect."""
 
     labels: Value[dict[str, str]] = NOTHING
-    taints: Value[tuple[str, ...]] = NOTHING
-    taint_form: str = "item"
+    taints: Annotated[Value[tuple[str, ...]], "its taints, key=value:Effect"] = NOTHING
+    taint_form: Annotated[str, "how its code writes a taint: text, item (of a list, or a block), member (of a map)"] = 'item'
     no_schedule: str = "NoSchedule"
 
 
 class Placement(Struct, frozen=True, eq=False):
-    """Location of the nodes. `location_policy` says in which zones a pool grows (GKE).
-
-    `together`: placement group or policy that keeps nodes close. `deployment_set`: keeps them on different hosts (ACK).
-    `set_type`: Azure's scale set or availability set.
-    """
+    """Location of the nodes. `together`: placement group or policy that keeps nodes close."""
 
     zones: Value[tuple[str, ...]] = NOTHING
-    location: Value[str] = NOTHING
-    location_policy: Value[str] = NOTHING
+    location: Annotated[Value[str], "location of its cluster as written with it (GKE)"] = NOTHING
+    location_policy: Annotated[Value[str], "how it chooses zones when it grows: BALANCED or ANY; null where the cloud has no such setting (GKE)"] = NOTHING
     together: Value[str] = NOTHING
-    deployment_set: Value[str] = NOTHING
-    set_type: Value[str] = NOTHING
+    deployment_set: Annotated[Value[str], "deployment set of its machines (ACK)"] = NOTHING
+    set_type: Annotated[Value[str], "VirtualMachineScaleSets, VirtualMachines or AvailabilitySet (AKS)"] = NOTHING
 
 
 class System(Struct, frozen=True, eq=False):
-    """The system of a node. `image` names it, `os` is Linux or Windows (AKS).
+    """The system of a node: Linux or Windows (AKS) by its `os`.
 
-    `boot_data`: the user's addition to its start. `local_disks`: whether that joins the local disks. `neighbours`: size
-    of the kernel's neighbour (ARP) table. `streaming`: whether containers start before their image is complete.
-    `hub_mirror`: whether nodes ask a mirror before Docker Hub. `driver`: who installs the GPU driver (AKS: Install,
-    None); `driver_tag`: the tag that once set it. `cgroup`: version of control groups as written (GKE).
+    `neighbours`: size of the kernel's neighbour (ARP) table. `hub_mirror`: whether nodes ask a mirror before Docker Hub.
     """
 
-    image: Value[str] = NOTHING
+    image: Annotated[Value[str], "what the nodes run: AMI type (EKS), image type (GKE, ACK), os_sku (AKS)"] = NOTHING
     os: Value[str] = NOTHING
-    boot_data: Value[str] = NOTHING
-    local_disks: Value[bool] = NOTHING
+    boot_data: Annotated[Value[str], "what the user's own start-up of its nodes is called: user_data, preBootstrapCommands; null without one (EKS)"] = NOTHING
+    local_disks: Annotated[Value[bool], "whether the start-up of a node joins its local disks", "", "false if unset"] = NOTHING
     neighbours: Value[int] = NOTHING
-    streaming: Value[bool] = NOTHING
-    cgroup: Value[str] = NOTHING
+    streaming: Annotated[Value[bool], "whether containers start before their whole image is there; null where the cloud has no such setting (GKE)"] = NOTHING
+    cgroup: Annotated[Value[str], "version of control groups, where it is written (GKE)"] = NOTHING
     hub_mirror: Value[bool] = NOTHING
-    driver: Value[str] = NOTHING
-    driver_tag: Value[str] = NOTHING
+    driver: Annotated[Value[str], "who installs the driver of its GPUs: Install for the cloud, None for the user (AKS)"] = NOTHING
+    driver_tag: Annotated[Value[str], "the tag SkipGPUDriverInstall, which said so before (AKS)"] = NOTHING
 
 
 class Kubelet(Struct, frozen=True, eq=False):
@@ -225,17 +210,14 @@ class Kubelet(Struct, frozen=True, eq=False):
 
 
 class NodePool(Thing, frozen=True):
-    """A set of equal nodes; `managed` says whether the cloud runs the group.
-
-    `mode` is System or User (AKS), Karpenter, or control-plane. `ignored`: attributes whose changes Terraform ignores.
-    """
+    """A set of equal nodes."""
 
     address: str
     cluster: Value[Cluster]
     name: Value[str]
     root: str = ""
-    mode: Value[str] = NOTHING
-    managed: bool = True
+    mode: Annotated[Value[str], "System or User (AKS); Karpenter for its NodePools; control-plane"] = NOTHING
+    managed: Annotated[bool, "whether the cloud runs the group, not the user"] = True
     size: Size = field(default_factory=Size)
     upgrade: Upgrade = field(default_factory=Upgrade)
     machine: Machine = field(default_factory=Machine)
@@ -245,7 +227,7 @@ class NodePool(Thing, frozen=True):
     placement: Placement = field(default_factory=Placement)
     system: System = field(default_factory=System)
     kubelet: Kubelet = field(default_factory=Kubelet)
-    ignored: Value[tuple[str, ...]] = NOTHING
+    ignored: Annotated[Value[tuple[str, ...]], "its attributes, without indices, of which Terraform ignores later changes (ignore_changes), or all; null where it ignores none"] = NOTHING
 
     @property
     def display_name(self) -> str:
@@ -264,24 +246,23 @@ class NodePool(Thing, frozen=True):
 
 
 class KarpenterPool(Thing, frozen=True):
-    """A NodePool of Karpenter, or an old Provisioner. Times are in seconds.
+    """A NodePool of Karpenter, or an old Provisioner.
 
-    `limits`: as `cpu=1000`. `budgets`: numbers of nodes it may disrupt at a time. `expire_after`: age at which nodes
-    are replaced. `consolidate_after`: delay before empty nodes, and by `policy` under-used ones, are removed; unset
-    means never. `replicas`: fixed number of nodes, whatever pods need. `labels` and `taints` are those of its nodes.
+    `limits`: as `cpu=1000`. `budgets`: numbers of nodes it may disrupt at a time. `replicas`: fixed number of nodes,
+    whatever pods need. `labels` and `taints` are those of its nodes.
     """
 
-    kind: str
+    kind: Annotated[str, "NodePool, or Provisioner in old code"]
     cluster: Value[Cluster]
     name: Value[str]
-    api: Value[str]
+    api: Annotated[Value[str], "its apiVersion", "", "never null"]
     limits: Value[tuple[str, ...]]
-    policy: Value[str]
-    consolidate_after: Value[int]
+    policy: Annotated[Value[str], "which nodes are removed: WhenEmpty, Balanced, WhenEmptyOrUnderutilized, WhenUnderutilized", "", "never null"]
+    consolidate_after: Annotated[Value[int], "how long a node is idle before it is removed; null is never, as in a pool of fixed size", "seconds"]
     budgets: Value[tuple[str, ...]]
-    expire_after: Value[int]
-    gpu: Value[bool]
-    spot: Value[bool]
+    expire_after: Annotated[Value[int], "age at which nodes are replaced; null is never", "seconds"]
+    gpu: Annotated[Value[bool], "whether its nodes have GPUs or other accelerators", "", "never null"]
+    spot: Annotated[Value[bool], "whether its nodes are spot and nothing else", "", "false if unset"]
     replicas: Value[int] = NOTHING
     labels: Value[dict[str, str]] = NOTHING
     taints: Value[tuple[str, ...]] = NOTHING

@@ -9,7 +9,12 @@ from msgspec import Struct
 from kcheck.model.base import Thing
 from kcheck.text.values import NOTHING
 
+# A field that is a word of rules has its meaning, unit and note on its line.
+# fmt: off
+
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.model.pools import NodePool
     from kcheck.text.values import Value
 
@@ -19,13 +24,13 @@ KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"
 
 
 class PriorityClass(Thing, frozen=True):
-    """A priority class of pods, or of Kueue's workloads (`kueue`). `default` applies to pods without one."""
+    """A priority class of pods, or of Kueue's workloads (`kueue`)."""
 
-    kueue: bool
+    kueue: Annotated[bool, "whether it is one of Kueue's, not of pods"]
     name: Value[str]
-    number: Value[int]
-    default: Value[bool]
-    preemption: Value[str]
+    number: Annotated[Value[int], "its value", "", "never null"]
+    default: Annotated[Value[bool], "whether pods without a class have it", "", "never null"]
+    preemption: Annotated[Value[str], "PreemptLowerPriority or Never, as written"]
 
 
 class FlavorQuota(Struct, frozen=True):
@@ -41,33 +46,31 @@ class FlavorQuota(Struct, frozen=True):
 class Queue(Thing, frozen=True, eq=False):
     """A queue of jobs: ClusterQueue, LocalQueue or Cohort (Kueue), or Queue (Volcano) by its `kind`.
 
-    `leads_to`: queue of a LocalQueue. `cohort`: that of a ClusterQueue, or the parent of a Cohort. `selector`:
-    namespaces whose jobs a ClusterQueue admits. `resources`: those its `flavors` cover. `quotas`: most of each resource
-    (Volcano). `guaranteed`: amounts it keeps while other queues want them. `preemption`: which of its own jobs it stops
-    for another. `api`: version it is written for.
+    `cohort`: that of a ClusterQueue, or the parent of a Cohort. `resources`: those its `flavors` cover. `quotas`: most of
+    each resource (Volcano). `guaranteed`: amounts it keeps while other queues want them.
     """
 
-    kind: str
+    kind: Annotated[str, "ClusterQueue or LocalQueue (Kueue), Queue (Volcano)"]
     name: Value[str]
-    namespace: Value[str]
-    leads_to: Value[str] = NOTHING
+    namespace: Annotated[Value[str], "its namespace (LocalQueue)"]
+    leads_to: Annotated[Value[str], "the ClusterQueue that a LocalQueue names"] = NOTHING
     resources: Value[tuple[str, ...]] = NOTHING
-    selector: Value[str] = NOTHING
-    preemption: Value[str] = NOTHING
-    weight: Value[int] = NOTHING
+    selector: Annotated[Value[str], "namespaceSelector of a ClusterQueue; empty takes jobs of all namespaces, null of none"] = NOTHING
+    preemption: Annotated[Value[str], "preemption.withinClusterQueue as written"] = NOTHING
+    weight: Annotated[Value[int], "its weight (Volcano)"] = NOTHING
     cohort: Value[str] = NOTHING
     flavors: Value[tuple[FlavorQuota, ...]] = NOTHING
     quotas: Value[dict[str, int]] = NOTHING
     guaranteed: Value[dict[str, int]] = NOTHING
-    api: str = ""
+    api: Annotated[str, "the version of the API that it is written for"] = ""
 
 
 class Quota(Thing, frozen=True, eq=False):
-    """Quota of a namespace by resource; the values of a LimitRange are not kept."""
+    """Quota of a namespace; the values of a LimitRange are not kept."""
 
-    kind: str
+    kind: Annotated[str, "ResourceQuota or LimitRange"]
     namespace: Value[str]
-    hard: Value[dict[str, str]]
+    hard: Annotated[Value[dict[str, str]], "what it allows, by resource", "", "never null"]
 
 
 class Namespace(Thing, frozen=True):
@@ -78,26 +81,19 @@ class Namespace(Thing, frozen=True):
 
 
 class Scheduler(Thing, frozen=True):
-    """Configuration of Volcano's scheduler: actions, and arguments of its plugins.
+    """Configuration of Volcano's scheduler, with the arguments of its plugins."""
 
-    `last`: plugins of the last tier. `packed`: resources that binpack considers in addition to CPU and memory; `weight`
-    is that of GPUs.
-    """
-
-    actions: Value[tuple[str, ...]]
+    actions: Annotated[Value[tuple[str, ...]], "what Volcano's scheduler does, in order", "", "never null"]
     plugins: Value[dict[str, dict[str, str]]]
-    last: Value[tuple[str, ...]] = NOTHING
-    packed: Value[str] = NOTHING
-    weight: Value[int] = NOTHING
+    last: Annotated[Value[tuple[str, ...]], "the plugins of its last tier", "", "never null"] = NOTHING
+    packed: Annotated[Value[str], "the resources that binpack looks at beside CPU and memory (binpack.resources)"] = NOTHING
+    weight: Annotated[Value[int], "what GPUs count there (binpack.resources.nvidia.com/gpu)"] = NOTHING
 
 
 class Admission(Thing, frozen=True):
-    """Configuration of Kueue. `ready_timeout` is in seconds.
+    """Configuration of Kueue. `counted_as`: resource by which it counts devices, by device class."""
 
-    `counted_as`: resource by which it counts devices, by device class (dynamic resource allocation).
-    """
-
-    ready_timeout: Value[int]
+    ready_timeout: Annotated[Value[int], "how long Kueue waits for all pods of a job before it stops the job", "seconds"]
     manages_all: Value[bool]
     counted_as: Value[dict[str, str]]
 

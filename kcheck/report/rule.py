@@ -77,8 +77,8 @@ def blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
         yield Part("Why")
         yield Prose(rule.documentation.why)
     yield Part("Condition")
-    yield Code("\n".join(_conditions(rule)), "cel")
-    yield from _by_hand(rule)
+    yield Code("\n".join(_conditions(rule.as_written)), "cel")
+    yield from _by_hand(rule.as_written)
     yield from _related_rules(rule, every)
     entries = rule.entries()
     numbers = [limit.point(name, entry) for name, entry in entries.items() if entry]
@@ -93,7 +93,8 @@ def blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
 
 def _conditions(rule: Rule) -> Iterator[str]:
     """Yield the rule's expressions, each below a comment that says what it decides."""
-    parts = [("where", rule.when), ("it is a problem that", rule.problem)]
+    parts = [(f"variables.{one.name} is", one.expression) for one in rule.variables]
+    parts += [("where", rule.when), ("it is a problem that", rule.problem)]
     if rule.grade:
         of = f"by {rule.grade.of}"
         parts += [

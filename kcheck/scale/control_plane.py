@@ -15,6 +15,8 @@ from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
     from kcheck.text.text import Span
@@ -36,7 +38,7 @@ class Setting(Thing, frozen=True):
     """A setting of a self-managed control plane or its kubelets, with the id and place of its cluster."""
 
     cluster: Cluster
-    name: str
+    name: Annotated[str, "what its component calls it: quota-backend-bytes, kube-api-qps, serializeImagePulls ..."]
     value: Value[object]
 
 
@@ -76,17 +78,13 @@ def windows(cluster: Cluster, world: World) -> Value[bool]:
 
 
 class Tier(NamedTuple):
-    """A control plane of a certain size that a cloud sells.
+    """A control plane of a certain size that a cloud sells."""
 
-    `seats` are requests served at a time, `pods` are pods scheduled per second, `start` is seconds to schedule a pod
-    on each node of the target, `price` is thousandths of a dollar per hour.
-    """
-
-    name: str
-    seats: int
-    pods: int
-    start: int
-    price: int
+    name: Annotated[str, "its name: tier-xl ... (EKS)"]
+    seats: Annotated[int, "requests that its API server works on at a time", "requests"]
+    pods: Annotated[int, "pods that its scheduler places in a second", "pods"]
+    start: Annotated[int, "time in which it gives each node of the target a pod", "seconds"]
+    price: Annotated[int, "price of an hour, beside that of the cluster", "mills"]
 
 
 def sufficient_tier(cluster: Cluster, world: World) -> Value[Tier]:

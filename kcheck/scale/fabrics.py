@@ -18,6 +18,8 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, sure
 
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.world import World
 
@@ -29,17 +31,17 @@ _ZONE = regex(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
 
 
 class PoolFabric(Struct, frozen=True):
-    """Fabric of a pool's machines; `enabled` is the number of interfaces that the pool gives its nodes."""
+    """Fabric of a pool's machines."""
 
-    name: str
-    machine: str
-    interfaces: int
-    gbits: int
-    ordinary: int
-    resource: str
-    joins: str
-    enabled: Value[int]
-    reached: Value[int]
+    name: Annotated[str, "EFA, InfiniBand, GPUDirect-TCPX ..."]
+    machine: Annotated[str, "the machine type"]
+    interfaces: Annotated[int, "interfaces of a node for it"]
+    gbits: Annotated[int, "Gbit/s that a node has with all of them"]
+    ordinary: Annotated[int, "Gbit/s that a node has without them"]
+    resource: Annotated[str, "resource or annotation by which pods ask for it"]
+    joins: Annotated[str, "what nodes must share to reach each other by it: pool, zone or region"]
+    enabled: Annotated[Value[int], "interfaces that the pool gives its nodes", "", "never null"]
+    reached: Annotated[Value[int], "Gbit/s that a node has with these", "", "never null"]
 
 
 # --- of pools

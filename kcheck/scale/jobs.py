@@ -90,12 +90,6 @@ def gpu_pods(workload: Workload, _world: World) -> Value[int]:
     return computed(workload, sum(need(one.count) for one in with_gpus or workload.templates))
 
 
-def servers(workload: Workload, _world: World) -> Value[PodTemplate]:
-    """Find the pods that keep the model for the others: role PS, without GPUs."""
-    found = (one for one in workload.templates if one.role.lower() == "ps" and known(one.gpus) == 0)
-    return computed(workload, next(found, None))
-
-
 def on_spot(workload: Workload, world: World) -> Value[bool]:
     """Whether pods with GPUs, or all if none has, ask for spot nodes or can only land on spot pools."""
     templates = [one for one in workload.templates if number(one.gpus, 0)] or list(workload.templates)
@@ -198,13 +192,8 @@ def only(template: PodTemplate, world: World) -> NodePool | None:
     return pools[0] if len({world.numbers.price(pool) for pool in pools}) == 1 else None
 
 
-_SERVES = regex(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
-"""Arguments that start a server, which no deadline should end."""
-
 _PROCESSES = regex(r"--nproc[-_]per[-_]node[= ]+(\S+)")
 _WHOLE = regex(r"[0-9]{1,6}")
-ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
-"""Kind of a job -> role whose pods never end by themselves: they wait for a shell, or for requests."""
 
 
 def starts(template: PodTemplate, world: World) -> Value[int]:
@@ -245,12 +234,6 @@ _SPREAD = regex(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|torch
 # --- what is left when a job has ended
 
 
-def endless(workload: Workload, _world: World) -> Value[PodTemplate]:
-    """Find the pods that run on when the job has ended; null where all end by themselves."""
-    role = ENDLESS.get(workload.kind)
-    return computed(workload, next((one for one in workload.templates if one.role == role), None))
-
-
 def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
     """Price a day of the nodes of its GPU pods; null where these are not all known."""
     shares: list[money.Share] = []
@@ -279,11 +262,6 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     folder = f"{system.real_path(world.deployed.folder(workload))}/"
     found = (one.name for one in world.inventory.synced if one.heals and one.folders.match(folder))
     return computed(workload, next(found, None))
-
-
-def serves(workload: Workload, _world: World) -> Value[bool]:
-    """Whether a command starts a server."""
-    return computed(workload, any(_SERVES.search(one.text) for two in workload.templates for one in two.containers))
 
 
 def retries_is_default(workload: Workload, _world: World) -> Value[bool]:

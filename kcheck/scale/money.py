@@ -12,6 +12,7 @@ from kcheck.scale.basics import computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Annotated
 
     from kcheck.config.numbers.machines import Price
     from kcheck.model import NodePool
@@ -24,28 +25,20 @@ Share: TypeAlias = "tuple[NodePool | None, int]"
 
 
 class Rate(Struct, frozen=True):
-    """Price of a node-hour, in thousandths of a dollar, and the number of nodes at it.
+    """Price of a node-hour; of a list price with machine, market and region."""
 
-    A list price has a machine, market (on demand, spot) and region; for a price of the user, the machine is None and
-    the others are empty.
-    """
-
-    nodes: int
-    money: int
-    machine: str | None
-    market: str
-    region: str
+    nodes: Annotated[int, "nodes at this price", "nodes"]
+    money: Annotated[int, "price of one node for an hour", "mills"]
+    machine: Annotated[str | None, "machine type that has the price; null where the user gives it"]
+    market: Annotated[str, "on demand or spot; empty where the user gives the price"]
+    region: Annotated[str, "region of the price list; empty where the user gives the price"]
 
 
 class Cost(Struct, frozen=True):
-    """Cost of nodes in a time.
+    """Cost of nodes in a time, with the rates that cost most first."""
 
-    `node_time` is in node-seconds; `money`, in thousandths of a dollar, is that of nodes with a price, None if none has
-    one. The rates that cost most come first.
-    """
-
-    node_time: int
-    money: int | None
+    node_time: Annotated[int, "time for which nodes are paid, all together", "node-seconds"]
+    money: Annotated[int | None, "what those of them cost that have a price; null where none has", "mills"]
     rates: tuple[Rate, ...]
 
 

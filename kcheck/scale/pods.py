@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import flags, profiles
@@ -141,19 +140,12 @@ def held(pods: PodTemplate, world: World) -> Value[int]:
 
 
 _PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
-_TUNED = regex(r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE)
 
 
 def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
     """List the ports in commands and variables of pods, each once."""
     found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
     return computed(pods, tuple(dict.fromkeys(found)))
-
-
-def tunes_network(pods: PodTemplate, _world: World) -> Value[bool]:
-    """Whether pods choose network interfaces of the node, as RDMA needs."""
-    found = any(one.rdma or _TUNED.search(one.text) for one in pods.containers)
-    return computed(pods, value=found)
 
 
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:

@@ -19,6 +19,7 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, numb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Annotated
 
     from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
     from kcheck.scale.world import World
@@ -32,20 +33,18 @@ Held: TypeAlias = "Counter[tuple[str, str]]"
 
 
 class Excess(Struct, frozen=True):
-    """Request of a job beyond the `most` that its queue, or its namespace's quota, ever gives.
+    """Request of a job beyond what its queue, or its namespace's quota, ever gives; CPU in CPUs, memory in GiB."""
 
-    CPU is in whole CPUs, memory in GiB. All pods of a template share one flavor: `flavor` is the one with most, where
-    that is what bars them. The `cohort` is that of the queue.
-    """
-
-    resource: str
-    asked: int
-    most: int
-    parts: str
-    kind: str
-    name: str
-    flavor: str | None = None
-    cohort: str | None = None
+    resource: Annotated[str, "resource by its name in quotas"]
+    asked: Annotated[int, "what all its pods ask for: GPUs, CPUs, GiB of memory"]
+    most: Annotated[int, "the most that it can get, in the same unit"]
+    parts: Annotated[str, "the sum over its pods"]
+    kind: Annotated[str, "ClusterQueue, Queue (Volcano), or ResourceQuota of namespace"]
+    name: Annotated[str, "the name of the queue or namespace"]
+    flavor: Annotated[
+        str | None, "the flavor that gives most, if that is too little for equal pods, which share one; else null"
+    ] = None
+    cohort: Annotated[str | None, "the cohort from which its queue borrows; null without one"] = None
 
 
 @or_unknown

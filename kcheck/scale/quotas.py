@@ -10,6 +10,8 @@ from kcheck.text.need import need
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.model import Cluster
     from kcheck.scale.world import World
     from kcheck.scale.world.numbers import Need
@@ -42,14 +44,14 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
 
 
 class QuotaNeed(NamedTuple):
-    """Need of a quota at the target, at least where not `exact`; `granted` is the amount in the settings."""
+    """Need of a quota at the target."""
 
-    code: str
-    name: str
-    amount: int
-    unit: str
-    exact: bool
-    granted: int | None
+    code: Annotated[str, "code of the quota in the provider's console, such as L-1216C47A"]
+    name: Annotated[str, "its name there"]
+    amount: Annotated[int, "what the target needs of it; a lower bound where that is not exact"]
+    unit: Annotated[str, "what it counts: vCPUs, GPUs, GB or nodes"]
+    exact: Annotated[bool, "whether the sizes, machine types and markets of all pools are known"]
+    granted: Annotated[int | None, "what the account has, as the settings declare; null where they do not"]
 
 
 def quota_needs(cluster: Cluster, world: World) -> list[QuotaNeed]:

@@ -20,21 +20,11 @@ from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unset, Value,
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Network
+    from typing import Annotated
 
     from kcheck.model import Network, NodePool, PodRange
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
-
-
-def prefix(place: Place, _world: World) -> Value[int]:
-    """Return the prefix length of a subnet or a pod range."""
-    if not isinstance(place.cidr, Known):
-        return place.cidr
-    parse = parse_cidr if isinstance(place, Subnet) else demands.range_of
-    network = parse(place.cidr.value)
-    if network is None:
-        return Unknown(f"`{place.cidr.value}` is not an IPv4 range", place.cidr.origin)
-    return Known(network.prefixlen, place.cidr.origin)
 
 
 def for_pods(place: Place, world: World) -> Value[bool]:
@@ -43,18 +33,15 @@ def for_pods(place: Place, world: World) -> Value[bool]:
 
 
 class Share(NamedTuple):
-    """Addresses that a pool takes of a subnet or a pod range at the target of its cluster.
+    """Addresses that a pool takes of a subnet or a pod range at the target of its cluster."""
 
-    Its nodes, and the surge nodes of an upgrade, are spread evenly over so many subnets.
-    """
-
-    pool: str
-    nodes: int
-    surge: int
-    subnets: int
-    per_node: int
-    addresses: int
-    by_default: bool
+    pool: Annotated[str, "the pool"]
+    nodes: Annotated[int, "its nodes when its cluster reaches its target", "nodes"]
+    surge: Annotated[int, "nodes that an upgrade adds; of the pool whose upgrade takes most", "nodes"]
+    subnets: Annotated[int, "subnets over which these are spread", "subnets"]
+    per_node: Annotated[int, "addresses that one of them takes", "addresses"]
+    addresses: Annotated[int, "addresses that they take here", "addresses"]
+    by_default: Annotated[bool, "whether its size is a default that nobody wrote"]
 
 
 @once

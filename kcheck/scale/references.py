@@ -13,6 +13,8 @@ from kcheck.text.text import grouped
 from kcheck.text.values import Known, Value, known
 
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.model import Definition, PodTemplate, Reference, Workload
     from kcheck.scale.world import World
 
@@ -30,9 +32,9 @@ _MOST_EDITS, _LETTERS = 2, 3
 class Misnomer(Struct, frozen=True):
     """Name in pods that nothing defines, and a similar one that their folder defines."""
 
-    kind: str
-    name: Value[str]
-    defined: Value[str]
+    kind: Annotated[str, "PersistentVolumeClaim, ConfigMap, Secret or ServiceAccount"]
+    name: Annotated[Value[str], "the name that pods give it", "", "never null"]
+    defined: Annotated[Value[str], "the name of the one that is defined", "", "never null"]
 
 
 def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:

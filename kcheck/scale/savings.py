@@ -19,6 +19,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Annotated
 
     from kcheck.config.numbers.machines import Price
     from kcheck.model import Autoscaler, Cluster, NodePool, Thing
@@ -36,11 +37,11 @@ class Saving(NamedTuple):
     """Saving by a change, as the simulation `found` it; the rates are those of the run's nodes, by cost."""
 
     found: results.Saving
-    nodes: int
+    nodes: Annotated[int, "nodes of the simulated run", "nodes"]
     node_time: Value[int]
     money: Value[int]
-    unpriced: int
-    run_time: int
+    unpriced: Annotated[int, "nodes without a price", "nodes"]
+    run_time: Annotated[int, "work of each pod of the simulated run", "seconds"]
     rates: tuple[Rate, ...]
 
 

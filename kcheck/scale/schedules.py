@@ -16,6 +16,7 @@ from kcheck.text.values import Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Annotated
 
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.world import World
@@ -155,12 +156,12 @@ def _zone(job: Workload) -> str:
 
 
 class Start(NamedTuple):
-    """Jobs that start in the same minute, with their scarcest resource: how much they request, and how much exists."""
+    """Jobs that start in the same minute, with their scarcest resource."""
 
     jobs: tuple[Workload, ...]
-    asked: str
-    held: str
-    exceeds: bool
+    asked: Annotated[str, "what they ask for together, at least, of the scarcest resource: vCPUs, memory or GPUs"]
+    held: Annotated[str, "what all nodes leave of it to pods, at most, of the pools on which they may land"]
+    exceeds: Annotated[bool, "whether they ask for more"]
 
 
 class _Amounts(NamedTuple):

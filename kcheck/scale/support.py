@@ -15,26 +15,23 @@ from kcheck.text.need import need, or_unknown
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.config.numbers.retirements import Retirement
     from kcheck.model import Cluster
     from kcheck.scale.world import World
 
 
 class Support(NamedTuple):
-    """Support of a version by the plan of the cluster.
+    """Support of a version by the plan of the cluster."""
 
-    `ends` is a day, of versions older than all known ones the last possible. `days_ended` counts the days since, the
-    day itself too; `days_extended` those since the end of standard support, None without a plan that goes on. Without
-    it, `longer` is the day until which it would go on; None if past.
-    """
-
-    ends: str
-    days_ended: int
-    standard_ends: str
-    days_extended: int | None
-    longer: str | None
-    effect: str
-    newest: str
+    ends: Annotated[str, "day on which its support ends by the plan of the cluster, as 2027-03-31 (or before)"]
+    days_ended: Annotated[int, "days since then, that day too; before it, zero or less", "days"]
+    standard_ends: Annotated[str, "day on which standard support ends"]
+    days_extended: Annotated[int | None, "days since then, that day too; null without a plan that goes on", "days"]
+    longer: Annotated[str | None, "day until which a longer plan would go on; null with one, or if past"]
+    effect: Annotated[str, "what the cloud does with clusters of a version that has ended"]
+    newest: Annotated[str, "newest version of the cloud"]
 
 
 def support(cluster: Cluster, world: World) -> Value[Support]:
@@ -64,19 +61,15 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
 
 
 class Ending(NamedTuple):
-    """Something retired: its name in the code, and what it is.
+    """Something retired."""
 
-    `days_ended` counts the days since it ended, the day itself too, before that zero or less. A warning for `notice`
-    days before.
-    """
-
-    name: str
-    what: str
-    ends: str
-    days_ended: int
-    notice: int
-    successor: str | None
-    effect: str | None
+    name: Annotated[str, "what is retired, as the code calls it"]
+    what: Annotated[str, "what it is"]
+    ends: Annotated[str, "day from which it is not supported, as 2027-03-31"]
+    days_ended: Annotated[int, "days since then, that day too; before it, zero or less", "days"]
+    notice: Annotated[int, "days before it for which it is a warning", "days"]
+    successor: Annotated[str | None, "what to use instead; null where that depends"]
+    effect: Annotated[str | None, "what happens then; null where it only loses support"]
 
 
 def machine(pool: NodePool, world: World) -> Value[Ending]:

@@ -17,6 +17,7 @@ from kcheck.text.values import Unknown, Value, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Annotated
 
     from kcheck.model import NodePool, PodTemplate, Toleration, Workload
     from kcheck.scale.world import World
@@ -136,11 +137,11 @@ _ALWAYS = "node.kubernetes.io/"
 
 
 class Barred(Struct, frozen=True):
-    """A pool whose taint keeps off an agent that its nodes need, with the toleration to add."""
+    """A pool whose taint keeps off an agent that its nodes need."""
 
-    role: str
+    role: Annotated[str, "device plugin, fabric plugin, driver, or exporter of metrics"]
     pool: NodePool
-    taint: str
+    taint: Annotated[str, "the taint that it lacks a toleration for, key=value"]
     toleration: dict[str, str]
 
 

@@ -17,6 +17,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sur
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Annotated
 
     from kcheck.model import Cluster, NodePool, PodTemplate
     from kcheck.scale.placement import Share
@@ -26,24 +27,24 @@ if TYPE_CHECKING:
 class Shortage(Struct, frozen=True):
     """Request that the largest machine in reach has no room for; amounts as people write them."""
 
-    resource: str
-    asked: Value[str]
-    machine: str
-    left: str
-    whole: str
-    exact: bool
-    taken: str | None
+    resource: Annotated[str, "CPU or memory"]
+    asked: Annotated[Value[str], "what one pod asks for, with its unit", "", "never null"]
+    machine: Annotated[str, "the largest machine type that pods may land on"]
+    left: Annotated[str, "what a node of it leaves to pods beside DaemonSets, at most"]
+    whole: Annotated[str, "what it has"]
+    exact: Annotated[bool, "whether it leaves exactly that; of memory the kernel keeps some more"]
+    taken: Annotated[str | None, "what DaemonSets on each of its nodes ask for; null where none does"]
     pool: NodePool
 
 
 class Refusal(Struct, frozen=True):
-    """Requirement of pods, or of their volume, that no pool meets; the nearest `pool` `has` something else."""
+    """Requirement of pods, or of their volume, that no pool meets."""
 
-    kind: str
-    asked: Value[str]
+    kind: Annotated[str, "what is missing: label, gpus, the place of a volume, or zones"]
+    asked: Annotated[Value[str], "what they ask for: a label, or GPUs on one node", "", "never null"]
     pool: NodePool
-    has: str
-    fixed: bool
+    has: Annotated[str, "what its nodes have instead"]
+    fixed: Annotated[bool, "whether no pool of the cluster is autoscaled"]
 
 
 def refusal(template: PodTemplate, world: World) -> Value[Refusal]:

@@ -17,6 +17,8 @@ from kcheck.text.units import counted
 from kcheck.text.values import Unset, Value, equals, known, number, sure
 
 if TYPE_CHECKING:
+    from typing import Annotated
+
     from kcheck.model import Definition, PodTemplate, Workload
     from kcheck.scale.world import World
 
@@ -29,17 +31,14 @@ _GPUS, _MOST_GPUS = 8, 16
 
 
 class Split(Struct, frozen=True):
-    """Claim that only one node, or one pod, may mount, and `where` the pods of a workload mount it.
+    """Claim that only one node, or one pod, may mount, and pods on several do."""
 
-    Without `sure`, a rare machine holds all pods, or the storage may let more nodes mount it than the claim says.
-    """
-
-    name: Value[str]
-    modes: Value[tuple[str, ...]]
-    mode: str
-    where: str
-    sure: bool
-    cloud: str
+    name: Annotated[Value[str], "the name of the claim", "", "never null"]
+    modes: Annotated[Value[tuple[str, ...]], "its access modes", "", "never null"]
+    mode: Annotated[str, "ReadWriteOnce or ReadWriteOncePod"]
+    where: Annotated[str, "where the pods mount it: on 16 nodes, in 16 pods"]
+    sure: Annotated[bool, "whether it is a disk for sure, and no machine holds all of the pods"]
+    cloud: Annotated[str, "the cloud of the cluster: eks, gke, aks, ack, selfmanaged; any where it is not known"]
 
 
 def split_claim(workload: Workload, world: World) -> Value[Split]:

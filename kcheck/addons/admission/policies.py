@@ -10,6 +10,7 @@ from kcheck.addons.admission.kinds import literal
 from kcheck.addons.admission.words import RESERVED, Variable, Words, route
 from kcheck.config.numbers import profiles
 from kcheck.engine import rule_words
+from kcheck.engine.variables import bodies
 from kcheck.text.syntax import cel
 from kcheck.text.units import singular
 
@@ -59,8 +60,28 @@ def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = Fal
     if limits:
         variables.insert(0, Variable("kcheck_limits", _limits(limits)))
     condition = _joined([_rewritten(text, rule.subject) for text in conditions])
-    found = _message(rule.message, rule.subject)
-    return Policy(rule, own_kinds, tuple(variables), tuple(words.parameters), condition, found)
+    message = _message(rule.message, rule.subject)
+    for own in _own_variables(rule, {one.name for one in variables}):
+        body, name = own.expression, f"variables.{own.name}"
+        if body in condition or body in message:
+            condition, message = condition.replace(body, name), message.replace(body, name)
+            variables.append(own)
+    return Policy(rule, own_kinds, tuple(variables), tuple(words.parameters), condition, message)
+
+
+def _own_variables(rule: Rule, taken: set[str]) -> list[Variable]:
+    """Return the rule's own variables; the expressions of a part's, which differ by part, stay where they are put in.
+
+    The last ones come first: they have the earlier ones put in.
+    """
+    if rule.subject in table.PARTS:
+        return []
+    found = bodies(rule.as_written.variables)
+    return [
+        Variable(name, _rewritten(found[name], rule.subject))
+        for name in reversed(found)
+        if name not in taken and not found[name].replace(".", "").isidentifier()
+    ]
 
 
 def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:

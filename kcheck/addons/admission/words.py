@@ -15,7 +15,7 @@ from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.inventory.clouds import karpenter_pools, registry
 from kcheck.kubernetes.workloads import gangs, pods
 from kcheck.model import KUEUE_PRIORITY, image_names
-from kcheck.scale import jobs, placement, queues
+from kcheck.scale import placement, queues
 from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
 
@@ -272,7 +272,7 @@ def _constants() -> dict[str, object]:
     patterns = (profiles.settings(cloud).get("pool.gpu_types") for cloud in CLOUDS)
     machines = "|".join(dict.fromkeys(f"({one.text})" for one in patterns if one is not None))
     return {
-        "cards": list(names.cards()), "docker_hub": sorted(image_names.HUB_HOSTS), "endless": jobs.ENDLESS,
+        "cards": list(names.cards()), "docker_hub": sorted(image_names.HUB_HOSTS),
         "gang_marks": list(gangs.MARKS), "gpu_families": f"^({'|'.join(karpenter_pools.GPU_FAMILIES)})$|{machines}",
         "gpu_keys": f"{queues.gpu_pattern().pattern}|^(limits[.])?({'|'.join(map(re.escape, names.cards()))})$",
         "gpu_machines": machines, "job_retries": profiles.settings("any")["job.retries"].value,

@@ -13,6 +13,7 @@ from kcheck.config.numbers import names, profiles
 from kcheck.text import scalars
 from kcheck.text.ip_ranges import is_ipv6
 from kcheck.text.partly_known import choices, distinct
+from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.units import seconds
 from kcheck.text.values import (
@@ -52,6 +53,16 @@ _MODEL_TYPES: dict[object, type[object]] = {
     "Value[dict[str, str]]": dict,
 }  # fmt: skip
 """Type to read for a field of the model, by annotation."""
+
+
+@cache
+def _types(model: type[Struct]) -> dict[str, type[object] | None]:
+    """Return the types to read for the fields of a class, whatever words of rules their annotations describe."""
+    plain = {name: _MEANING.sub("", text) for name, text in model.__annotations__.items()}
+    return {name: _MODEL_TYPES.get(text) for name, text in plain.items()}
+
+
+_MEANING = regex(r"^Annotated\[|, ['\"].*")
 
 
 class _Path(Struct, frozen=True):
@@ -133,7 +144,7 @@ class Fields:
     def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
         """Make a record of the model from the given fields; read all others by name from the table."""
         made = kind(*given, **computed)
-        types = {name: _MODEL_TYPES.get(text) for name, text in type(made).__annotations__.items()}
+        types = _types(type(made))
         found = {
             name: self._checked(name, kept)
             for name in made.__struct_fields__[len(given) :]

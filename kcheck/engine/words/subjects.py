@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kcheck.engine.words.tables.field import Field, plain
-from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
+from kcheck.engine.words.tables.field import Field, annotated
+from kcheck.model import Autoscaler, Cluster, Input, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale import basics
 from kcheck.text.values import known
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _TABLES = {
     "clusters": (
         "cluster", "retirement", "tier", "support", "quota_need", "fabric", "setting", "pool", "monitor",
-        "cost", "saving", "rate",
+        "cost", "saving", "rate", "start",
     ),
     "networks": ("subnet", "pod_range", "share", "wall"),
     "autoscaling": ("autoscaler", "flag", "karpenter_pool"),
-    "pods": ("workload", "template", "start", "excess", "split", "barred", "misnomer", "refusal", "shortage", "container", "image"),
+    "pods": ("workload", "template", "excess", "split", "barred", "misnomer", "refusal", "shortage", "container", "image"),
     "queues": (
         "priority_class", "bundle", "queue", "kube_namespace", "quota", "scheduler", "admission", "sharing",
     ),
@@ -31,24 +31,13 @@ _TABLES = {
 }  # fmt: skip
 """Module in `tables/` -> its subjects."""
 
-_INPUT = (
-    plain(
-        "kind", "string", "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."
-    ),
-    plain("path", "string", "the file or folder"),
-    plain("name", "string", "the rule that a suppression names, or the chart; empty for others"),
-    plain("reason", "string", "why it cannot be read or rendered, or why a finding was accepted; empty for others"),
-    plain("expires", "string", "the last day of a suppression in the settings; empty for others"),
-    plain("count", "int", "how many templates there are", "templates"),
-)
-
 
 class _Subjects(Mapping[str, tuple[Field, ...]]):
     """Words by subject; a table, and the code that computes its words, is imported when first looked up."""
 
     def __init__(self) -> None:
         self._table_of = {subject: table for table, subjects in _TABLES.items() for subject in subjects}
-        self._words: dict[str, tuple[Field, ...]] = {"input": _INPUT}
+        self._words: dict[str, tuple[Field, ...]] = {"input": annotated(Input)}
 
     def __getitem__(self, subject: str) -> tuple[Field, ...]:
         if subject not in self._words:

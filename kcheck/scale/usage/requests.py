@@ -25,6 +25,7 @@ from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, numb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Annotated
 
     from kcheck.model import NodePool, Workload
     from kcheck.scale.usage.measured import ContainerUse
@@ -102,22 +103,17 @@ CPU, MEMORY = "CPU", "memory"
 
 
 class Request(Thing, frozen=True):
-    """Request of a container for CPU or memory, and its measured need: millicores, or bytes.
-
-    `amount` is the request, which is the limit where only that is written; `own` is the request as written, `limit` the
-    limit. `used` is the basis of the need: a percentile, or the peak. Where request and limit are to be `equal`, the
-    need covers the peak, as nothing above it is left.
-    """
+    """Request of a container for CPU or memory, and its measured need: millicores, or bytes."""
 
     container: Container
-    resource: str
-    amount: Value[int]
-    own: Value[int]
-    limit: Value[int]
-    needed: int
-    used: int
-    peak: int
-    equal: bool
+    resource: Annotated[str, "CPU or memory"]
+    amount: Annotated[Value[int], "the request of the container, by default its limit: millicores or bytes"]
+    own: Annotated[Value[int], "the request as written; null where only a limit is written, or nothing"]
+    limit: Annotated[Value[int], "its limit, in the same unit"]
+    needed: Annotated[int, "what was measured with the buffer of its tier, in the same unit"]
+    used: Annotated[int, "what the need comes from: a percentile, or the most that was used, in the same unit"]
+    peak: Annotated[int, "the most that was used, in the same unit"]
+    equal: Annotated[bool, "whether request and limit are to stay the same, so that nothing above the request is left"]
     percentile: float
     buffers: Buffers
     use: ContainerUse
@@ -323,16 +319,6 @@ def of_need(one: Request, _world: World) -> Value[int]:
 def of_limit(one: Request, _world: World) -> Value[int]:
     """Return the highest use in percent of the limit; null without one."""
     return mapped(one.limit, lambda limit: round(100 * one.peak / max(limit, 1)))
-
-
-def killed(one: Request) -> int:
-    """Return the largest limit at which its container was killed for want of memory; 0 where it never was."""
-    return one.use.killed if one.resource == MEMORY else 0
-
-
-def kills(one: Request) -> int:
-    """Count how often its container was killed for want of memory."""
-    return one.use.kills if one.resource == MEMORY else 0
 
 
 def starts_high(one: Request, world: World) -> bool:

@@ -15,7 +15,7 @@ from kcheck.text.values import Known, Unknown, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeAlias
+    from typing import Annotated, TypeAlias
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.model import Cluster, NodePool
@@ -53,19 +53,19 @@ class Wall(Thing, frozen=True):
     """Wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
 
     `short` says whether that is before its target. `arithmetic` explains the number, or says that it is unknown, and
-    then `why`; `steps` count what is taken at it and beyond. `cause` is the value that makes it, with its origin;
-    `pools` are those concerned. `kind` is hard, quota or recommended; `limit` is the key of the number in the profile,
+    then `why`; `steps` count what is taken at it and beyond. `cause` is the value that makes it, with its origin.
+    `pools` are those concerned. `limit` is the key of the number in the profile,
     empty without one; `needed` the number that the target needs, None if unknown.
     """
 
     cluster: Cluster
-    mechanism: str
-    scope: str
+    mechanism: Annotated[str, "what ends the growth: subnet, pod-range, cluster-limit, quota ..."]
+    scope: Annotated[str, "the cluster, pool, subnet, range or quota that is full"]
     nodes: Interval | None
     short: bool | None
     arithmetic: str
     cause: Value[object]
-    kind: str
+    kind: Annotated[str, "hard, quota or recommended"]
     source: str
     pools: tuple[NodePool, ...] = ()
     limit: str = ""

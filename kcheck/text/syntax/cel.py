@@ -254,12 +254,10 @@ def tree(expression: Expression) -> Node:
     return cel_tree.tree(expression.serialized)
 
 
-_TOKEN = regex(
-    r"""[bB]?(?:[rR](?:"{3}.*?"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
-    |"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`[^`\n]*`
-    |//[^\n]*|\w+|\s+|.""",
-    re.VERBOSE | re.DOTALL,
-)
+QUOTED = r"""[bB]?(?:[rR](?:"{3}.*?"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
+    |"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`[^`\n]*`|//[^\n]*"""
+"""Verbose pattern of a text or a comment."""
+_TOKEN = regex(rf"{QUOTED}|\w+|\s+|.", re.VERBOSE | re.DOTALL)
 
 
 def masked(text: str) -> str:

@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-from kcheck.engine.words.tables.field import Field, flag, made, named, record, records, simple
+from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
+from kcheck.model import Autoscaler, Flag, KarpenterPool
 from kcheck.scale import autoscaler, basics, savings
 
 AUTOSCALER = (
-    made("kind", "string", "cluster-autoscaler, or gke and ack where the cloud runs it and shows few settings", lambda a, _w: basics.computed(a, a.kind)),
-    simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE), cluster-autoscaler or goatscaler (ACK)"),
+    *annotated(Autoscaler),
     made("profile_has_place", "bool", "whether the profile is written in this code, or could be added to it", autoscaler.profile_has_place),
-    simple("provisioning", "bool", "whether node auto-provisioning is on (GKE)"),
-    simple("max_unready_nodes", "int", "NotReady nodes that it always tolerates (ok-total-unready-count)", "nodes", nullable=False),
-    simple("max_unready_percentage", "int", "share of NotReady nodes that it tolerates (max-total-unready-percentage)", "percent", nullable=False),
-    simple("bulk_delete", "int", "empty nodes that it deletes in one loop", "nodes", nullable=False),
-    simple("unneeded_time", "int", "how long a node is idle before it is deleted", "seconds", nullable=False),
-    simple("unready_time", "int", "how long an unready node is idle before it is deleted", "seconds", nullable=False),
-    simple("delay_after_add", "int", "pause of scale-down after a scale-up", "seconds", nullable=False),
-    simple("delay_after_failure", "int", "pause of scale-down after a deletion that failed", "seconds", nullable=False),
-    simple("delay_after_delete", "int", "pause of scale-down after a deletion; null where it is the scan interval (AKS)", "seconds"),
-    simple("scan_interval", "int", "period of its loop", "seconds", nullable=False),
-    simple("new_pod_delay", "int", "age below which pending pods are ignored", "seconds", nullable=False),
-    simple("provision_time", "int", "how long it waits for a node", "seconds", nullable=False),
-    simple("expander", "string", "how it chooses among pools: least-waste, random, priority", nullable=False),
-    simple("scale_down", "bool", "whether it deletes nodes at all"),
     made("client_qps", "int", "requests per second to the API server; the default where the cloud runs it", autoscaler.client_qps, "requests per second"),
-    simple("max_nodes", "int", "cap on the nodes of the cluster (max-nodes-total); 0 or null is no cap", "nodes"),
-    simple("max_cores", "int", "cap on the cores of the cluster (cores-total; limits of node auto-provisioning)", "cores"),
-    simple("max_memory", "int", "cap on the memory of the cluster", "GiB"),
-    simple("scale_up_nodes", "int", "most nodes that it adds in one loop", "nodes", nullable=False),
-    simple("binpacking_time", "int", "time limit for one pool in a loop", "seconds"),
-    simple("balance", "bool", "whether it grows pools of equal shape together"),
-    simple("skip_local_storage", "bool", "whether a pod with a local volume keeps its node"),
-    simple("skip_system_pods", "bool", "whether a pod of kube-system keeps its node"),
-    simple("skip_custom_controllers", "bool", "whether a pod of a custom controller keeps its node"),
-    simple("grace", "int", "longest time that it gives an evicted pod to stop", "seconds"),
-    simple("priority_cutoff", "int", "priority below which pods neither get nor keep nodes"),
-    simple("cpu", "int", "CPU that its own pod requests; null where it requests none, or the cloud runs it", "millicores"),
-    simple("cpu_limit", "int", "CPU limit of its own pod; null where it has none", "millicores"),
-    made("managed", "bool", "whether the cloud runs it", lambda a, _w: basics.computed(a, a.managed)),
-    simple("version", "string", "its version: its image's tag, or what its chart brings"),
     made("minor", "int", "its minor version; null where the cloud runs it", autoscaler.minor, nullable=True),
     made("nodes", "int", "nodes it adds and removes up to the target", autoscaler.growable_nodes, "nodes"),
     made("by_default", "bool", "whether the target rests on a default: none was asked for, and a pool's maximum is a default", autoscaler.by_default),
@@ -54,7 +25,6 @@ AUTOSCALER = (
     made("wanted", "int", "nodes that the cluster should reach: --nodes, else the sum of its pools' maxima, whatever the caps", autoscaler.wanted, "nodes"),
     made("wanted_cores", "int", "cores of these nodes; at least one for a node of unknown type", autoscaler.wanted_cores, "cores", bounded=True),
     made("capacity", "int", "nodes of those wanted that its caps on nodes and cores allow", autoscaler.capacity, "nodes", bounded=True),
-    simple("max_accelerators", "int", "caps on the accelerators of the cluster by type (limits of node auto-provisioning); null without such limits", kind="map"),
     record("overrun", "excess", "the job that asks for most accelerators beyond these caps, by its kind and name, and no pool of its own takes; null without one", autoscaler.overrun, nullable=True),
     records("choices", "pool", "largest group of its pools with the same taints and different machine types", autoscaler.choices),
     records("twins", "pool", "largest group of its pools with equal machines, labels and taints; with GPUs also equal subnets and zones", autoscaler.twins),
@@ -62,8 +32,7 @@ AUTOSCALER = (
 )  # fmt: skip
 
 FLAG = (
-    simple("name", "string", "its name without dashes", nullable=False),
-    simple("value", "string", "its value as written"),
+    *annotated(Flag),
     made("comes_later", "bool", "whether its autoscaler is too old for it", autoscaler.comes_later),
     made("first_version", "string", "first version with it that is not older than the minor version of its autoscaler; null if all of these have it", autoscaler.first_version, nullable=True),
     made("is_removed", "bool", "whether its autoscaler is too new for it", autoscaler.is_removed),
@@ -73,18 +42,12 @@ FLAG = (
 )  # fmt: skip
 
 KARPENTER_POOL = (
-    made("kind", "string", "NodePool, or Provisioner in old code", lambda p, _w: basics.computed(p, p.kind)),
+    *annotated(KarpenterPool),
     named("its name"),
-    simple("api", "string", "its apiVersion", nullable=False),
     made("installed", "string", "version of Karpenter's chart on its cluster; null if there is none in the code", autoscaler.installed, nullable=True),
     made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", autoscaler.served, nullable=True),
     made("limits", "string", "its limits: cpu=1000; of a pool of fixed size also nodes=8", autoscaler.limits, kind="list"),
-    simple("policy", "string", "which nodes are removed: WhenEmpty, Balanced, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
-    simple("consolidate_after", "int", "how long a node is idle before it is removed; null is never, as in a pool of fixed size", "seconds"),
     made("budgets", "string", "nodes in use that each budget lets be disrupted at a time: 10%, 0", autoscaler.budgets, kind="list"),
-    simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),
-    simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False),
-    flag("spot", "whether its nodes are spot and nothing else"),
     records("gpu_workloads", "workload", "workloads with GPUs in the same code that may land on its nodes", autoscaler.gpu_workloads),
 )  # fmt: skip
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from kcheck.scale import basics
 from kcheck.text.need import NotKnown
+from kcheck.text.regex import regex
 from kcheck.text.values import NOTHING, Known, Origin, Unset
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
     from kcheck.model import Thing
@@ -49,14 +50,9 @@ class Field(Struct, frozen=True):
             return error.missing
 
 
-def simple(
-    name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar", of: str = ""
-) -> Field:
-    """Define a field of the model, or of its record `of`, as a word."""
-    get = attrgetter(f"{of}.{name}" if of else name)
-    return Field(
-        name, kind, type_, unit, nullable, meaning=meaning, compute=lambda thing, _world: get(thing), direct=True
-    )  # fmt: skip
+def simple(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True) -> Field:
+    """Define a property of a class of the model, or a field of two, as a word."""
+    return Field(name, "scalar", type_, unit, nullable, meaning=meaning, compute=_value(name, ""), direct=True)
 
 
 def made(
@@ -77,17 +73,6 @@ def records(name: str, subject: str, meaning: str, read: Read) -> Field:
     return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, compute=read)
 
 
-def flag(name: str, meaning: str, *, of: str = "") -> Field:
-    """Define a bool of the model that is false where nothing is written."""
-    get = attrgetter(f"{of}.{name}" if of else name)
-
-    def read(thing: object, _world: World) -> Value[object]:
-        value = get(thing)
-        return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
-
-    return Field(name, "scalar", "bool", unit="", nullable=False, meaning=meaning, compute=read, direct=True)
-
-
 def named(meaning: str) -> Field:
     """Define the name of a thing; where none is written, its address in the code."""
 
@@ -98,17 +83,54 @@ def named(meaning: str) -> Field:
     return made("name", "string", meaning, read)
 
 
-def plain(name: str, type_: str, meaning: str, unit: str = "") -> Field:
-    """Define a field of the model that is always known."""
-    return made(name, type_, meaning, lambda thing, _world: basics.computed(thing, getattr(thing, name)), unit)
+_WORD = regex(r"Annotated\[(Value\[)?(?:(tuple|dict)\[(?:str, )?)?(\w+)(?:, \.\.\.)?\]*( \| None)?, (['\"].*)\]")
+_QUOTED = regex(r"'([^']*)'|\"([^\"]*)\"")
+_KINDS = {None: "scalar", "tuple": "list", "dict": "map"}
 
 
-def part(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = False) -> Field:
-    """Define a field of a part of a fact, such as one pool's share of a subnet; None is null."""
-    get = attrgetter(name)
+def annotated(model: type, **records: type) -> tuple[Field, ...]:
+    """Define the words that the annotations of a class describe, and those of its `records`.
+
+    `Annotated[Value[int], meaning, unit, note]`: without a note, unset is null. Notes are `never null`, and of a bool
+    `false if unset`. A field that is no Value is always known; where it is None, null.
+    """
+    return tuple(
+        _described(f"{prefix}.{name}" if prefix else name, found)
+        for prefix, one in (("", model), *records.items())
+        for name, annotation in one.__annotations__.items()
+        if (found := _WORD.fullmatch(str(getattr(annotation, "__forward_arg__", annotation))))
+    )
+
+
+def _described(path: str, found: re.Match[str]) -> Field:
+    value, kind, type_, optional, about = found.groups()
+    meaning, unit, note = (*(one or other for one, other in _QUOTED.findall(about)), "", "")[:3]
+    nullable = not note if value else bool(optional)
+    read = _value(path, note) if value else _constant(path)
+    type_, name = _TYPES.get(type_, type_), path.rpartition(".")[2]
+    return Field(name, _KINDS[kind], type_, unit, nullable, meaning=meaning, compute=read, direct=bool(value))
+
+
+_TYPES = {"str": "string"}
+
+
+def _value(path: str, note: str) -> Read:
+    get = attrgetter(path)
+    if note != "false if unset":
+        return lambda thing, _world: get(thing)
+
+    def read(thing: object, _world: World) -> Value[object]:
+        value = get(thing)
+        return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
+
+    return read
+
+
+def _constant(path: str) -> Read:
+    get = attrgetter(path)
 
     def read(thing: object, _world: World) -> Value[object]:
         value = get(thing)
         return NOTHING if value is None else Known(value, Origin(()))
 
-    return Field(name, "scalar", type_, unit, nullable, meaning=meaning, compute=read)
+    return read

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from kcheck.engine.words.tables.field import Field, made, named, part, record, records, simple
+from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.scale import addresses, basics, ranges, walls
 
 ADDRESSES = (
     named("its name, or that of the cluster that makes it"),
     simple("cidr", "string", "its IPv4 range", nullable=False),
-    made("prefix", "int", "length of its prefix", ranges.prefix),
     made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
     made("usable_addresses", "int", "addresses that the cloud does not keep for itself; of a pod range also those of the ranges that continue it", addresses.room, "addresses"),
     made("addresses_needed", "int", "addresses that its pools need at their sizes while one of them is upgraded", ranges.needed, "addresses", bounded=True),
@@ -29,19 +28,9 @@ ADDRESSES = (
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "subnet": ADDRESSES,
     "pod_range": ADDRESSES,
-    "share": (
-        part("pool", "string", "the pool"),
-        part("nodes", "int", "its nodes when its cluster reaches its target", "nodes"),
-        part("surge", "int", "nodes that an upgrade adds; of the pool whose upgrade takes most", "nodes"),
-        part("subnets", "int", "subnets over which these are spread", "subnets"),
-        part("per_node", "int", "addresses that one of them takes", "addresses"),
-        part("addresses", "int", "addresses that they take here", "addresses"),
-        part("by_default", "bool", "whether its size is a default that nobody wrote"),
-    ),
+    "share": annotated(ranges.Share),
     "wall": (
-        made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit, quota ...", lambda w, _w: basics.computed(w, w.mechanism)),
-        made("scope", "string", "the cluster, pool, subnet, range or quota that is full", lambda w, _w: basics.computed(w, w.scope)),
-        made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
+        *annotated(walls.model.Wall),
         made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", walls.number, nullable=True),
         made("nodes", "int", "nodes of the cluster when it is met", walls.nodes, "nodes", bounded=True),
         made("target", "int", "nodes that the cluster should reach", walls.target, "nodes", bounded=True),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kcheck.engine.words.tables.field import Field, made, named, plain, record, records, simple
+from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
+from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler
 from kcheck.scale import bundles, gpus, queues
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
@@ -14,11 +15,8 @@ NAMED_QUEUE = (
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (
-        plain("kueue", "bool", "whether it is one of Kueue's, not of pods"),
+        *annotated(PriorityClass),
         named("its name"),
-        simple("number", "int", "its value", nullable=False),
-        simple("default", "bool", "whether pods without a class have it", nullable=False),
-        simple("preemption", "string", "PreemptLowerPriority or Never, as written"),
         made("folder", "string", "the folder of its file", queues.folder),
         made("cutoff", "int", "expendable-pods-priority-cutoff of the cluster's autoscaler", queues.cutoff),
         records("jobs", "workload", "the jobs that name it", bundles.with_class),
@@ -32,16 +30,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("all_jobs_wait", "bool", "whether Kueue holds jobs that name no queue, too (manageJobsWithoutQueueName)", bundles.all_jobs_wait),
     ),
     "queue": (
-        plain("kind", "string", "ClusterQueue or LocalQueue (Kueue), Queue (Volcano)"),
+        *annotated(Queue),
         named("its name"),
-        simple("namespace", "string", "its namespace (LocalQueue)"),
-        simple("leads_to", "string", "the ClusterQueue that a LocalQueue names"),
         *NAMED_QUEUE,
         made("resources", "string", "the resources that a ClusterQueue has quota for (coveredResources)", queues.resources, kind="list"),
-        simple("selector", "string", "namespaceSelector of a ClusterQueue; empty takes jobs of all namespaces, null of none"),
-        simple("preemption", "string", "preemption.withinClusterQueue as written"),
-        simple("weight", "int", "its weight (Volcano)"),
-        plain("api", "string", "the version of the API that it is written for"),
         made("first_of_file", "bool", "whether no queue of the same version stands before it in its file", queues.first_of_file),
         made("leading", "int", "LocalQueues that lead to a ClusterQueue", queues.leading, "queues"),
         made("siblings", "int", "other queues of its kind that are applied with it", queues.siblings, "queues"),
@@ -55,26 +47,22 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("others_have_quota", "bool", "whether another namespace that is applied with it has a ResourceQuota", queues.others_have_quota),
     ),
     "quota": (
-        plain("kind", "string", "ResourceQuota or LimitRange"),
+        *annotated(Quota),
         record("space", "kube_namespace", "its namespace", bundles.itself),
-        simple("hard", "string", "what it allows, by resource", kind="map", nullable=False),
         made("counts_cpu", "bool", "whether it counts CPU or memory", lambda q, _w: queues.quota_has(q, "cpu", "memory", "requests.cpu", "requests.memory")),
         made("gpu_keys", "string", "the resources in it that are accelerators, as written", queues.gpu_keys, kind="list"),
         APPLIED,
     ),
     "scheduler": (
-        simple("actions", "string", "what Volcano's scheduler does, in order", kind="list", nullable=False),
+        *annotated(Scheduler),
         made("plugins", "string", "its plugins", queues.plugins, kind="list"),
         made("arguments", "string", "the arguments of its plugins, by their full keys", queues.arguments, kind="map"),
-        simple("last", "string", "the plugins of its last tier", kind="list", nullable=False),
-        simple("packed", "string", "the resources that binpack looks at beside CPU and memory (binpack.resources)"),
-        simple("weight", "int", "what GPUs count there (binpack.resources.nvidia.com/gpu)"),
         records("jobs", "workload", "the workloads that Volcano schedules", queues.of_volcano),
         records("queues", "queue", "the queues of Volcano that are applied with it", queues.queues_of_volcano),
         APPLIED,
     ),
     "admission": (
-        simple("ready_timeout", "int", "how long Kueue waits for all pods of a job before it stops the job", "seconds"),
+        *annotated(Admission),
         made("scale_up_time", "int", "how long the target's nodes take to come, by the published test", queues.scale_up_time, "seconds"),
     ),
     "sharing": (

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from kcheck.engine.words.tables.field import Field, made, part, record, simple
+from kcheck.engine.words.tables.field import Field, annotated, made, record
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import fragments, gpus, requests
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "request": (
-        part("resource", "string", "CPU or memory"),
-        simple("amount", "int", "the request of the container, by default its limit: millicores or bytes"),
-        simple("own", "int", "the request as written; null where only a limit is written, or nothing"),
-        simple("limit", "int", "its limit, in the same unit"),
-        part("needed", "int", "what was measured with the buffer of its tier, in the same unit"),
+        *annotated(requests.Request),
         made("limit_needed", "int", "a limit with room above that; the same where request and limit are equal", lambda r, _w: computed(r, requests.limit_needed(r))),
-        part("used", "int", "what the need comes from: a percentile, or the most that was used, in the same unit"),
-        part("peak", "int", "the most that was used, in the same unit"),
         made("of_need", "int", "the request in percent of the need; null without one", requests.of_need, "percent", nullable=True),
         made("of_limit", "int", "the most that was used in percent of the limit; null without one", requests.of_limit, "percent", nullable=True),
-        made("killed", "int", "the largest limit at which the container was killed for want of memory; 0 where it never was", lambda r, _w: computed(r, requests.killed(r))),
-        part("equal", "bool", "whether request and limit are to stay the same, so that nothing above the request is left"),
+        made("killed", "int", "the largest limit at which the container was killed for want of memory; 0 where it never was", lambda r, _w: computed(r, r.use.killed)),
         made("asked", "string", "the request in words; null without one", requests.asked_text, nullable=True),
         made("capped", "string", "the limit in words; null without one", requests.limit_text, nullable=True),
         made("quantity", "string", "what is needed, as a manifest has it", lambda r, _w: computed(r, requests.text(r, r.needed))),
@@ -28,7 +21,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("most", "string", "the most that was used, in words", lambda r, _w: computed(r, requests.said(r, r.peak))),
         made("buffer", "string", "the buffer of its tier, in words", lambda r, _w: computed(r, requests.buffer(r))),
         made("measured", "string", "how many pods were measured, and their time together, in words", lambda r, _w: computed(r, requests.measured_text(r))),
-        made("kills", "int", "how often the container was killed for want of memory", lambda r, _w: computed(r, requests.kills(r)), "times"),
+        made("kills", "int", "how often the container was killed for want of memory", lambda r, _w: computed(r, r.use.kills), "times"),
         made("fills_node", "bool", "whether its pods take all GPUs of their nodes, so that what they leave of CPU and memory is nobody's", lambda r, w: computed(r, requests.fills_node(r, w))),
         made("starts_high", "bool", "whether its job needs more CPU in its first minutes than later", lambda r, w: computed(r, requests.starts_high(r, w))),
         made("excess", "string", "what its pods ask for together above the need, in words; null where that is not known", requests.excess, nullable=True),
