@@ -188,8 +188,11 @@ def _rule(group: str, path: str, data: Written) -> Rule:
     if variables.NAME not in data:
         return found
     written = replace(found, variables=variables.read(data))
-    made = _plain_rule(group, path, variables.expanded_rule(data, variables.bodies(written.variables)))
-    return replace(made, written=written)
+    try:
+        bodies = variables.bodies(written.variables)
+    except ValueError as error:
+        raise RuleError(f"{path}: {error}") from error
+    return replace(_plain_rule(group, path, variables.expanded_rule(data, bodies)), written=written)
 
 
 def _plain_rule(group: str, path: str, data: Written) -> Rule:

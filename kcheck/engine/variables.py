@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "variables"
 _USE = regex(rf"{cel.QUOTED}|(?<![\w.])variables\s*\.\s*([A-Za-z_]\w*)", re.VERBOSE | re.DOTALL)
+_LONGEST = 20_000
 _BARE = regex(r"[\w.]+")
 _TEXTS = frozenset({"message", "details", "help", "say"})
 _PLAIN = frozenset({NAME, "summary", "severity", "subject", "waste", "tag", "unless", "safety", "sources"})
@@ -39,10 +40,16 @@ def read(data: Written) -> tuple[Variable, ...]:
 
 
 def bodies(variables: Sequence[Variable]) -> dict[str, str]:
-    """Return what stands for each variable: its expression, with those above it put in."""
+    """Return what stands for each variable: its expression, with those above it put in.
+
+    Raises:
+        ValueError: one is too long, as each of some doubles the one above it.
+    """
     found: dict[str, str] = {}
     for one in variables:
         text = expanded(one.expression.strip(), found)
+        if len(text) > _LONGEST:
+            raise ValueError(f"variable {one.name} is over {_LONGEST:,} letters, with those above it put in")
         end = "\n" if "//" in text else ""  # a line end closes a comment
         found[one.name] = text if _BARE.fullmatch(text) else f"({text}{end})"
     return found

@@ -56,6 +56,12 @@ def test_all_expressions_and_texts_may_name_variables(write: Write) -> None:
     assert "help: keep 90 nodes" in found
 
 
+def test_variables_that_double_have_an_end(write: Write) -> None:
+    doubled = "".join(f"  v{n + 1}: variables.v{n} + variables.v{n}\n" for n in range(60))
+    write({PATH: RULE.replace("when:", f"  v0: pool.max_nodes\n{doubled}when:"), "main.tf": POOL})
+    assert "variable v11 is over 20,000 letters" in run("check").output
+
+
 def test_a_variable_is_evaluated_only_where_it_decides(write: Write) -> None:
     lazy = RULE.replace("pool.max_nodes - pool.min_nodes", "pool.max_nodes / (pool.min_nodes - 10)")
     lazy = lazy.replace("problem: variables.both", "problem: pool.min_nodes != 10 && variables.both")
