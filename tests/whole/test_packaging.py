@@ -120,7 +120,6 @@ def test_the_schema_for_others_is_of_draft_7_and_takes_the_same() -> None:
     settings = {
         "nodes": 1000,
         "clusters": [{"root": "infra", "var_files": ["a.tfvars"]}],
-        "limits": {"eks.pool.quota": 900},
     }
     assert list(validator.iter_errors(settings)) == []
     assert [error.validator for error in validator.iter_errors({"noodes": 1})] == ["additionalProperties"]
