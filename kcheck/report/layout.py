@@ -33,21 +33,21 @@ class Line(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Column of a table: its title, its alignment, and its least width."""
+    """Column of a table; `is_below` puts its cells into lines below the rows. `width` is the least."""
 
     title: str = ""
     is_number: bool = False
+    is_below: bool = False
     width: int = 0
 
 
 class Table(NamedTuple):
-    """Rows of cells, each row with lines below it; at most `width` columns in a pipe, 0 for any number."""
+    """Rows of cells; at most `width` characters wide in a pipe, 0 for any number."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     indent: str = ""
     width: int = 0
-    below: Sequence[Sequence[Line]] = ()
 
 
 Text: TypeAlias = Iterable[Line | Table]
@@ -81,20 +81,24 @@ def lines(text: Text, room: int = 0) -> Iterator[Line]:
 
 def _rows(table: Table, room: int) -> Iterator[Line]:
     """Lay out a table; a row becomes a sentence below its name where its words have no room."""
-    titles = [column.title for column in table.columns]
-    cells = [[visible_lines(cell) for cell in row] for row in (titles, *table.rows)]
-    widths = _widths(table.columns, cells, room - len(table.indent) if room else sys.maxsize)
+    beside = [at for at, column in enumerate(table.columns) if not column.is_below]
+    columns, titles = [table.columns[at] for at in beside], [table.columns[at].title for at in beside]
+    cells = [
+        [visible_lines(cell) for cell in row] for row in (titles, *([row[at] for at in beside] for row in table.rows))
+    ]
+    widths = _widths(columns, cells, room - len(table.indent) if room else sys.maxsize)
     if any(titles) and widths:
-        yield from _row(table, cells[0], widths, "bold")
-    for at, row in enumerate(cells[1:]):
+        yield from _row(table.indent, columns, cells[0], widths, "bold")
+    for row, whole in zip(cells[1:], table.rows, strict=True):
         if widths:
-            yield from _row(table, row, widths, "")
+            yield from _row(table.indent, columns, row, widths, "")
         else:
-            pairs = zip(titles[1:], row[1:], strict=True)
-            rest = ", ".join(f"{name} {cell}".strip() for name, cell in pairs if cell)
+            rest = ", ".join(f"{name} {cell}".strip() for name, cell in zip(titles[1:], row[1:], strict=True) if cell)
             yield Line(f"{table.indent}{row[0]}", "bold")
             yield Line(f"{table.indent}  {rest}", hang=0, width=table.width)
-        yield from table.below[at] if table.below else ()
+        for column, cell in zip(table.columns, whole, strict=True):
+            if column.is_below and cell:
+                yield Line(f"{table.indent}    {column.title}: {cell}", width=table.width)
 
 
 def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int) -> list[int]:
@@ -113,12 +117,14 @@ def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int
     return widths
 
 
-def _row(table: Table, cells: Sequence[str], widths: Sequence[int], style: str) -> Iterator[Line]:
+def _row(
+    indent: str, columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], style: str
+) -> Iterator[Line]:
     parts = [_wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
     for row in zip_longest(*parts, fillvalue=""):
-        triples = zip(row, widths, table.columns, strict=True)
+        triples = zip(row, widths, columns, strict=True)
         aligned = (f"{own:{'>' if column.is_number else '<'}{width}}" for own, width, column in triples)
-        yield Line(f"{table.indent}{(' ' * _GAP).join(aligned)}".rstrip(), style, is_code=True)
+        yield Line(f"{indent}{(' ' * _GAP).join(aligned)}".rstrip(), style, is_code=True)
 
 
 def _wrapped(cell: str, width: int) -> Iterator[str]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+import shutil
+import subprocess
 import sysconfig
 import tomllib
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 from packaging.requirements import Requirement
 
@@ -78,3 +82,45 @@ def test_each_promise_names_tests() -> None:
         named = re.findall(r"`(tests/[\w/.]+)`", row)
         assert named, row
         assert all((ROOT / name).exists() for name in named), row
+
+
+def test_the_image_runs_as_nobody_and_has_the_locked_versions() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    last = text.rpartition("FROM ")[2]
+    assert "-slim" in last.split("\n")[0]
+    assert "USER 65534:65534" in last
+    assert 'ENTRYPOINT ["kcheck"]' in last
+    assert "-c /src/constraints.txt" in text
+    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert all((ROOT / name).exists() for name in kept)
+    included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert {path.split("/")[0] for path in included["force-include"]} <= kept
+
+
+@pytest.mark.slow
+def test_the_image_is_small_and_runs() -> None:
+    docker = shutil.which("docker")
+    if docker is None or subprocess.run([docker, "info"], capture_output=True, check=False).returncode:
+        pytest.skip("docker does not run here")
+    subprocess.run([docker, "build", "-q", "-t", "kcheck-test", str(ROOT)], check=True)
+    size = subprocess.run(
+        [docker, "image", "inspect", "-f", "{{.Size}}", "kcheck-test"], capture_output=True, check=True
+    )
+    assert int(size.stdout) < 200_000_000
+    where = ["-v", f"{ROOT}/examples/gke-training:/work:ro"]
+    run = subprocess.run([docker, "run", "--rm", *where, "kcheck-test"], capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    assert "pod-range-too-small" in run.stdout
+
+
+def test_the_schema_for_others_is_of_draft_7_and_takes_the_same() -> None:
+    schema = json.loads((ROOT / "docs/kcheck.schema.json").read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    settings = {
+        "nodes": 1000,
+        "clusters": [{"root": "infra", "var_files": ["a.tfvars"]}],
+    }
+    assert list(validator.iter_errors(settings)) == []
+    assert [error.validator for error in validator.iter_errors({"noodes": 1})] == ["additionalProperties"]
+    assert schema["$id"] in (ROOT / "docs/settings.md").read_text()

@@ -99,8 +99,10 @@ class Server:
     """Server for requests one after the other."""
 
     def __init__(self, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
-        import urllib3
-
+        try:
+            import urllib3
+        except ImportError as error:
+            raise HttpError("asking a Prometheus needs urllib3: pip install 'kcheck[usage]'") from error
         self.access = access
         self._sleep = sleep
         self._pool = urllib3.PoolManager(1, ssl_context=_context(access) if access.url.startswith("https:") else None)

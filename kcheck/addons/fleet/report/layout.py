@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report import layout
 from kcheck.report.escape import markdown as marked
-from kcheck.report.layout import PLAIN, Line
+from kcheck.report.escape import markdown_row
+from kcheck.report.layout import PLAIN, Column, Line
 from kcheck.text.units import between, counted, money, node_hours, readable, rough
 
 if TYPE_CHECKING:
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
 
 MOST = {"text": 15, "markdown": 25, "html": 100}
 """Rows of a table, by format."""
-
-
-class Column(NamedTuple):
-    """Column of a table; `is_below` moves it below the row where lines are short."""
-
-    title: str
-    is_number: bool = False
-    is_below: bool = False
 
 
 class Table(NamedTuple):
@@ -117,23 +110,9 @@ def text(report: Report) -> Iterator[Line | layout.Table]:
         for table in part.tables:
             if table.rows:
                 yield from (Line(), *([Line(f"{table.title}:")] if len(part.tables) > 1 else []))
-                yield _text_table(table)
+                yield layout.Table(table.columns, table.rows, "  ", PLAIN)
                 if table.left:
                     yield Line(f"  {table.more}: kcheck fleet query {table.query}")
-
-
-def _text_table(table: Table) -> layout.Table:
-    """Lay out columns beside each other, and those that are below as lines of their row."""
-    beside = [at for at, column in enumerate(table.columns) if not column.is_below]
-    below = [
-        [
-            Line(f"      {column.title}: {cell}", width=PLAIN)
-            for column, cell in zip(table.columns, row, strict=True) if column.is_below and cell
-        ]
-        for row in table.rows
-    ]  # fmt: skip
-    columns = [layout.Column(table.columns[at].title, table.columns[at].is_number) for at in beside]
-    return layout.Table(columns, [[row[at] for at in beside] for row in table.rows], "  ", PLAIN, below)
 
 
 # --- Markdown, for issues, wikis and the summaries of jobs
@@ -160,14 +139,8 @@ def _list(lines: Iterable[str]) -> list[str]:
 
 
 def _markdown_table(table: Table) -> Iterator[str]:
-    yield _cells(column.title for column in table.columns)
+    yield markdown_row(column.title for column in table.columns)
     yield f"|{'|'.join('---:' if column.is_number else '---' for column in table.columns)}|"
-    for row in table.rows:
-        yield _cells(map(marked, row))
+    yield from (markdown_row(map(marked, row)) for row in table.rows)
     if table.left:
-        yield ""
-        yield f"{table.more}: `kcheck fleet query {table.query}`"
-
-
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+        yield from ("", f"{table.more}: `kcheck fleet query {table.query}`")
