@@ -58,10 +58,12 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
     few = _few_zones(template, pools, world)
-    fits = [world.pools.fit(template, pool) for pool in pools]
-    taking = [fit for fit in fits if fit.fits is not False or fit.kind not in ("label", "gpus")]
-    missing = None if any(fit.kind != "gpus" for fit in taking) else placement.deciding(taking)
-    if not pools or (taking and not (few or missing)):
+    fits, missing = (world.pools.fit(template, pool) for pool in pools), None
+    for fit in () if few else (one for one in fits if one.fits is not False or one.kind not in ("label", "gpus")):
+        if fit.kind != "gpus" or fit.missing is None:  # a pool takes them, or may
+            return computed(template, None)
+        missing = missing or fit.missing
+    if not pools:
         return computed(template, None)
     serverless = known(cluster.serverless) or isinstance(cluster.serverless, Unknown)
     if need(_more_nodes(cluster, world)) or serverless:

@@ -29,6 +29,7 @@ UNPROVED = {
     "fabric-nodes-apart": "of the EKS module, or of a launch template that the code may lack",
     "fabric-not-enabled": "of the EKS module, or of a launch template that the code may lack",
     "idle-nodes-kept-long": "in a block that a module makes only when another input is set",
+    "late-machine-awaited": "in a block that a module makes only when another input is set",
     "pod-range-too-small": "together with network_plugin",
     "preemptible-nodes": "in place of preemptible",
     "slow-node-deletion": "in a block that a module makes only when another input is set",

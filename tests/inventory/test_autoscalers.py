@@ -124,16 +124,17 @@ BEFORE = lines("--cloud-provider=aws", "--scale-down-unneeded-time=10m # no comm
     [
         (
             lines("--scale-down-unneeded-time=10m  # a comment", "--max-empty-bulk-delete", "10"),
-            lines("--scale-down-unneeded-time=5m  # a comment", "--max-empty-bulk-delete", "50", "--scale-down-delay-after-failure=1m", "--ok-total-unready-count=80"),
+            lines("--scale-down-unneeded-time=5m  # a comment", "--max-empty-bulk-delete", "50", "--scale-down-delay-after-failure=1m", "--max-node-provision-time=10m",
+                  "--ok-total-unready-count=80"),
         ),
         (
             lines("--scan-interval=10s", key="args", quote='"'),
-            lines("--scan-interval=10s", "--scale-down-delay-after-failure=1m", "--scale-down-unneeded-time=5m", "--max-scale-down-parallelism=50", "--ok-total-unready-count=80",
+            lines("--scan-interval=10s", "--scale-down-delay-after-failure=1m", "--scale-down-unneeded-time=5m", "--max-node-provision-time=10m", "--max-scale-down-parallelism=50", "--ok-total-unready-count=80",
                   key="args", quote='"'),
         ),
         (
             "          command: [./cluster-autoscaler, --v=4] # all",
-            "          command: [./cluster-autoscaler, --v=4, --scale-down-delay-after-failure=1m, --scale-down-unneeded-time=5m, --max-scale-down-parallelism=50, --ok-total-unready-count=80] # all",
+            "          command: [./cluster-autoscaler, --v=4, --scale-down-delay-after-failure=1m, --scale-down-unneeded-time=5m, --max-node-provision-time=10m, --max-scale-down-parallelism=50, --ok-total-unready-count=80] # all",
         ),
     ],
 )  # fmt: skip

@@ -45,9 +45,12 @@ def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
         ("check, ten times as many", large, 11),
         ("fix --diff, eks-training", "check", 1.5),
     }
-    assert {load.name: load.most_memory for load in loads if load.most_memory} == {"check, ten times as many": 250}
+    assert {load.name: load.most_memory for load in loads if load.most_memory} == {
+        "check, ten times as many": 250,
+        "check, 2,000 node pools": 200,
+    }
     limits = {(load.name.partition(",")[0], load.most_ms) for load in loads if load.most_ms}
-    assert limits == {("simulate --what-if", 1000), ("init", 1000)}
+    assert limits == {("simulate --what-if", 1000), ("init", 1000), ("check", 300), ("check", 1500)}
     assert [load.cores for load in loads if load.name == "the same on two cores"] == [2]
 
 

@@ -44,15 +44,16 @@ NO_NUL = EVIL.replace("\x00", "")
 FORMATS: dict[str, Output] = {
     "check": {
         "text": (
-            ("--info", "--show-undecided"), ("--statistics",), ("--select", NO_NUL), (NO_NUL,), ("--config", "wrong.yaml"),
-            ("--baseline-file", "wrong.json"), ("--add-ignores", "known"), ("--rules", "wrong"), ("--config", NO_NUL),
+            ("--info", "--show-undecided"), ("--select", NO_NUL), (NO_NUL,), ("--config", "wrong.yaml"),
+            ("--baseline-file", "wrong.json"), ("--rules", "wrong"), ("--config", NO_NUL),
             ("--output-file", NO_NUL), ("--var", NO_NUL), ("--nodes", NO_NUL), ("--var-file", NO_NUL), ("--price", NO_NUL),
         ),
-        **dict.fromkeys(("concise", "json", "rdjson", "sarif", "junit", "github", "gitlab", "markdown", "html"), (("--info", "--show-undecided"),)),
+        **dict.fromkeys(("concise", "statistics", "json", "rdjson", "sarif", "junit", "github", "gitlab", "markdown", "html"), (("--info", "--show-undecided"),)),
     },
     "watch": {"": (("--info",), ("--select", NO_NUL), (NO_NUL,), ("--config", "wrong.yaml"))},
     "fix": {"": (("--diff", "--unsafe-fixes", "--info"), ("--unsafe-fixes", "--info", "--output", "out"))},
-    "baseline": {"": ((), ("--baseline-file", PATH))},
+    "baseline": {"": ((), ("--baseline-file", PATH), ("--prune",))},
+    "ignore": {"": (("known",), (NO_NUL,))},
     "capacity": {
         "text": ((), ("--nodes", "900")), "json": ((),), "markdown": (("--nodes", "900"),), "html": ((), ("--nodes", "900")),
         "svg": ((), ("--nodes", "900", "eks")),

@@ -186,7 +186,7 @@ def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Write) -> None
     example = ROOT / "examples" / "generated" / "eks"
     files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
     settings = found(write, files).case.settings
-    assert (settings.minor, settings.unneeded_time, settings.new_pod_delay, settings.balance) == (35, 120, 30, True)
+    assert (settings.minor, settings.unneeded_time, settings.new_pod_delay, settings.balance) == (35, 60, 30, True)
     assert (settings.client_qps, settings.client_burst, settings.eager) == (50, 100, True)
 
 
