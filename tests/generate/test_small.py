@@ -115,3 +115,10 @@ def test_larger_clusters_have_every_part() -> None:
     assert grown({"nodes": SMALL}, "", [], fresh=True) == {"nodes": SMALL, **ALONE, "parts": []}
     assert intent.with_defaults("eks", {"nodes": SMALL + 1}).parts == tuple(PARTS)
     assert grown({"nodes": 1000}, "", ["storage"]) == {"nodes": 1000}, "all parts already"
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_the_readme_names_no_part_that_is_not_there(cloud: str) -> None:
+    told, _, _ = made(cloud, "gpu").files["README.md"].decode().partition("## What comes when it grows?")
+    names = ("-n monitoring", "namespace monitoring", "storage.tf", "class checkpoints")
+    assert [name for name in names if name in told] == []

@@ -180,7 +180,8 @@ def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
         in_each = f" in each of {len(everywhere)} zones" if len(everywhere) > 1 else " in a zone"
         text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}{why and f': {why}'}"
         wall = finder.limit("interfaces", "the cluster", finder.pools[0].size.max_nodes, entry)
-        yield replace(finder.at(wall, nodes, text, trial), why=why, steps=finder.steps(nodes, takes))
+        found = finder.at(wall, nodes, text, trial, finder.needed(wall, takes))
+        yield replace(found, why=why, steps=finder.steps(nodes, takes))
 
 
 def _of_each(each: dict[str, int], finder: WallFinder) -> str:

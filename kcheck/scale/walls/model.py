@@ -178,10 +178,15 @@ class WallFinder:
         """Yield a wall where growing pools exceed the room; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
         trial = self.trial(fits, fits, weights)
-        nodes, aim = reach(trial, self.growth), self.aim(wall.mechanism).exact
-        needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
+        nodes = reach(trial, self.growth)
         if nodes is not None:
+            needed = self.needed(wall, takes)
             yield replace(self.at(wall, nodes, arithmetic, trial, needed), steps=self.steps(nodes, takes))
+
+    def needed(self, wall: Wall, takes: Takes) -> int | None:
+        """Count what is taken at the target; None if that is not known."""
+        aim = self.aim(wall.mechanism).exact
+        return takes(self.sizes(aim)) if aim is not None and self.growth.known else None
 
     def steps(self, nodes: Interval, takes: Takes) -> tuple[str, ...]:
         """Count what is taken at a wall and with a node more; empty if not exact."""
