@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
@@ -31,9 +30,9 @@ def page(text: str | Text) -> None:
     if isinstance(text, str):
         click.echo(visible_lines(text), nl=False)
     elif width := screen():
-        from kcheck.report.terminal import drawn  # imports rich: 40 ms
+        from kcheck.report.terminal import render  # imports rich: 40 ms
 
-        click.echo(drawn(text, width, colours=_has_colours(), links=sys.stdout.isatty()), nl=False, color=True)
+        click.echo(render(text, width, colours=_has_colours(), links=sys.stdout.isatty()), nl=False, color=True)
     else:
         from kcheck.report.layout import plain
 
@@ -44,6 +43,8 @@ def screen() -> int:
     """Return the columns of the screen, 0 if nobody looks: stdout is no terminal, and colours are not asked for."""
     if not sys.stdout.isatty() and not _has_colours():
         return 0
+    from shutil import get_terminal_size  # with zlib, bz2 and lzma
+
     return min(max(get_terminal_size((100, 24)).columns, _NARROWEST), _WIDEST)
 
 

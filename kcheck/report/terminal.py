@@ -36,7 +36,7 @@ _THEME = Theme({f"kcheck.{name}": style for name, style in {
 }.items()})  # fmt: skip
 
 
-def drawn(text: layout.Text, width: int, *, colours: bool, links: bool = True) -> str:
+def render(text: layout.Text, width: int, *, colours: bool, links: bool = True) -> str:
     """Draw a text in lines of `width` columns; words are never cut."""
     console = Console(
         file=io.StringIO(), width=width, force_terminal=True, color_system="standard" if colours else None,

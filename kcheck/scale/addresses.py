@@ -275,7 +275,9 @@ def _broken(estimate: Estimate, pool: NodePool) -> Estimate:
         return estimate
     size = profiles.limits(cluster.cloud)["cni.prefix_size"].number
     why = f"a single address of {pool.display_name} may break up a block of {size}"
-    return Estimate(Interval(low, high + (size - 1) * (1 + pool.machine.efa_addresses)), estimate.why or why)
+    is_exact = estimate.bounds.exact is not None or not estimate.why
+    most = high + (size - 1) * (1 + pool.machine.efa_addresses)
+    return Estimate(Interval(low, most), why if is_exact else estimate.why)
 
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from kcheck.commands import printing
 from kcheck.commands.cli import cli
 from kcheck.report.layout import Column, Line, Table, line, plain
-from kcheck.report.terminal import drawn
+from kcheck.report.terminal import render
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ TABLE = Table(
 
 
 def test_lines_go_on_below_themselves_and_words_stay_whole() -> None:
-    assert drawn([Line(WORDS, hang=4)], 40, colours=False).splitlines() == [
+    assert render([Line(WORDS, hang=4)], 40, colours=False).splitlines() == [
         "  a place: many words that are longer",
         "      than the line, and",
         f"      {ADDRESS}",
@@ -37,7 +37,7 @@ def test_lines_go_on_below_themselves_and_words_stay_whole() -> None:
 
 
 def test_a_line_goes_on_at_a_column() -> None:
-    assert drawn([line("  7  ", "words " * 6, column=12)], 30, colours=False).splitlines() == [
+    assert render([line("  7  ", "words " * 6, column=12)], 30, colours=False).splitlines() == [
         "  7  words words words words", "            words words",
     ]  # fmt: skip
 
@@ -45,7 +45,7 @@ def test_a_line_goes_on_at_a_column() -> None:
 def test_a_paragraph_is_as_wide_as_the_screen() -> None:
     paragraph = Line("one two\nthree", hang=0)
     assert plain([paragraph]) == "one two\nthree\n"
-    assert drawn([paragraph], 80, colours=False) == "one two three\n"
+    assert render([paragraph], 80, colours=False) == "one two three\n"
 
 
 def test_tables_fold() -> None:
@@ -54,35 +54,35 @@ def test_tables_fold() -> None:
         "  one      a long reason with many words  1,000",
         "  another                                     2",
     ]
-    assert drawn([TABLE], 40, colours=False).splitlines() == [
+    assert render([TABLE], 40, colours=False).splitlines() == [
         "  name     why                        of",
         "  one      a long reason with      1,000",
         "           many words",
         "  another                              2",
     ]
-    assert drawn([TABLE], 22, colours=False).splitlines() == [
+    assert render([TABLE], 22, colours=False).splitlines() == [
         "  one", "    why a long reason", "    with many words, of", "    1,000", "  another", "    of 2",
     ]  # fmt: skip
 
 
 def test_code_stays_as_it_is() -> None:
-    assert drawn([Line(WORDS, is_code=True)], 20, colours=False) == f"{WORDS}\n"
+    assert render([Line(WORDS, is_code=True)], 20, colours=False) == f"{WORDS}\n"
 
 
 def test_colours_and_links() -> None:
     text = [line(("error", "bold red"), " ", ("a-rule", f"bold link {ADDRESS}"), " at main.tf:7")]
-    shown = drawn(text, 80, colours=True)
+    shown = render(text, 80, colours=True)
     assert "\x1b[1;31merror\x1b[0m" in shown
     assert "\x1b[36mmain.tf:7\x1b[0m" in shown
     assert f";{ADDRESS}\x1b\\" in shown
-    assert ADDRESS not in drawn(text, 80, colours=True, links=False)
-    assert drawn(text, 80, colours=False) == "error a-rule at main.tf:7\n"
+    assert ADDRESS not in render(text, 80, colours=True, links=False)
+    assert render(text, 80, colours=False) == "error a-rule at main.tf:7\n"
 
 
 def test_what_acts_on_terminals_is_escaped() -> None:
-    assert drawn([Line("a\x1b[31mb"), line("c\x1b[31m")], 80, colours=True) == "a\\x1b[31mb\nc\\x1b[31m\n"
+    assert render([Line("a\x1b[31mb"), line("c\x1b[31m")], 80, colours=True) == "a\\x1b[31mb\nc\\x1b[31m\n"
     assert (
-        drawn([Line("a long name: ::error::owned", hang=0)], 22, colours=False) == "a long name:\n\\x3a:error::owned\n"
+        render([Line("a long name: ::error::owned", hang=0)], 22, colours=False) == "a long name:\n\\x3a:error::owned\n"
     )
 
 

@@ -6,6 +6,7 @@ import gzip
 import shutil
 import socket
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -249,3 +250,9 @@ def test_headers_are_checked(text: str) -> None:
     assert checked_header("X-Scope-OrgID: team") == ("X-Scope-OrgID", "team")
     with pytest.raises(HttpError, match="expected 'Name: value'"):
         checked_header(text)
+
+
+def test_without_urllib3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "urllib3", None)
+    with pytest.raises(HttpError, match=r"pip install 'kcheck\[usage\]'"):
+        Server(Access("https://example.com"))
