@@ -12,7 +12,7 @@ from lsprotocol import types
 from kcheck.addons.editor.actions import REASON
 from kcheck.addons.editor.positions import path, uri
 from kcheck.text.files import system
-from kcheck.text.text import Source, steps
+from kcheck.text.text import Source, leading, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +63,8 @@ class Cursor(NamedTuple):
     """Place where the user continues to type."""
 
     uri: str
-    position: types.Position
+    line: int
+    character: int
 
 
 class Edited(NamedTuple):
@@ -103,7 +104,8 @@ def workspace_edit(
         at = file.new.find(REASON.encode())
         if at >= 0 and not snippets and cursor is None:
             after = Source(file.path, file.new.replace(REASON.encode(), b""))
-            cursor = Cursor(address, positions.position(after, at))
+            place = positions.position(after, at)
+            cursor = Cursor(address, place.line, place.character)
     return Edited(_whole(changes, plan, able), cursor)
 
 
@@ -187,12 +189,10 @@ def _check_editable(path: str, *texts: bytes) -> None:
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
     """Count equal bytes at the start and end of two texts, in whole characters and line ends."""
-    most = min(len(before), len(after))
-    head = next((i for i in range(most) if before[i] != after[i]), most)
+    head = leading(before, after)
     while head and (_is_inside(before, head) or _is_inside(after, head)):
         head -= 1
-    most -= head
-    tail = next((i for i in range(most) if before[-1 - i] != after[-1 - i]), most)
+    tail = leading(before[head:][::-1], after[head:][::-1])
     while tail and (_is_inside(before, len(before) - tail) or _is_inside(after, len(after) - tail)):
         tail -= 1
     return head, tail
