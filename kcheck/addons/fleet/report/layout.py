@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report import layout
 from kcheck.report.escape import markdown as marked
+from kcheck.report.escape import markdown_row
 from kcheck.report.layout import PLAIN, Line
 from kcheck.text.units import between, counted, money, node_hours, readable, rough
 
@@ -160,14 +161,10 @@ def _list(lines: Iterable[str]) -> list[str]:
 
 
 def _markdown_table(table: Table) -> Iterator[str]:
-    yield _cells(column.title for column in table.columns)
+    yield markdown_row(column.title for column in table.columns)
     yield f"|{'|'.join('---:' if column.is_number else '---' for column in table.columns)}|"
     for row in table.rows:
-        yield _cells(map(marked, row))
+        yield markdown_row(map(marked, row))
     if table.left:
         yield ""
         yield f"{table.more}: `kcheck fleet query {table.query}`"
-
-
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
