@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kcheck.addons.editor.values_at import code_of
@@ -64,7 +65,8 @@ def unknown_parts(value: Value[object]) -> Unknown | None:
     return first if nothing and isinstance(first, Unknown) else None
 
 
-def _line(value: Value[object], room: int, depth: int) -> str:
+def _line(value: object, room: int, depth: int) -> str:
+    """Format a value, known or not, or the item of one."""
     if isinstance(value, Secret):
         return HIDDEN
     if isinstance(value, Either):
@@ -75,27 +77,16 @@ def _line(value: Value[object], room: int, depth: int) -> str:
         symbol = value.symbol  # of a value only known after apply: a resource attribute has a name
         is_named = symbol is not None and symbol.attribute not in ("", "?", "text")
         return f"{symbol.address}.{symbol.attribute}" if symbol is not None and is_named else _UNKNOWN
-    return "null" if isinstance(value, Unset) else _known(value.value, room, depth)
-
-
-def _known(value: object, room: int, depth: int) -> str:
-    if value is None:
+    inner = value.value if isinstance(value, Known) else value
+    if inner is None or isinstance(inner, Unset):
         return "null"
-    if isinstance(value, str):
-        text = str(value)
-        return json.dumps(clipped(text, room), ensure_ascii=False)
-    if isinstance(value, bool | int | Fraction):
-        return as_text(value)
-    if isinstance(value, tuple | dict):
-        return _joined(value, room, depth, more=False)
-    return f"({record_name(value)})"
-
-
-def record_name(value: object) -> str:
-    """Return the display name of a whole resource or module."""
-    if isinstance(value, BlockRecord):
-        return value.address or value.block.type
-    return "an object"
+    if isinstance(inner, str):
+        return json.dumps(clipped(str(inner), room), ensure_ascii=False)
+    if isinstance(inner, bool | int | Fraction):
+        return as_text(inner)
+    if isinstance(inner, tuple | dict):
+        return _joined(inner, room, depth, more=False)
+    return f"({inner.address or inner.block.type})" if isinstance(inner, BlockRecord) else "(an object)"
 
 
 def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: int, *, more: bool) -> str:
@@ -116,19 +107,12 @@ def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: in
 def _parts(items: Sequence[object] | Mapping[str, object], room: int, depth: int) -> Iterator[str]:
     if isinstance(items, dict):
         for key, item in items.items():
-            yield f"{_key(key)} = {_item(item, room, depth)}"
+            text = str(key)
+            name = text if _NAME.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+            yield f"{name} = {_line(item, room, depth + 1)}"
     else:
         for item in items:
-            yield _item(item, room, depth)
-
-
-def _key(key: str) -> str:
-    text = str(key)
-    return text if _NAME.fullmatch(text) else json.dumps(text, ensure_ascii=False)
-
-
-def _item(item: object, room: int, depth: int) -> str:
-    return _line(item, room, depth + 1) if isinstance(item, Known | Unknown) else _known(item, room, depth + 1)
+            yield _line(item, room, depth + 1)
 
 
 def _rows(value: object, indent: str) -> Iterator[str]:
@@ -156,12 +140,8 @@ def block(value: Value[object]) -> str:
         inner = value.value if isinstance(value, Known) else None
         if not (isinstance(inner, str) and "\n" in inner):
             return ""
-    rows: list[str] = []
-    for row in _rows(value, "  "):
-        if len(rows) == _MOST_LINES:
-            rows.append("...")
-            break
-        rows.append(clipped(row, _LONGEST_LINE))
+    rows = [clipped(row, _LONGEST_LINE) for row in islice(_rows(value, "  "), _MOST_LINES + 1)]
+    rows[_MOST_LINES:] = ["..."] * (len(rows) > _MOST_LINES)
     if not rows:
         return ""
     text = visible_lines("\n".join(rows))
