@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.text.text import Source, Span
+    from kcheck.text.text import Span
     from kcheck.text.values import Value
 
 HIDDEN = "(sensitive, not shown)"
@@ -151,21 +151,17 @@ def block(value: Value[object]) -> str:
 
 def link(span: Span, snapshot: Snapshot, text: str = "") -> str:
     """Link a place for the editor; text alone if it is in no file."""
-    shown = markdown(text or span.location)
-    address = file_address(span.source, snapshot)
-    return f"[{shown}]({address}#L{span.begin.line})" if address else shown
-
-
-def file_address(source: Source, snapshot: Snapshot) -> str:
-    """Return the URI of a file that was read; empty for other sources."""
+    shown, source = markdown(text or span.location), span.source
     real = "" if source.bundled or source.derived else snapshot.real_path(source)
-    return snapshot.address(real).replace("(", "%28").replace(")", "%29") if real else ""
+    address = snapshot.address(real).replace("(", "%28").replace(")", "%29") if real else ""
+    return f"[{shown}]({address}#L{span.begin.line})" if address else shown
 
 
 def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) -> Iterator[str]:
     """Yield the places that set a value with their code, from where it is written to its last use."""
     for span in spans:
-        hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
+        is_secret = secret or (span.source, span.begin.line) in code_of(snapshot).secret_lines
+        hidden = is_secret or span.source.private or span.source.derived
         code = "" if hidden else line_text(span)
         shown = f"  {as_code(clipped(code, WIDE))}" if code else ""
         yield f"{link(span, snapshot)}{shown}"
