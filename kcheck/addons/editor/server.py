@@ -148,7 +148,10 @@ class Server(LanguageServer):
             if answer.snapshot is not None and answer.folder in self._checkers:
                 self._snapshots[answer.folder] = answer.snapshot
                 self._publish(answer.folder, self._named_as_opened(answer.snapshot, found))
-            self._tell_error(answer.folder, answer.error)
+            if answer.error and answer.error != self._errors.get(answer.folder):  # once per reason
+                text = f"kcheck: {answer.error}"
+                self.window_show_message(types.ShowMessageParams(types.MessageType.Error, text))
+            self._errors[answer.folder] = answer.error
         except Exception as error:
             self.report_server_error(error, JsonRpcInternalError)
         finally:
@@ -157,12 +160,6 @@ class Server(LanguageServer):
             async with self._news:
                 self._answered = max(self._answered, answer.request)
                 self._news.notify_all()
-
-    def _tell_error(self, folder: str, error: str) -> None:
-        """Show why a folder cannot be checked, once per reason."""
-        if error and error != self._errors.get(folder):
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kcheck: {error}"))
-        self._errors[folder] = error
 
     def _named_as_opened(self, snapshot: Snapshot, found: Diagnostics) -> Diagnostics:
         """Rename diagnostics of open files to the editor's own URIs."""

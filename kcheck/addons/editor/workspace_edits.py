@@ -111,12 +111,11 @@ def workspace_edit(
 
 def _whole(changes: list[DocumentChange], plan: Plan, able: Client) -> types.WorkspaceEdit:
     if not able.versioned:
-        plain = [change for change in changes if isinstance(change, types.TextDocumentEdit)]
-        edits = {
-            change.text_document.uri: [one for one in change.edits if isinstance(one, types.TextEdit)]
-            for change in plain
-        }
-        return types.WorkspaceEdit(changes=edits)
+        texts = [change for change in changes if isinstance(change, types.TextDocumentEdit)]
+        plain = ([one for one in change.edits if isinstance(one, types.TextEdit)] for change in texts)
+        return types.WorkspaceEdit(
+            changes=dict(zip((change.text_document.uri for change in texts), plain, strict=True))
+        )
     annotations = None
     if able.annotated and plan.safety != "safe":
         annotation = types.ChangeAnnotation(f"kcheck ({plan.safety})", needs_confirmation=True, description=plan.title)
@@ -156,35 +155,26 @@ def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.T
     """Compute edits that turn a file into new bytes; unchanged parts stay, so that the cursor stays too.
 
     Raises:
-        UneditableError: the editor would count positions differently.
+        UneditableError: the editor would count positions differently, in no UTF-8 or after a lone carriage return.
     """
-    _check_editable(source.path, source.data, new)
+    for text in (source.data, new):
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise UneditableError(f"{source.path} is not UTF-8") from error
+        if b"\r" in text.replace(b"\r\n", b""):
+            raise UneditableError(f"{source.path} has carriage returns inside its lines")
     before, after = list(BytesIO(source.data)), list(BytesIO(new))
     starts, ends = list(accumulate(map(len, before), initial=0)), list(accumulate(map(len, after), initial=0))
     result = []
     for kind, first, last, to, stop in steps(before, after):
         if kind == "equal":
             continue
-        start, text = starts[first], new[ends[to] : ends[stop]]
-        head, tail = _shared(source.data[start : starts[last]], text)
+        start, part = starts[first], new[ends[to] : ends[stop]]
+        head, tail = _shared(source.data[start : starts[last]], part)
         span = source.span(start + head, starts[last] - tail)
-        result.append(types.TextEdit(positions.range(span), text[head : len(text) - tail].decode()))
+        result.append(types.TextEdit(positions.range(span), part[head : len(part) - tail].decode()))
     return result
-
-
-def _check_editable(path: str, *texts: bytes) -> None:
-    """Check that editors count positions in the texts as kcheck does.
-
-    Raises:
-        UneditableError: a text is not UTF-8, or has a lone carriage return.
-    """
-    for text in texts:
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            raise UneditableError(f"{path} is not UTF-8") from error
-        if b"\r" in text.replace(b"\r\n", b""):
-            raise UneditableError(f"{path} has carriage returns inside its lines")
 
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
