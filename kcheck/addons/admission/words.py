@@ -65,10 +65,6 @@ class Words:
         self._wanted: dict[Path, None] = {}
         self._outer: set[Path] = set()
 
-    def fresh(self) -> Words:
-        """Return a copy without words."""
-        return Words(self.subject, self.kinds, self.known)
-
     def want(self, path: Path, within: Path | None = None) -> None:
         """Add a word of the object, by its path, with everything it needs.
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from bisect import bisect_left
+from contextlib import suppress
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
@@ -184,10 +185,9 @@ def _scan_interval(text: str) -> float:
     """Read --scan-interval from a comment; 10 s by default."""
     comments = " ".join(line for line in text.splitlines() if line.startswith("#"))
     flag = _SCAN.search(comments)
-    try:
+    with suppress(ValueError):
         return float(exact_seconds(flag[1])) if flag else 10.0
-    except ValueError:
-        return 10.0
+    return 10.0
 
 
 def _idle(found: Recording, ends: list[float], starts: list[float], scan: float) -> Iterator[Loops]:

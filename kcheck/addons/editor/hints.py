@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.described import thing_name, wall_line
@@ -15,7 +16,7 @@ from kcheck.scale import addresses
 from kcheck.text.control_characters import visible
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.units import as_text, counted
-from kcheck.text.values import Known, Unknown, known
+from kcheck.text.values import Known, Unknown, known, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,13 +116,9 @@ def _texts(value: Value[object], ranges: bool) -> Iterator[str]:
         yield as_text(inner)
     elif ranges and isinstance(inner, str):
         yield str(inner)
-    elif ranges and isinstance(inner, tuple | dict):
-        parts = inner.values() if isinstance(inner, dict) else inner
-        for part in parts:
-            own = list(_texts(part, ranges)) if isinstance(part, Known) else []
-            if not own:
-                return
-            yield from own
+    elif ranges:
+        own = (list(_texts(part, ranges)) for part in parts(inner))
+        yield from chain.from_iterable(takewhile(bool, own))
 
 
 def _arithmetic(code: Code, source: Source, place: Place, values: list[Evaluated]) -> str:

@@ -14,7 +14,7 @@ from kcheck.terraform.resource import BlockRecord
 from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, clipped
-from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset
+from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,18 +51,15 @@ def is_whole(value: Value[object]) -> bool:
     """Whether a value is a whole resource or module, or all instances of one."""
     inner = value.value if isinstance(value, Known) else None
     if isinstance(inner, tuple | dict):
-        parts = inner.values() if isinstance(inner, dict) else inner
-        return bool(inner) and all(isinstance(one, Known) and hasattr(one.value, "attribute") for one in parts)
+        return bool(inner) and all(isinstance(one, Known) and hasattr(one.value, "attribute") for one in parts(inner))
     return hasattr(inner, "attribute")
 
 
 def unknown_parts(value: Value[object]) -> Unknown | None:
     """Return the reason if all parts of a list or map are unknown; None otherwise, or without parts."""
-    inner = value.value if isinstance(value, Known) else None
-    parts = list(inner.values() if isinstance(inner, dict) else inner) if isinstance(inner, dict | tuple) else []
-    first = parts[0] if parts else None
-    nothing = all(isinstance(one, Unknown) and _line(one, WIDE, 0) == _UNKNOWN for one in parts)
-    return first if nothing and isinstance(first, Unknown) else None
+    every = list(parts(value.value)) if isinstance(value, Known) else []
+    nothing = all(isinstance(one, Unknown) and _line(one, WIDE, 0) == _UNKNOWN for one in every)
+    return next((one for one in every if nothing and isinstance(one, Unknown)), None)
 
 
 def _line(value: object, room: int, depth: int) -> str:
@@ -93,14 +90,14 @@ def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: in
     left, right = "{}" if isinstance(items, dict) else "[]"
     if depth > _DEEPEST:
         return f"{left}...{right}"
-    parts: list[str] = []
-    for part in _parts(items, room, depth):
-        parts.append(part)
-        if sum(map(len, parts)) > room:
+    texts: list[str] = []
+    for text in _parts(items, room, depth):
+        texts.append(text)
+        if sum(map(len, texts)) > room:
             break
     if more:
-        parts.append("perhaps more")
-    inner = ", ".join(parts)
+        texts.append("perhaps more")
+    inner = ", ".join(texts)
     return f"{left} {inner} {right}" if isinstance(items, dict) and inner else f"{left}{inner}{right}"
 
 

@@ -111,11 +111,12 @@ def workspace_edit(
 
 def _whole(changes: list[DocumentChange], plan: Plan, able: Client) -> types.WorkspaceEdit:
     if not able.versioned:
-        texts = [change for change in changes if isinstance(change, types.TextDocumentEdit)]
-        plain = ([one for one in change.edits if isinstance(one, types.TextEdit)] for change in texts)
-        return types.WorkspaceEdit(
-            changes=dict(zip((change.text_document.uri for change in texts), plain, strict=True))
-        )
+        edits = {
+            change.text_document.uri: [one for one in change.edits if isinstance(one, types.TextEdit)]
+            for change in changes
+            if isinstance(change, types.TextDocumentEdit)
+        }
+        return types.WorkspaceEdit(changes=edits)
     annotations = None
     if able.annotated and plan.safety != "safe":
         annotation = types.ChangeAnnotation(f"kcheck ({plan.safety})", needs_confirmation=True, description=plan.title)
