@@ -149,7 +149,7 @@ def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> 
         mistakes = list(_validator(schema).iter_errors(_json(data)))
     except ValueError as error:  # half a character, or hundreds of levels
         return [(data.origin.written, f"{whole} cannot be read: {error}")]
-    nodes = dict(_nodes(data)) if mistakes else {}
+    nodes = dict(nodes_of(data)) if mistakes else {}
     rank = {path: i for i, path in enumerate(nodes)}
     found: dict[tuple[int, ...], Difference] = {}
     for mistake in mistakes:
@@ -191,7 +191,8 @@ def _unmarked(step: str | int) -> str | int:
     return step.removeprefix("=") if isinstance(step, str) else step
 
 
-def _nodes(data: Known[DatumValue], path: Path = ()) -> Iterator[tuple[Path, Known[DatumValue]]]:
+def nodes_of(data: Known[DatumValue], path: Path = ()) -> Iterator[tuple[Path, Known[DatumValue]]]:
+    """Yield data and all that is in it, with the steps to it."""
     yield path, data
     value = data.value
     parts: Iterable[tuple[str | int, Datum]] = ()
@@ -199,7 +200,7 @@ def _nodes(data: Known[DatumValue], path: Path = ()) -> Iterator[tuple[Path, Kno
         parts = value.items() if isinstance(value, dict) else enumerate(value)
     for step, part in parts:
         if isinstance(part, Known):
-            yield from _nodes(part, (*path, step))
+            yield from nodes_of(part, (*path, step))
 
 
 def _name(path: Path) -> str:

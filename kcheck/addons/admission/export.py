@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import yaml
@@ -71,7 +72,11 @@ def manifests_of(selection: Selection, action: str, form: str, namespace: str) -
     used = {name: known[name] for one in selection.policies for name in sorted(one.parameters)}
     found: list[Manifest] = []
     if used and form != "kyverno":
-        found.append(_config_map({name: used[name] for name in sorted(used)}, namespace))
+        labels = {"app.kubernetes.io/managed-by": "kcheck", "kcheck.dev/version": __version__}
+        metadata = {"name": _CONFIG_MAP, "namespace": namespace, "labels": labels}
+        found.append(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(sorted(used.items()))}
+        )
     for one in selection.policies:
         found += [kyverno(one, action, known)] if form == "kyverno" else policy(one, action, namespace)
     if not found:
@@ -93,12 +98,6 @@ _FOUND["image"] = _FOUND["container"].replace("{condition}", "container.image !=
 
 
 _CONFIG_MAP = "kcheck-admission"
-
-
-def _config_map(values: Mapping[str, str], namespace: str) -> Manifest:
-    labels = {"app.kubernetes.io/managed-by": "kcheck", "kcheck.dev/version": __version__}
-    metadata = {"name": _CONFIG_MAP, "namespace": namespace, "labels": labels}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(values)}
 
 
 def policy(one: Policy, action: str, namespace: str) -> list[Manifest]:
@@ -143,11 +142,11 @@ def _metadata(one: Policy) -> Manifest:
 
 def _spec(one: Policy) -> Manifest:
     variables = list(one.variables)
-    expression, message = f"!(\n{_indented(one.condition)}\n)", one.message
+    condition = f"\n{indent(one.condition, '  ')}\n"
+    expression, message = f"!({condition})", one.message
     form = _FOUND.get(one.rule.subject)
     if form is not None:
-        found = form.format(condition=f"\n{_indented(one.condition)}\n", message=one.message)
-        variables.append(Variable("found", found))
+        variables.append(Variable("found", form.format(condition=condition, message=one.message)))
         expression, message = "size(variables.found) == 0", 'variables.found.join("; ")'
     validation = {
         "expression": _wrapped(expression),
@@ -160,10 +159,6 @@ def _spec(one: Policy) -> Manifest:
         "variables": [{"name": own.name, "expression": _wrapped(own.expression)} for own in variables],
         "validations": [validation],
     }
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
 
 
 def _resources(one: Policy) -> list[Manifest]:
@@ -203,15 +198,13 @@ def _wrapped(text: str) -> str:
         return text
     result = []
     for line in text.splitlines():
-        indent = line[: len(line) - len(line.lstrip())]
-        current = ""
+        current, margin = "", line[: len(line) - len(line.lstrip())]
         for word in _WORD.findall(line.strip()):
             if current and len(current) + len(word) > _WIDTH:
-                result.append(f"{indent}{current.rstrip()}")
-                current = ""
-                indent = line[: len(line) - len(line.lstrip())] + "  "
+                result.append(f"{margin}{current.rstrip()}")
+                current, margin = "", line[: len(line) - len(line.lstrip())] + "  "
             current += word
-        result.append(f"{indent}{current.rstrip()}")
+        result.append(f"{margin}{current.rstrip()}")
     return "\n".join(result)
 
 
@@ -228,8 +221,7 @@ _Dumper: type[yaml.SafeDumper] = type(
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
 
 _Dumper.add_representer(str, _text)
@@ -237,17 +229,10 @@ _Dumper.add_representer(str, _text)
 
 def rows(selection: Selection) -> list[tuple[str, str, str]]:
     """List each rule, its outcome, and what it needs."""
-    found = [(one.rule.name, *_exported(one)) for one in selection.policies]
-    found += [(one.rule.name, *_refused(one)) for one in selection.refusals]
-    refused = table.table()["refused"]
-    return sorted(
-        (
-            name,
-            what,
-            "; ".join(filter(None, (why, f"the API server itself refuses {refused[name]}" if name in refused else ""))),
-        )
-        for name, what, why in found
-    )
+    refused = {name: f"the API server itself refuses {what}" for name, what in table.table()["refused"].items()}
+    every: list[Policy | Refusal] = [*selection.policies, *selection.refusals]
+    found = ((one.rule.name, *_outcome(one)) for one in every)
+    return sorted((name, what, "; ".join(filter(None, (why, refused.get(name))))) for name, what, why in found)
 
 
 def why_not(name: str, selection: Selection) -> str:
@@ -261,19 +246,13 @@ def why_not(name: str, selection: Selection) -> str:
     return f"{name} cannot be exported: {why}" if what == "cannot" else ""
 
 
-def _exported(one: Policy) -> tuple[str, str]:
+def _outcome(one: Policy | Refusal) -> tuple[str, str]:
+    """Return what becomes of a rule, and the values that it needs or why it cannot be exported."""
     if one.parameters:
-        return "with parameters", ", ".join(one.parameters)
-    return "exported", ""
-
-
-def _refused(one: Refusal) -> tuple[str, str]:
-    if one.parameters:
-        return "needs PATH", ", ".join(one.parameters)
-    subject = one.rule.subject
-    if subject in table.table()["cannot"]:
-        return "cannot", table.table()["cannot"][subject]
-    return "cannot", f"{', '.join(one.words)}: not in the object"
+        return "with parameters" if isinstance(one, policies.Policy) else "needs PATH", ", ".join(one.parameters)
+    if isinstance(one, policies.Policy):
+        return "exported", ""
+    return "cannot", table.table()["cannot"].get(one.rule.subject, f"{', '.join(one.words)}: not in the object")
 
 
 def as_text(selection: Selection) -> str:

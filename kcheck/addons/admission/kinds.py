@@ -54,13 +54,10 @@ def field(name: str, kinds: tuple[str, ...], unset: object = None) -> str | None
         return None
     expressions = {}
     for kind in kinds:
-        default = unset
-        paths: list[str] = []
-        if kind in own:
-            paths = own[kind]["path"].split(" | ")
-            setting = own[kind].get("unset")
-            default = profiles.settings("any")[setting].value if setting else unset
-        expressions[kind] = first_of(OBJECT, paths, f"dyn({'null' if default is None else literal(default)})")
+        entry = own.get(kind)
+        setting, paths = (entry.get("unset"), entry["path"].split(" | ")) if entry is not None else (None, [])
+        default = profiles.settings("any")[setting].value if setting else unset
+        expressions[kind] = first_of(OBJECT, paths, f"dyn({literal(default)})")
     return by_kind(expressions)
 
 
@@ -101,14 +98,9 @@ def is_elastic(kinds: tuple[str, ...]) -> str:
     found = {}
     for kind in kinds:
         entry = profiles.workloads()[kind]
-        terms = [] if entry.get("rigid") is True else [one for place in entry["pods"] for one in _switches(place)]
-        found[kind] = " || ".join(dict.fromkeys(terms)) or "false"
-    return by_kind(found)
-
-
-def _switches(place: PodPlace) -> list[str]:
-    when = place.get("grows", {}).get("when")
-    return [f"{optional(OBJECT, when)}.orValue(false)"] if when else []
+        growths = [] if entry.get("rigid") is True else [place.get("grows", {}).get("when") for place in entry["pods"]]
+        found[kind] = " || ".join(f"{optional(OBJECT, when)}.orValue(false)" for when in dict.fromkeys(growths) if when)
+    return by_kind({kind: text or "false" for kind, text in found.items()})
 
 
 def _places(place: PodPlace) -> str:
@@ -132,15 +124,9 @@ def _places(place: PodPlace) -> str:
 
 
 def _group(owner: str, place: PodPlace, role: str, pods: str, restart: str = "") -> str:
-    own = {
-        "role": role,
-        "count": f"dyn({_count(owner, place)})",
-        "metadata": f"dyn({pods}.?metadata.orValue({{}}))",
-        "spec": f"dyn({pods}.?spec.orValue({{}}))",
-    }
-    if restart:
-        own["restart"] = f"dyn({restart}.orValue(null))"
-    return members(own)
+    own = {"role": role, "count": f"dyn({_count(owner, place)})"}
+    own |= {name: f"dyn({pods}.?{name}.orValue({{}}))" for name in ("metadata", "spec")}
+    return members(own | ({"restart": f"dyn({restart}.orValue(null))"} if restart else {}))
 
 
 def _count(owner: str, place: PodPlace) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.inventory.clouds import registry
 from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import gangs, gpus, placement, pods, queues
+from kcheck.text.need import NotKnown, if_set, need
 from kcheck.text.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
@@ -34,12 +35,11 @@ def of_world(world: World) -> Parameters:
         why = f"there are {len(clusters)} clusters here; name the folder of one" if clusters else "no cluster is here"
         return Parameters(values, dict.fromkeys(_OF_CLUSTER.keys() - values.keys(), why))
     unknown = {}
-    for name, read in _OF_CLUSTER.items():
-        found = read(world, clusters[0])
-        if isinstance(found, Unknown):
-            unknown[name] = found.reason
-        else:
-            values[name] = found
+    for name, of_cluster in _OF_CLUSTER.items():
+        try:
+            values[name] = of_cluster(world, clusters[0])
+        except NotKnown as error:
+            unknown[name] = error.missing.reason
     return Parameters(values, unknown)
 
 
@@ -109,24 +109,20 @@ _OF_MANIFESTS: dict[str, Callable[[World], str]] = {
 # --- a cluster
 
 
-def _pools(world: World, cluster: Cluster) -> str | Unknown:
-    found = world.pools.all_of_cluster(cluster)
-    if isinstance(found, Unknown):
-        return found
+def _pools(world: World, cluster: Cluster) -> str:
+    found = need(world.pools.all_of_cluster(cluster))
     if world.autoscaling.beyond_pools(cluster):
-        return Unknown(f"{cluster.address} gets nodes beside its pools")
-    lines = [_pool(world, cluster, one) for one in found]
-    return next((line for line in lines if isinstance(line, Unknown)), None) or "\n".join(map(str, lines))
+        raise NotKnown(Unknown(f"{cluster.address} gets nodes beside its pools"))
+    return "\n".join(_pool(world, cluster, one) for one in found)
 
 
-def _pool(world: World, cluster: Cluster, pool: NodePool) -> str | Unknown:
-    nodes, taints = world.sizes.of_pool(pool), pool.scheduling.taints
-    for value in (nodes, taints, pool.machine.gpu, pool.scheduling.labels):
-        if isinstance(value, Unknown):
-            return value
+def _pool(world: World, cluster: Cluster, pool: NodePool) -> str:
+    nodes = if_set(world.sizes.of_pool(pool)) or 0
+    if_set(pool.scheduling.taints)
+    is_gpu = if_set(pool.machine.gpu) is True
+    if_set(pool.scheduling.labels)
     autoscaler = world.autoscaling.autoscaler(cluster)
     cards = known(pool.machine.gpus)
-    is_gpu = known(pool.machine.gpu) is True
     traits = {
         "autoscaled": known(pool.size.autoscaled),
         "gpu": is_gpu,
@@ -136,7 +132,7 @@ def _pool(world: World, cluster: Cluster, pool: NodePool) -> str | Unknown:
     }
     fields = [
         known(pool.name) or pool.address, known(pool.mode) or "", str(cards or (-1 if is_gpu else 0)),
-        str(number(nodes, 0)), str(number(pool.size.min_nodes, 0)), str(placement.smallest(pool) or 0),
+        str(nodes), str(number(pool.size.min_nodes, 0)), str(placement.smallest(pool) or 0),
         ",".join(name for name, holds in traits.items() if holds), ",".join(_taints(pool)), ",".join(_labels(pool)),
         str(world.pools.cpu_left(pool) or 0),
     ]  # fmt: skip
@@ -165,54 +161,39 @@ def _taints(pool: NodePool) -> list[str]:
     return result
 
 
-def _grace(world: World, cluster: Cluster) -> str | Unknown:
+def _grace(world: World, cluster: Cluster) -> str:
     autoscaler = world.autoscaling.autoscaler(cluster)
     if autoscaler is None or not isinstance(autoscaler.grace, Known):
-        return Unknown(f"{cluster.address} has no autoscaler whose settings are known")
+        raise NotKnown(Unknown(f"{cluster.address} has no autoscaler whose settings are known"))
     return str(autoscaler.grace.value)
 
 
-def _notice(world: World, cluster: Cluster) -> str | Unknown:
+def _notice(world: World, cluster: Cluster) -> str:
     entry = world.numbers.limits(cluster.cloud).get(pods.NOTICE)
-    return str(entry.number) if entry is not None else Unknown("the notice of spot nodes is not known")
+    return str(need(entry.number if entry is not None else Unknown("the notice of spot nodes is not known")))
 
 
-def _nodes(world: World, cluster: Cluster) -> str | Unknown:
-    target = world.sizes.target(cluster)
-    return target if isinstance(target, Unknown) else str(number(target, 0))
+def _mirrored(world: World, cluster: Cluster) -> str:
+    found = [if_set(pool.system.hub_mirror) for pool in world.pools.of_cluster(cluster)]
+    return _yes(bool(found) and all(found))
 
 
-def _volcano_gpus(world: World, cluster: Cluster) -> str | Unknown:
-    found = gangs.admitted(cluster, world)
-    return found if isinstance(found, Unknown) else str(found)
-
-
-def _mirrored(world: World, cluster: Cluster) -> str | Unknown:
-    found = [pool.system.hub_mirror for pool in world.pools.of_cluster(cluster)]
-    unknown = next((value for value in found if isinstance(value, Unknown)), None)
-    return unknown or _yes(bool(found) and all(map(known, found)))
-
-
-def _addresses(_world: World, cluster: Cluster) -> str | Unknown:
+def _addresses(_world: World, cluster: Cluster) -> str:
     if equals(cluster.outbound_type, NODE_ADDRESSES):
-        return Unknown(f"each node of {cluster.address} has an address of its own")
+        raise NotKnown(Unknown(f"each node of {cluster.address} has an address of its own"))
     return str(max(1, number(cluster.outbound_ips, 1)))
 
 
-def _cutoff(world: World, cluster: Cluster) -> str | Unknown:
+def _cutoff(world: World, cluster: Cluster) -> str:
     flag = queues.cutoff_flag(cluster, world)
-    if isinstance(flag, Unknown):
-        return flag
-    return str(world.numbers.limits("any")["priority.cutoff"].number if flag is None else known(flag))
+    return str(world.numbers.limits("any")["priority.cutoff"].number if flag is None else need(flag))
 
 
-def _releases(world: World, cluster: Cluster) -> str:
-    return _yes(any(one.tree is None for one in world.deployed.on(cluster).addons))
-
-
-_OF_CLUSTER: dict[str, Callable[[World, Cluster], str | Unknown]] = {
+_OF_CLUSTER: dict[str, Callable[[World, Cluster], str]] = {
     "cloud": lambda _world, cluster: cluster.cloud, "cutoff": _cutoff, "egress_addresses": _addresses, "grace": _grace,
-    "mirrored": _mirrored, "nodes": _nodes, "pools": _pools,
+    "mirrored": _mirrored, "nodes": lambda world, cluster: str(need(world.sizes.target(cluster))), "pools": _pools,
     "public_cache": lambda _world, cluster: _yes(registry.cloud(cluster.cloud).caches_docker_hub),
-    "releases": _releases, "spot_notice": _notice, "volcano_gpus": _volcano_gpus,
+    "releases": lambda world, cluster: _yes(any(one.tree is None for one in world.deployed.on(cluster).addons)),
+    "spot_notice": _notice, "volcano_gpus": lambda world, cluster: str(need(gangs.admitted(cluster, world))),
 }  # fmt: skip
+"""Values of a cluster; `NotKnown` is raised where the code does not say one."""

@@ -59,7 +59,7 @@ def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = Fal
     variables = words.variables()
     if limits:
         variables.insert(0, Variable("kcheck_limits", _limits(limits)))
-    condition = _joined([_rewritten(text, rule.subject) for text in conditions])
+    condition = " &&\n".join(part for text in conditions for part in _split(_rewritten(text, rule.subject)))
     message = _message(rule.message, rule.subject)
     for own in _own_variables(rule, {one.name for one in variables}):
         body, name = own.expression, f"variables.{own.name}"
@@ -94,7 +94,7 @@ def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:
         conditions.append(silent if info else large)
     for cap in rule.at_most:
         if cap.severity == "info" and not info:
-            tried = words.fresh()
+            tried = Words(words.subject, words.kinds, words.known)
             _taken_in(tried, cap.where, rule.subject)  # what is not known lowers nothing
             if not tried.missing:
                 conditions.append(f"!({cap.where})")
@@ -180,11 +180,6 @@ def _roots(node: Node, bound: frozenset[str]) -> Iterator[Node]:
         bound |= {node.name, str(node.value)}
     for part in node.parts:
         yield from _roots(part, bound)
-
-
-def _joined(conditions: list[str]) -> str:
-    parts = [part for text in conditions for part in _split(text)]
-    return " &&\n".join(parts) if len(parts) > 1 else parts[0]
 
 
 def _split(text: str) -> list[str]:

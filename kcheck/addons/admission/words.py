@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.admission import kinds
@@ -63,10 +64,6 @@ class Words:
         self.parameters: dict[str, None] = {}
         self._wanted: dict[Path, None] = {}
         self._outer: set[Path] = set()
-
-    def fresh(self) -> Words:
-        """Return a copy without words."""
-        return Words(self.subject, self.kinds, self.known)
 
     def want(self, path: Path, within: Path | None = None) -> None:
         """Add a word of the object, by its path, with everything it needs.
@@ -212,15 +209,13 @@ class Words:
         return text
 
     def _steps(self, subject: str, names: list[str]) -> list[list[str]]:
-        needs = {name: self._needs(subject, name) & set(names) for name in names}
+        """List the words of a part that can be computed at once, then those that need them, and so on."""
+        left = TopologicalSorter({name: self._needs(subject, name) & set(names) for name in names})
+        left.prepare()
         steps: list[list[str]] = []
-        done: set[str] = set()
-        while len(done) < len(names):
-            step = [name for name in names if name not in done and needs[name] <= done]
-            if not step:
-                raise ValueError(f"the words of {subject} need each other: {', '.join(set(names) - done)}")
-            steps.append(step)
-            done.update(step)
+        while left.is_active():
+            steps.append(sorted(left.get_ready(), key=names.index))
+            left.done(*steps[-1])
         return steps or [[]]
 
     def _needs(self, subject: str, name: str) -> set[str]:

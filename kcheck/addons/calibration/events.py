@@ -7,6 +7,7 @@ controller (DeletingNode), the kubelet (NodeReady, Pulled, Started) and the sche
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,14 +61,11 @@ def shrunk(data: dict[str, object]) -> object:
 
 def _time(data: dict[str, object]) -> float | None:
     """Return when an event was first seen, in seconds; None if unknown."""
-    for key in ("eventTime", "firstTimestamp", "deprecatedFirstTimestamp"):
-        text = data.get(key)
-        if isinstance(text, str) and text:
-            try:
-                time = datetime.fromisoformat(text)
-                return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-            except (ValueError, OverflowError):
-                return None
+    texts = (data.get(key) for key in ("eventTime", "firstTimestamp", "deprecatedFirstTimestamp"))
+    text = next((text for text in texts if isinstance(text, str) and text), "")
+    with suppress(ValueError, OverflowError):
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     return None
 
 
@@ -150,15 +148,6 @@ def _pods(events: list[Event]) -> tuple[list[Pod], list[float]]:
         elif event.reason == "Started":
             started.setdefault(event.name, event.time)
         elif event.reason == "Pulled" and (match := _PULLED.match(event.text)):
-            seconds = _seconds(match["all"] or match["alone"])
-            if seconds is not None:
-                pulls[event.name] = pulls.get(event.name, 0) + seconds
+            with suppress(ValueError, OverflowError):  # no duration, or one below a millisecond
+                pulls[event.name] = pulls.get(event.name, 0) + float(exact_seconds(match["all"] or match["alone"]))
     return [Pod(bound[name], started[name]) for name in bound if name in started], list(pulls.values())
-
-
-def _seconds(text: str) -> float | None:
-    """Parse a kubelet duration; None if invalid or below a millisecond."""
-    try:
-        return float(exact_seconds(text))
-    except (ValueError, OverflowError):
-        return None

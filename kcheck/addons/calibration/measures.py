@@ -107,8 +107,7 @@ def _share(name: str, some: int, every: int, note: str) -> Measure:
 
 def _boot(recording: Recording) -> list[Measure]:
     boots = sorted(n.ready - n.launched for n in recording.nodes if n.ready is not None and n.launched is not None)
-    from_ = "launch to Ready"
-    alone = bool(boots)
+    from_, alone = "launch to Ready", bool(boots)
     if not boots:
         boots, from_ = _boots_in_order(recording), "launch, as requests and launch rate let expect it, to Ready"
     if not boots:
@@ -130,8 +129,7 @@ def _boot(recording: Recording) -> list[Measure]:
     result.append(_share("stragglers", len(slow), len(boots), text))
     if slow:
         result.append(Measure("straggler_delay", sum(slow) / len(slow), "how much longer these took, on average"))
-    machines = [node for node in recording.nodes if node.launched is not None]
-    if machines:
+    if machines := [node for node in recording.nodes if node.launched is not None]:
         lost = sum(node.ready is None for node in machines)
         text = f"{lost:,} of {counted(len(machines), 'machine')} never became Ready"
         result.append(_share("never_ready", lost, len(machines), text))
@@ -237,23 +235,12 @@ def _pull(recording: Recording) -> Measure:
         return _why(recording, name)
     queued = _queued(recording.pods)
     value = waits[0] if queued else median(waits)
-    coarse = _coarse(recording, name, value)
-    if coarse:
-        return coarse
     which = "the quickest, because pods waited for each other," if queued else "median"
-    return Measure(name, value, f"bound to running: {which} of {counted(len(waits), 'pod')}; {_spread(waits)}")
+    note = f"bound to running: {which} of {counted(len(waits), 'pod')}; {_spread(waits)}"
+    return _coarse(recording, name, value) or Measure(name, value, note)
 
 
 # --- nodes that go
-
-
-def _call(recording: Recording) -> Measure:
-    calls = _delete_calls(recording)
-    if calls is None:
-        return _why(recording, "delete_call")
-    of = f"{len(calls.seconds):,} {calls.how}"
-    text = f"median of {of}; {_spread(calls.seconds)}" if calls.exact else f"mean of {of}, in whole seconds"
-    return Measure("delete_call", calls.middle, text)
 
 
 def _latency(recording: Recording) -> list[Measure]:
@@ -261,17 +248,14 @@ def _latency(recording: Recording) -> list[Measure]:
     if not waits or percentile(waits, 0.1) < 0:  # the metrics stop counting a node before its call ends
         return [_why(recording, "delete_latency")]
     middle = median(waits)
-    coarse = _coarse(recording, "delete_latency", middle)
-    if coarse:
-        return [coarse]
     note = f"answer to gone: median of {counted(len(waits), 'node')}; {_spread(waits)}"
-    if recording.ordered:
-        return [Measure("delete_latency", middle, note)]
+    coarse = _coarse(recording, "delete_latency", middle)
+    result = [coarse or Measure("delete_latency", middle, note)]
+    if coarse or recording.ordered:
+        return result
     slow = [wait for wait in waits if wait > _SLOW * middle]
-    result = [
-        Measure("delete_latency", middle, note),
-        _share("slow_deletes", len(slow), len(waits), f"{len(slow):,} took more than {_SLOW} times the median"),
-    ]
+    text = f"{len(slow):,} took more than {_SLOW} times the median"
+    result.append(_share("slow_deletes", len(slow), len(waits), text))
     if slow:
         result.append(Measure("slow_delete_latency", sum(slow) / len(slow), "of these, on average"))
     return result
@@ -335,36 +319,28 @@ def _at(loops: list[Loops]) -> str:
 _FEWEST_DELETIONS = 5
 
 
-class Calls(NamedTuple):
-    """Durations of calls and their description; if not `exact`, only the mean is meaningful."""
-
-    seconds: list[float]
-    how: str
-    exact: bool
-
-    @property
-    def middle(self) -> float:
-        """Median, or the mean of whole seconds."""
-        return median(self.seconds) if self.exact else fmean(self.seconds)
-
-
-def _delete_calls(recording: Recording) -> Calls | None:
-    """Measure delete calls; None if the recording does not show them.
+def _call(recording: Recording) -> Measure:
+    """Measure delete calls, by their median, or by the mean of whole seconds.
 
     A call requested before the previous answer waited for it, so the time between answers is its duration. Batched
     calls are answered together.
     """
     pairs = sorted((n.answered, n.asked) for n in recording.nodes if n.answered is not None and n.asked is not None)
     if recording.ordered or not pairs:
-        return None
+        return _why(recording, "delete_call")
     least = min(answered - asked for answered, asked in pairs)
     exact = not all(answered.is_integer() for answered, _ in pairs)
     waited = [late - early for (early, _), (late, asked) in pairwise(pairs) if asked + least <= early]
     if len(waited) >= _FEWEST_DELETIONS and not _together(recording.nodes, max(0.0 if exact else 1.0, least / 2)):
-        return Calls(sorted(waited), "calls that waited for the one before", exact)
-    if not recording.calls:
-        return None
-    return Calls(sorted(answered - asked for answered, asked in pairs), "calls, from request to answer", exact)
+        seconds, how = sorted(waited), "calls that waited for the one before"
+    elif recording.calls:
+        seconds, how = sorted(answered - asked for answered, asked in pairs), "calls, from request to answer"
+    else:
+        return _why(recording, "delete_call")
+    of = f"{len(seconds):,} {how}"
+    if exact:
+        return Measure("delete_call", median(seconds), f"median of {of}; {_spread(seconds)}")
+    return Measure("delete_call", fmean(seconds), f"mean of {of}, in whole seconds")
 
 
 def _together(nodes: list[NodeTimes], moment: float) -> bool:

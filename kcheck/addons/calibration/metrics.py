@@ -96,10 +96,9 @@ def read_answer(data: dict[str, object]) -> Recording:
 
 
 def _lines(text: str) -> Iterator[Sample]:
-    for line in text.splitlines():
-        match = _LINE.match(line)
-        value = _float(match["value"]) if match else None
-        if match and value is not None:
+    for match in filter(None, map(_LINE.match, text.splitlines())):
+        value = _float(match["value"])
+        if value is not None:
             yield Sample(match["name"], dict(_LABEL.findall(match["labels"] or "")), 0, value)
 
 
@@ -114,10 +113,9 @@ def _answered(series: list[object]) -> Iterator[Sample]:
             continue
         plain = {key: value for key, value in labels.items() if isinstance(value, str)}
         for point in points:
-            if isinstance(point, list) and len(point) == 2:
-                time, value = _float(point[0]), _float(point[1])
-                if time is not None and value is not None:
-                    yield Sample(name.removeprefix(_PREFIX), plain, time, value)
+            time, value = map(_float, point) if isinstance(point, list) and len(point) == 2 else (None, None)
+            if time is not None and value is not None:
+                yield Sample(name.removeprefix(_PREFIX), plain, time, value)
 
 
 def _float(value: object) -> float | None:

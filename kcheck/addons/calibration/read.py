@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from bisect import bisect_left
+from contextlib import suppress
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ def read_text(text: str, loops: str | None = None) -> Recording:
         return _read_json(text)
     if max(text.count("\n"), (loops or "").count("\n")) > _MOST_LINES:
         raise RecordingError(f"more than {_MOST_LINES:,} lines; record fewer nodes or less time")
-    if is_table(text):
+    if "launched" in next(_rows(text), (0, [""]))[1]:
         return read_table(text, loops)
     if metrics.is_text(text):
         return metrics.read_text(text)
@@ -127,60 +128,47 @@ _TAINTED = 6
 """Seconds until the call for a tainted node begins: --node-delete-delay-after-taint, and a little."""
 
 
-def is_table(text: str) -> bool:
-    """Whether a text is a table of nodes."""
-    return "launched" in next(_rows(text), (0, [""]))[1]
-
-
 def read_table(text: str, loops: str | None) -> Recording:
     """Read the table of nodes, and idle loops from the one beside it.
 
     Raises:
         RecordingError: a row has other columns than the first, or a time is not a number.
     """
-    header, rows = _parsed(text)
-    nodes, pods, ends = [], [], []
-    for row in rows:
-        times = dict(zip(header, row, strict=True))
-        ends.append(times.get("pod_succeeded"))
-        nodes.append(NodeTimes(**{name: times.get(column) for column, name in _COLUMNS.items()}))
-        bound, started = times.get("pod_bound"), times.get("pod_running")
-        if bound is not None and started is not None:
-            pods.append(Pod(bound, started))
+    rows = list(_parsed(text))
+    nodes = [NodeTimes(**{name: row.get(column) for column, name in _COLUMNS.items()}) for row in rows]
+    runs = ((row.get("pod_bound"), row.get("pod_running")) for row in rows)
+    pods = [Pod(bound, started) for bound, started in runs if bound is not None and started is not None]
     found = Recording(f"a table of {counted(len(nodes), 'node')}", nodes, pods=pods, step=0.1, calls=True)
     if loops is None:
         found.why["loop"] = "no table of loops, NAME.loops.csv, beside NAME.csv"
     else:
         scan = _scan_interval(text)
-        found.loops = list(_idle(found, _sorted(ends), _starts(loops), scan))
+        ends = _sorted(row.get("pod_succeeded") for row in rows)
+        found.loops = list(_idle(found, ends, _starts(loops), scan))
         found.how = f"that started at least {scan:g} s before the next, with no launch or deletion in between"
     return found
 
 
 def _starts(text: str) -> list[float]:
-    header, rows = _parsed(text)
-    if "start" not in header:
+    rows = list(_parsed(text))
+    if "start" not in next(_rows(text), (0, [""]))[1]:
         raise RecordingError("the table of loops needs a column start")
-    column = header.index("start")
-    return sorted(start for row in rows if (start := row[column]) is not None)
+    return _sorted(row["start"] for row in rows)
 
 
-def _parsed(text: str) -> tuple[list[str], list[list[float | None]]]:
+def _parsed(text: str) -> Iterator[dict[str, float | None]]:
     rows = _rows(text)
     _, header = next(rows, (0, []))
-    return header, [_numbers(line, row, len(header)) for line, row in rows]
+    for line, row in rows:
+        if len(row) != len(header):
+            raise RecordingError(f"line {line}: expected {len(header)} columns as in the first row, not {len(row)}")
+        yield {name: _number(line, cell) if cell else None for name, cell in zip(header, row, strict=True)}
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             yield number, [cell.strip().strip('"') for cell in line.split(",")]
-
-
-def _numbers(line: int, row: list[str], columns: int) -> list[float | None]:
-    if len(row) != columns:
-        raise RecordingError(f"line {line}: expected {columns} columns as in the first row, not {len(row)}")
-    return [_number(line, cell) if cell else None for cell in row]
 
 
 def _number(line: int, cell: str) -> float:
@@ -197,10 +185,9 @@ def _scan_interval(text: str) -> float:
     """Read --scan-interval from a comment; 10 s by default."""
     comments = " ".join(line for line in text.splitlines() if line.startswith("#"))
     flag = _SCAN.search(comments)
-    try:
+    with suppress(ValueError):
         return float(exact_seconds(flag[1])) if flag else 10.0
-    except ValueError:
-        return 10.0
+    return 10.0
 
 
 def _idle(found: Recording, ends: list[float], starts: list[float], scan: float) -> Iterator[Loops]:

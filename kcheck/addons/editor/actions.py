@@ -95,41 +95,39 @@ def findings_at(snapshot: Snapshot, source: Source, start: int, end: int) -> lis
 
 def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]) -> Iterator[Offer]:
     """Yield actions for findings at a place: fixes, then ignores, then explanations."""
-    safe = [one for one in findings if one.fix is not None and one.fix.safety == "safe"]
+    safe = _of_class(findings, "safe")
     for finding in findings:
         if finding.fix is not None:
-            title = fix_title(finding)
             preferred = len(safe) == 1 and finding is safe[0]
-            yield Offer(title, QUICK_FIX, _request("fix", uri, finding), finding, preferred)
+            yield Offer(fix_title(finding), QUICK_FIX, _request("fix", uri, finding), finding, preferred)
     kept = ignores.not_silenced(snapshot.config)
     able = [finding for finding in findings if finding.rule not in kept and _is_in(source, finding.span.source)]
     for finding, why in zip(able, ignores.why_no_comments(snapshot.tree, able), strict=True):
-        if why:
-            title = f"Ignore {finding.rule} for this file in the settings, with a reason"
-        else:
-            title = f"Ignore {finding.rule} here, with a reason"
-        yield Offer(title, QUICK_FIX, _request("setting" if why else "comment", uri, finding), finding)
+        what, where = ("setting", "for this file in the settings") if why else ("comment", "here")
+        title = f"Ignore {finding.rule} {where}, with a reason"
+        yield Offer(title, QUICK_FIX, _request(what, uri, finding), finding)
     for finding in reversed({finding.rule: finding for finding in reversed(findings)}.values()):
         yield Offer(f"Explain {finding.rule}", QUICK_FIX, Request("explain", uri, rule=finding.rule), finding)
 
 
 def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Offer]:
     """Yield actions that fix all findings of a class."""
-    due = (finding for finding in snapshot.result.findings if finding.severity >= Severity.WARNING)  # as `kcheck fix`
-    fixable = [finding for finding in due if finding.fix is not None]
-    safe = [finding for finding in fixable if finding.fix is not None and finding.fix.safety == "safe"]
-    for title, kind, what, found in (
-        ("Fix {} in this file", FILE, "file", [one for one in safe if _is_within(one, source.path)]),
-        ("Fix {} in the workspace", WORKSPACE, "workspace", safe),
+    due = [finding for finding in snapshot.result.findings if finding.severity >= Severity.WARNING]  # as `kcheck fix`
+    safe = _of_class(due, "safe")
+    here = [one for one in safe if _is_within(one, source.path)]
+    costs = [one for one in _of_class(due, "costs") if _is_within(one, source.path)]
+    every = counted(len(costs) + len(here), "problem")
+    for found, title, kind, what in (
+        (here, f"Fix {counted(len(here), 'safe problem')} in this file", FILE, "file"),
+        (safe, f"Fix {counted(len(safe), 'safe problem')} in the workspace", WORKSPACE, "workspace"),
+        (costs, f"Fix {every} in this file (costs: {_COSTS})", COSTS, "file-costs"),
     ):
         if found:
-            yield Offer(title.format(counted(len(found), "safe problem")), kind, Request(what, uri, path=source.path))
-    costs = [
-        one for one in fixable if one.fix is not None and one.fix.safety == "costs" and _is_within(one, source.path)
-    ]
-    if costs:
-        every = counted(len(costs) + sum(_is_within(one, source.path) for one in safe), "problem")
-        yield Offer(f"Fix {every} in this file (costs: {_COSTS})", COSTS, Request("file-costs", uri, path=source.path))
+            yield Offer(title, kind, Request(what, uri, path=source.path))
+
+
+def _of_class(findings: list[Finding], safety: str) -> list[Finding]:
+    return [one for one in findings if one.fix is not None and one.fix.safety == safety]
 
 
 def fix_title(finding: Finding) -> str:
@@ -212,13 +210,10 @@ def _state(snapshot: Snapshot, tell: Tell) -> fix.State:
 
 
 def _find(findings: Iterable[Finding], request: Request) -> Finding | None:
-    same = [
-        finding
-        for finding in findings
-        if (finding.rule, finding.span.source.path, finding.about) == (request.rule, request.path, request.about)
-        and request.object in finding.objects
-    ]
-    return min(same, key=lambda finding: abs(finding.span.begin.line - request.line), default=None)
+    wanted = (request.rule, request.path, request.about)
+    named = (one for one in findings if (one.rule, one.span.source.path, one.about) == wanted)
+    same = (one for one in named if request.object in one.objects)
+    return min(same, key=lambda one: abs(one.span.begin.line - request.line), default=None)
 
 
 def _all_fixes(snapshot: Snapshot, request: Request, state: fix.State, tell: Tell) -> Plan:
@@ -227,24 +222,20 @@ def _all_fixes(snapshot: Snapshot, request: Request, state: fix.State, tell: Tel
     outcome = fix.fix(
         state.tree.given, snapshot.config, safeties=safeties, least=Severity.WARNING, start=state, tell=tell, only=only
     )
-    refusal = "" if outcome.files else _refusals(outcome)
-    return Plan(tuple(outcome.files), refusal, "costs" if "costs" in safeties else "safe", _fixed(outcome))
+    return _plan(outcome, safeties[-1])
 
 
 def _one_fix(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
     if finding.fix is None:
         return Plan(refusal=f"{finding.rule} has no fix any more")
-    outcome = fix.fix_one(finding, state, snapshot.config, tell)
-    return Plan(tuple(outcome.files), "" if outcome.files else _refusals(outcome), finding.fix.safety, _fixed(outcome))
+    return _plan(fix.fix_one(finding, state, snapshot.config, tell), finding.fix.safety)
 
 
-def _fixed(outcome: fix.Fixes) -> str:
-    return visible("; ".join(one.fix.title for one in outcome.fixed if one.fix is not None))
-
-
-def _refusals(outcome: fix.Fixes) -> str:
+def _plan(outcome: fix.Fixes, safety: str) -> Plan:
     reasons = dict.fromkeys(refused.reason.rstrip(".") for refused in outcome.refused)
-    return visible("; ".join(reasons)) or "nothing is left to fix"
+    refusal = "" if outcome.files else visible("; ".join(reasons)) or "nothing is left to fix"
+    fixed = visible("; ".join(one.fix.title for one in outcome.fixed if one.fix is not None))
+    return Plan(tuple(outcome.files), refusal, safety, fixed)
 
 
 def _comment(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.half_typed import slot
@@ -20,12 +21,11 @@ from kcheck.text.syntax import yaml
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kcheck.addons.editor.half_typed import Slot, Steps
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.config.schemas import Schema
-    from kcheck.engine.rule import Rule
 
 _NAMES = (
     regex(r"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)$"),
@@ -96,23 +96,13 @@ def _names_in_list(text: str, path: str, cursor: int, listed: str, snapshot: Sna
 
 
 def _rules(snapshot: Snapshot | None, ranks: dict[str, int] | None = None) -> Iterator[Completion]:
-    every = _known_rules(snapshot)
-    groups: dict[str, int] = {}
-    ranks = ranks or {}
+    every = rules.load() if snapshot is None else by_name(snapshot.world).values()
     for rule in every:
-        groups[rule.group] = groups.get(rule.group, 0) + 1
-        rank = ranks.get(rule.name, 2)
+        rank = (ranks or {}).get(rule.name, 2)
         detail = f"{severity(rule)}, {rule.group}{', found here' if rank < 2 else ''}"
         yield Completion(rule.name, rule.name, detail, f"{rule.summary}.", rank, "rule")
-    for name, number in groups.items():
+    for name, number in Counter(rule.group for rule in every).items():
         yield Completion(name, name, f"group of {counted(number, 'rule')}", rank=3, kind="group")
-
-
-def _known_rules(snapshot: Snapshot | None) -> Iterable[Rule]:
-    if snapshot is not None:
-        return by_name(snapshot.world).values()
-
-    return rules.load()
 
 
 # --- settings
@@ -120,10 +110,8 @@ def _known_rules(snapshot: Snapshot | None) -> Iterable[Rule]:
 
 def _settings(text: str, path: str, cursor: int, snapshot: Snapshot | None) -> Completions | None:
     place = slot(text, cursor)
-    if place is None:
-        return None
-    wanted = schemas.below("settings", place.steps)
-    if wanted is None:
+    wanted = schemas.below("settings", place.steps) if place is not None else None
+    if place is None or wanted is None:
         return None
     items: list[Completion] = []
     lead = " " if place.glued else ""
@@ -196,10 +184,8 @@ def _limits() -> Iterator[Completion]:
 
 
 def _values(steps: Steps, wanted: Schema, path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
-    for word in wanted.get("enum", ()):
+    for word in (*wanted.get("enum", ()), *(("true", "false") if wanted.get("type") == "boolean" else ())):
         yield Completion(word, word, kind="word")
-    if wanted.get("type") == "boolean":
-        yield from (Completion(word, word, kind="word") for word in ("true", "false"))
     for one in wanted.get("examples", ()):
         yield Completion(str(one), str(one), "for example", rank=1)
     names = [step for step in steps if isinstance(step, str)]

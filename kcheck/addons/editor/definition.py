@@ -12,11 +12,10 @@ from kcheck.terraform.filesystem import OutsideError
 from kcheck.text.syntax.hcl import nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.addons.editor.values_at import Code, Place
-    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.text.text import Source, Span
 
@@ -76,17 +75,11 @@ def _of_name(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
         return
     if top is None:
         for module in modules:
-            yield from _variable(module.configuration, attribute.name)
+            yield from _of_block(module.configuration.variables.get(attribute.name))
     elif top.type == "module" and top.labels and len(place.blocks) == 1:
         for module in modules[:MOST]:
             for child in module.children(top.labels[0]):
-                yield from _variable(child.configuration, attribute.name)
-
-
-def _variable(configuration: Configuration, name: str) -> Iterator[Span]:
-    block = configuration.variables.get(name)
-    if block is not None:
-        yield block.header
+                yield from _of_block(child.configuration.variables.get(attribute.name))
 
 
 def _setters(module: Module, name: str) -> Iterator[Span]:
@@ -94,18 +87,12 @@ def _setters(module: Module, name: str) -> Iterator[Span]:
     value = module.variable(name)
     origin = value.origin if value is not None else None
     block = module.configuration.variables.get(name)
-    if origin is not None and origin.spans and origin.missing is None:
-        written = origin.written
-        is_default = block is not None and written.source is block.span.source and _holds(block.span, written)
-        if not is_default:
-            yield written
+    written = origin.written if origin is not None and origin.spans and origin.missing is None else None
+    if written is not None and (block is None or not block.span.holds(written)):  # else it is the default
+        yield written
     given = module.block.body.attributes.get(name) if module.block is not None else None
     if given is not None:
         yield name_span(given)
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 # --- references
@@ -120,14 +107,12 @@ def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Itera
     match names:
         case ("var", name, *_):
             yield from _setters(module, name)
-            yield from _variable(own, name)
+            yield from _of_block(own.variables.get(name))
         case ("local", name, *_) if name in own.locals:
             yield name_span(own.locals[name])
-        case ("module", name) if name in own.calls:
-            yield own.calls[name].header
-        case ("module", name, output, *_) if name in own.calls:
-            for child in module.children(name):
-                yield from (block.header for block in (child.configuration.outputs.get(output),) if block is not None)
+        case ("module", name, *rest) if name in own.calls:
+            for child in module.children(name) if rest else ():
+                yield from _of_block(child.configuration.outputs.get(rest[0]))
             yield own.calls[name].header
         case ("data", kind, name, *rest):
             yield from _of_block(own.data.get((kind, name)), rest)
@@ -143,15 +128,14 @@ def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Itera
 
 def _loop(names: tuple[str, ...], place: Place) -> Span | None:
     for expression in reversed(place.path):
-        if isinstance(expression, nodes.For | nodes.TemplateFor) and names[:1] in (
-            (expression.key,),
-            (expression.name,),
-        ):
+        if not isinstance(expression, nodes.For | nodes.TemplateFor):
+            continue
+        if names and names[0] in (expression.key, expression.name):
             return expression.collection.span
     return None
 
 
-def _of_block(block: nodes.Block | None, rest: list[str]) -> Iterator[Span]:
+def _of_block(block: nodes.Block | None, rest: Sequence[str] = ()) -> Iterator[Span]:
     """Yield the referenced attribute, if the code sets it, and the block."""
     if block is None:
         return
@@ -178,10 +162,9 @@ def _folder(code: Code, modules: list[Module], call: nodes.Block) -> Iterator[Sp
     for module in modules[:MOST]:
         for child in module.children(call.labels[0]):
             folder = None if child.configuration.published else code.snapshot.tree.folder(child.configuration.folder)
-            files = (
-                sorted(folder.terraform, key=lambda one: (not one.path.endswith("main.tf"), one.path)) if folder else []
-            )
-            yield from (source.span(0, 0) for source in files[:1])
+            if folder is not None and folder.terraform:
+                first = min(folder.terraform, key=lambda one: (not one.path.endswith("main.tf"), one.path))
+                yield first.span(0, 0)
 
 
 def _file(text: nodes.Expression, modules: list[Module]) -> Iterator[Span]:

@@ -18,7 +18,7 @@ from kcheck.text.units import as_text, clipped, counted, shown, singular, some
 from kcheck.text.values import Known, Secret, Unknown, known, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Sequence, Sized
 
     from kcheck.addons.editor.facts import Fact
     from kcheck.addons.editor.snapshot import Snapshot
@@ -78,9 +78,7 @@ def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Ite
     if len(groups) == 1:
         value = groups[0][0].value
         large = block(value)
-        yield f"**{title}** =" if large else f"**{title}** {_one(value, fields, snapshot)}"
-        if large:
-            yield large
+        yield from (f"**{title}** =", large) if large else (f"**{title}** {_one(value, fields, snapshot)}",)
         return
     rows = [f"**{title}**"]
     for own in groups[:_MOST_VALUES]:
@@ -139,8 +137,7 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
         field = own[0].field
         of += f" ({', '.join(filter(None, (type_name(field), field.unit)))})"
         yield f"- {as_code(f'{kind}.{name}')}{of}: {markdown(field.meaning)}"
-    if len(groups) > _MOST_FIELDS:
-        yield f"- and {counted(len(groups) - _MOST_FIELDS, 'more field')}"
+    yield from _more(groups, _MOST_FIELDS, "field")
 
 
 def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
@@ -155,14 +152,11 @@ def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
         elif isinstance(thing, NodePool):
             yield f"- {name}: {_nodes(sizes.of_pool(thing))} at the target of its cluster"
         elif isinstance(thing, Subnet | PodRange) and (wall := facts_of(snapshot).full(thing)) is not None:
-            yield f"- {name}: {_full(wall, snapshot)}"
+            of = f" of {facts_of(snapshot).aim(wall)}" if wall.short else ""
+            full = markdown(wall.arithmetic) if wall.nodes is None else f"full at {wall.nodes}{of} nodes"
+            yield f"- {name}: {full}"
         else:
             yield f"- {name}"
-
-
-def _full(wall: Wall, snapshot: Snapshot) -> str:
-    of = f" of {facts_of(snapshot).aim(wall)}" if wall.short else ""
-    return markdown(wall.arithmetic) if wall.nodes is None else f"full at {wall.nodes}{of} nodes"
 
 
 def _nodes(value: Value[int]) -> str:
@@ -183,8 +177,7 @@ def _limits(walls: Sequence[Wall], snapshot: Snapshot) -> Iterator[str]:
         yield "**Limits**"
     for first, *others in list(alike.values())[:_MOST_WALLS]:
         yield f"- {wall_line(first, snapshot)}{f'; {len(others)} more like it' if others else ''}"
-    if len(alike) > _MOST_WALLS:
-        yield f"- and {counted(len(alike) - _MOST_WALLS, 'more limit')}, which `kcheck capacity` lists"
+    yield from (f"{more}, which `kcheck capacity` lists" for more in _more(alike, _MOST_WALLS, "limit"))
 
 
 def wall_line(wall: Wall, snapshot: Snapshot) -> str:
@@ -208,8 +201,7 @@ def _findings(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
         yield "**Findings**"
     for one in found[:_MOST_FINDINGS]:
         yield f"- {one.severity.word} {markdown_link(one.rule, pages.get(one.rule, ''))}: {markdown(one.message)}"
-    if len(found) > _MOST_FINDINGS:
-        yield f"- and {counted(len(found) - _MOST_FINDINGS, 'more finding')}"
+    yield from _more(found, _MOST_FINDINGS, "finding")
 
 
 def _places(subject: Subject, snapshot: Snapshot, *, secret: bool) -> Iterator[str]:
@@ -223,5 +215,10 @@ def _places(subject: Subject, snapshot: Snapshot, *, secret: bool) -> Iterator[s
         return
     yield "**From**"
     yield from (f"- {line}" for line in chain(others[:_MOST_PLACES], snapshot, secret=secret))
-    if len(others) > _MOST_PLACES:
-        yield f"- and {counted(len(others) - _MOST_PLACES, 'more place')}"
+    yield from _more(others, _MOST_PLACES, "place")
+
+
+def _more(every: Sized, most: int, what: str) -> Iterator[str]:
+    """Count those that are not listed."""
+    if len(every) > most:
+        yield f"- and {counted(len(every) - most, f'more {what}')}"

@@ -17,7 +17,7 @@ from kcheck.addons.editor import actions
 from kcheck.addons.editor.actions import Plan, Request
 from kcheck.addons.editor.completion import completions
 from kcheck.addons.editor.positions import path, uri
-from kcheck.addons.editor.workspace_edits import Client, Cursor, Edited, UneditableError, client, workspace_edit
+from kcheck.addons.editor.workspace_edits import Client, Edited, UneditableError, client, workspace_edit
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.text import deadline
@@ -46,36 +46,16 @@ _BRIEF = 0.15
 def register(server: Server) -> None:
     """Register the handlers of these requests."""
     edits = EditRequests(server)
-
-    @server.feature(
-        types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(
-            code_action_kinds=[types.CodeActionKind.QuickFix, actions.FILE, actions.WORKSPACE, actions.COSTS],
-            resolve_provider=True,
-        ),
-    )
-    async def code_actions(params: types.CodeActionParams) -> Sequence[types.CodeAction | types.Command] | None:
-        return await edits.code_actions(params)
-
-    @server.feature(types.CODE_ACTION_RESOLVE)
-    async def resolve(action: types.CodeAction) -> types.CodeAction:
-        return await edits.resolve(action)
-
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["[", ",", ":", " "]))
-    async def complete(params: types.CompletionParams) -> types.CompletionList | None:
-        return await edits.complete(params)
-
-    @server.command(APPLY)
-    async def apply(request: str) -> None:
-        await edits.apply(msgspec.json.decode(request, type=Request))
-
-    @server.command(GO_TO)
-    async def go_to(document: str, line: int, character: int) -> None:
-        await edits.go_to(Cursor(document, types.Position(line, character)))
-
-    @server.command(EXPLAIN)
-    async def explain(request: str) -> None:
-        await edits.explain(msgspec.json.decode(request, type=Request))
+    kinds = [types.CodeActionKind.QuickFix, actions.FILE, actions.WORKSPACE, actions.COSTS]
+    menu = types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
+    typed = types.CompletionOptions(trigger_characters=["[", ",", ":", " "])
+    # pygls leaves marks on what it registers, which a method does not take
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, menu)(partial(edits.code_actions))
+    server.feature(types.CODE_ACTION_RESOLVE)(partial(edits.resolve))
+    server.feature(types.TEXT_DOCUMENT_COMPLETION, typed)(partial(edits.complete))
+    server.command(APPLY)(partial(edits.apply))
+    server.command(GO_TO)(partial(edits.go_to))
+    server.command(EXPLAIN)(partial(edits.explain))
 
 
 class EditRequests:
@@ -133,14 +113,8 @@ class EditRequests:
     def _diagnostics(
         self, findings: list[Finding], shown: Sequence[types.Diagnostic]
     ) -> dict[int, list[types.Diagnostic]]:
-        return {
-            id(finding): [
-                one
-                for one in shown
-                if one.code == finding.rule and one.range == self._server.positions.first_line(finding.span)
-            ]
-            for finding in findings
-        }
+        places = {id(one): (one.rule, self._server.positions.first_line(one.span)) for one in findings}
+        return {key: [one for one in shown if (one.code, one.range) == place] for key, place in places.items()}
 
     def _action(
         self, offer: Offer, snapshot: Snapshot, able: Client, shown: dict[int, list[types.Diagnostic]]
@@ -177,35 +151,33 @@ class EditRequests:
         if edited is not None:
             action.edit = edited.edit
             if edited.cursor is not None and client(self._server.client_capabilities).shows:
-                at = edited.cursor.position
-                action.command = types.Command(
-                    action.title, GO_TO, arguments=[edited.cursor.uri, at.line, at.character]
-                )
+                action.command = types.Command(action.title, GO_TO, arguments=list(edited.cursor))
         return action
 
-    async def apply(self, request: Request) -> None:
+    async def apply(self, request: str) -> None:
         """Apply an edit for an editor that does not resolve actions."""
-        edited = await self._edited(request)
+        edited = await self._edited(msgspec.json.decode(request, type=Request))
         if edited is None:
             return
         params = types.ApplyWorkspaceEditParams(edited.edit, label="kcheck")
         done = await self._server.workspace_apply_edit_async(params)
         if done.applied and edited.cursor is not None:
-            await self.go_to(edited.cursor)
+            await self.go_to(*edited.cursor)
 
-    async def go_to(self, cursor: Cursor) -> None:
+    async def go_to(self, document: str, line: int, character: int) -> None:
         """Move the cursor to where the user continues, if the editor supports it."""
         if client(self._server.client_capabilities).shows:
-            selection = types.Range(cursor.position, cursor.position)
-            params = types.ShowDocumentParams(cursor.uri, external=False, take_focus=True, selection=selection)
+            at = types.Position(line, character)
+            params = types.ShowDocumentParams(document, external=False, take_focus=True, selection=types.Range(at, at))
             await self._server.window_show_document_async(params)
 
-    async def explain(self, request: Request) -> None:
+    async def explain(self, request: str) -> None:
         """Open the published page of a rule, or the file of a user's own rule."""
-        found = await self._server.snapshot_of(request.uri)
-        rule = by_name(found[0].world).get(request.rule) if found is not None else None
+        asked = msgspec.json.decode(request, type=Request)
+        found = await self._server.snapshot_of(asked.uri)
+        rule = by_name(found[0].world).get(asked.rule) if found is not None else None
         if rule is None:
-            self._say(f"there is no rule {request.rule} any more")
+            self._say(f"there is no rule {asked.rule} any more")
             return
         page = url(rule)
         if client(self._server.client_capabilities).shows:
@@ -244,14 +216,13 @@ class EditRequests:
             self._say("The text has changed since it was checked; ask again.")
             return None
         server = self._server
-        able = client(server.client_capabilities)
         try:
             future = self._prover.ask(found[0], request, self._is_current(), chosen=True)
             plan = await asyncio.shield(asyncio.wrap_future(future))  # another request may wait for it, too
             if plan.refusal:
                 self._say(f"Not changed: {_sentence(plan)}")
                 return None
-            documents = server.workspace.text_documents
+            able, documents = client(server.client_capabilities), server.workspace.text_documents
             return workspace_edit(plan, able, server.positions, documents, request.uri, address_of=found[0].address)
         except OutdatedError:
             self._say("The text has changed since it was checked; ask again.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.values_at import code_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.engine.words.tables.field import Field
-    from kcheck.model import Cni, NodePool, Thing
+    from kcheck.model import NodePool, Thing
     from kcheck.scale.walls.model import Wall
     from kcheck.text.findings import Finding
     from kcheck.text.interval import Interval
@@ -59,7 +59,7 @@ class Facts:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._parts: dict[Span, tuple[Span, ...]] = {}
+        self._made_of = cache(lambda span: tuple(self._references(span)))
 
     # --- fields
 
@@ -141,11 +141,6 @@ class Facts:
                 todo += self._made_of(span)
         return seen
 
-    def _made_of(self, span: Span) -> tuple[Span, ...]:
-        if span not in self._parts:
-            self._parts[span] = tuple(self._references(span))
-        return self._parts[span]
-
     def _references(self, span: Span) -> Iterator[Span]:
         code = code_of(self._snapshot)
         place = code.place(span.source, span.start)
@@ -216,18 +211,14 @@ def _inputs(wall: Wall) -> Iterator[Value[object]]:
     if mechanism in ("outbound-ports", "docker-hub"):
         yield from (wall.cluster.outbound_ports, wall.cluster.outbound_ips)
     if mechanism in ("subnet", "pod-subnet", *_INTERFACES) and cni is not None:
-        yield from _of_cni(cni)
+        yield from (cni.prefix_delegation, cni.custom_networking, cni.warm_interfaces, cni.warm_prefixes)
+        yield from (cni.warm_ips, cni.minimum_ips)
         for pool in wall.pools:
             yield from (pool.machine.instance_types, pool.machine.efa)
     for pool in wall.pools:
         yield from _of_pool(pool, mechanism)
     if mechanism == "quota":
         yield from _of_quota(wall)
-
-
-def _of_cni(cni: Cni) -> Iterator[Value[object]]:
-    yield from (cni.prefix_delegation, cni.custom_networking, cni.warm_interfaces, cni.warm_prefixes)
-    yield from (cni.warm_ips, cni.minimum_ips)
 
 
 def _of_quota(wall: Wall) -> Iterator[Value[object]]:

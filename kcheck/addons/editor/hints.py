@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.described import thing_name, wall_line
@@ -15,7 +16,7 @@ from kcheck.scale import addresses
 from kcheck.text.control_characters import visible
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.units import as_text, counted
-from kcheck.text.values import Known, Unknown, known
+from kcheck.text.values import Known, Unknown, known, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,7 @@ MOST = 200
 _SHOWN = 3
 _WIDE = 48
 _FUNCTIONS = frozenset({"cidrsubnet", "cidrsubnets", "cidrhost", "cidrnetmask"})
+"""Functions that compute a range; other expressions only pass one on."""
 
 
 class Hint(NamedTuple):
@@ -79,29 +81,22 @@ def _of_attribute(code: Code, source: Source, place: Place) -> Iterator[Hint]:
     for path in _computed((attribute.expression,)):
         expression = path[-1]
         values = code.values(place._replace(path=path), source)
-        label = _label(values, _is_of_ranges(expression))
+        calls = (one.name for one in nodes.walk(expression) if isinstance(one, nodes.Call))
+        label = _label(values, ranges=not _FUNCTIONS.isdisjoint(calls))
         if label:
             yield Hint(expression.span.end, f"= {label}", _arithmetic(code, source, place._replace(path=path), values))
 
 
 def _computed(path: tuple[nodes.Expression, ...]) -> Iterator[tuple[nodes.Expression, ...]]:
     last = path[-1]
-    if isinstance(last, nodes.Object):
-        for _, value in last.entries:
-            yield from _computed((*path, value))
-    elif isinstance(last, nodes.Tuple):
-        for item in last.items:
+    if isinstance(last, nodes.Object | nodes.Tuple):
+        for item in last.items if isinstance(last, nodes.Tuple) else (value for _, value in last.entries):
             yield from _computed((*path, item))
     elif not isinstance(last, nodes.Literal | nodes.Invalid):
         yield path
 
 
-def _is_of_ranges(expression: nodes.Expression) -> bool:
-    """Whether an expression computes a range, not only passes one on."""
-    return any(isinstance(one, nodes.Call) and one.name in _FUNCTIONS for one in nodes.walk(expression))
-
-
-def _label(values: list[Evaluated], ranges: bool) -> str:
+def _label(values: list[Evaluated], *, ranges: bool) -> str:
     """Format values briefly; empty if hints do not show such values."""
     texts: list[str] = []
     for one in values:
@@ -121,13 +116,9 @@ def _texts(value: Value[object], ranges: bool) -> Iterator[str]:
         yield as_text(inner)
     elif ranges and isinstance(inner, str):
         yield str(inner)
-    elif ranges and isinstance(inner, tuple | dict):
-        parts = inner.values() if isinstance(inner, dict) else inner
-        for part in parts:
-            own = list(_texts(part, ranges)) if isinstance(part, Known) else []
-            if not own:
-                return
-            yield from own
+    elif ranges:
+        own = (list(_texts(part, ranges)) for part in parts(inner))
+        yield from chain.from_iterable(takewhile(bool, own))
 
 
 def _arithmetic(code: Code, source: Source, place: Place, values: list[Evaluated]) -> str:
@@ -213,9 +204,7 @@ def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot)
 def _full(facts: Facts, fields: list[Fact], span: Span, snapshot: Snapshot) -> Iterator[Hint]:
     places = dict.fromkeys(fact.thing for fact in fields if isinstance(fact.thing, Subnet | PodRange))
     found = [wall for place in reversed(places) if (wall := facts.full(place)) is not None]
-    walls = {
-        wall.nodes.exact: wall for wall in found if wall.nodes is not None
-    }  # of equal ones that of the first place
+    walls = {wall.nodes.exact: wall for wall in found if wall.nodes is not None}  # of equal ones the first place's
     numbers = sorted(number for number in walls if number is not None)
     if numbers:
         first = walls[numbers[0]]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.addons.editor.values_at import Place
     from kcheck.config.schemas import Schema
+    from kcheck.terraform.module import Module
     from kcheck.text.text import Source, Span
 
 _BRACKETS = (b"{", b"}", b"[", b"]")
@@ -121,9 +122,7 @@ def _assigned(snapshot: Snapshot, source: Source, place: Place) -> Subject | Non
             for root in code.roots_of(source)
             if (value := root.variable(attribute.name)) is not None
         ]
-        declared = (root.configuration.variables.get(attribute.name) for root in code.roots_of(source))
-        note = next((_description(one) for one in declared if one is not None), "")
-        note = note or ("" if values else _unused(snapshot, source))
+        note = _described(attribute.name, code.roots_of(source)) or ("" if values else _unused(snapshot, source))
         return Subject(f"var.{attribute.name}", span, values, (attribute.value_span,), note)
     if top.type == "variable" and attribute.name == "default" and top.labels:
         return _named(snapshot, source, top, span)
@@ -219,19 +218,19 @@ def chosen_expression(place: Place) -> nodes.Expression:
 
 
 def _note_of(expression: nodes.Expression, values: Sequence[Evaluated]) -> str:
-    if not isinstance(expression, nodes.GetAttr) or not _is(expression.target, "var"):
+    if not isinstance(expression, nodes.GetAttr) or expression.target.span.text != "var":
         return ""
-    modules = (one.module for one in values if one.module is not None)
-    found = (module.configuration.variables.get(expression.name) for module in modules)
+    return _described(expression.name, (one.module for one in values if one.module is not None))
+
+
+def _described(name: str, modules: Iterable[Module]) -> str:
+    """Return the description of a variable in the first module that has it."""
+    found = (module.configuration.variables.get(name) for module in modules)
     return next((_description(one) for one in found if one is not None), "")
 
 
-def _is(expression: nodes.Expression, name: str) -> bool:
-    return isinstance(expression, nodes.Variable) and expression.name == name
-
-
-def _description(block_: nodes.Block) -> str:
-    entry = block_.body.attributes.get("description")
+def _description(block: nodes.Block) -> str:
+    entry = block.body.attributes.get("description")
     expression = entry.expression if entry is not None else None
     return " ".join(str(expression.value).split())[:_LONG_DESCRIPTION] if isinstance(expression, nodes.Literal) else ""
 
@@ -249,16 +248,13 @@ _RULES = frozenset({"select", "ignore", "not_ignorable", "per_path_ignores", "se
 def _of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
     """Return Markdown and place of a key or rule in kcheck.yaml."""
     found = steps_to(source, offset) if os.path.basename(source.path) == NAME else None
-    if found is None:
+    if found is None or found.scalar is None:
         return None
-    names = [step for step in found.steps if isinstance(step, str)]
-    if found.scalar is not None and not _RULES.isdisjoint(names):
-        text = _of_rule(found.scalar.text, snapshot)
-        if text:
-            return text, found.scalar.span
-    if not found.on_key or found.scalar is None:
-        return None
-    if names[:1] == ["limits"] and len(names) == 2:
+    names = found.keys
+    text = "" if _RULES.isdisjoint(names) else _of_rule(found.scalar.text, snapshot)
+    if text or not found.on_key:
+        return (text, found.scalar.span) if text else None
+    if names[:1] == ("limits",) and len(names) == 2:
         entry = limits().get(f"limits.{names[1]}")
         said = f"documented: {entry.value} {entry.unit}" if entry is not None else ""
         return (f"**{markdown(names[1])}**: {markdown(said)}", found.scalar.span) if said else None
@@ -292,13 +288,11 @@ def _written_yaml(place: YamlPlace) -> Subject:
     here = place.nodes[-1] if place.scalar is None else place.scalar
     title = last_key(tuple(f"[{step}]" if isinstance(step, int) else step for step in place.steps)) or "value"
     spans = tuple(dict.fromkeys(_spans(place)))
-    values = [Evaluated("", _scalar(value), None)] if isinstance(value, yaml.Scalar) else []
-    return Subject(title, here.span, values, spans)
-
-
-def _scalar(value: yaml.Scalar) -> Known[str | int | bool | None]:
+    if not isinstance(value, yaml.Scalar):
+        return Subject(title, here.span, [], spans)
     plain = yaml.value(value)
-    return Known(value.text if isinstance(plain, float) else plain, Origin((value.span,)))
+    known = Known(value.text if isinstance(plain, float) else plain, Origin((value.span,)))
+    return Subject(title, here.span, [Evaluated("", known, None)], spans)
 
 
 def _spans(place: YamlPlace) -> Iterator[Span]:
@@ -330,11 +324,9 @@ _ANNOTATION = regex(rb"[\"']?" + IGNORE.replace(".", "\\.").encode() + rb"[\"']?
 
 def _comment(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
     """Return Markdown and place of the rule that a comment names at an offset."""
-    for span in _rule_names(source, offset):
-        if span.start <= offset < span.end:
-            text = _of_rule(span.text, snapshot)
-            return (text, span) if text else None
-    return None
+    span = next((one for one in _rule_names(source, offset) if one.start <= offset < one.end), None)
+    text = _of_rule(span.text, snapshot) if span is not None else ""
+    return (text, span) if span is not None and text else None
 
 
 def _rule_names(source: Source, offset: int) -> Iterator[Span]:

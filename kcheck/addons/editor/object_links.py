@@ -17,7 +17,7 @@ from kcheck.text.text import leading
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.model import KarpenterPool, NodePool
@@ -118,7 +118,7 @@ def _requirement(place: YamlPlace) -> Requirement | None:
         return Requirement(keys[-1], "In", (value.text,))
     if "matchExpressions" not in keys or not {"nodeSelectorTerms", "preference", "nodeAffinity"} & set(keys):
         return None
-    item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
+    item = place.mapping()
     key, values = yaml.text(item, "key"), tuple(one.text for one in yaml.scalars(item, "values"))
     return Requirement(key, yaml.text(item, "operator") or "In", values) if key else None
 
@@ -126,7 +126,7 @@ def _requirement(place: YamlPlace) -> Requirement | None:
 def _toleration(place: YamlPlace) -> Toleration | None:
     if not {"tolerations", "nodeTaints"} & set(place.keys):
         return None
-    item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
+    item = place.mapping()
     key, operator, value, effect = (yaml.text(item, name) for name in ("key", "operator", "value", "effect"))
     return Toleration(key, operator or "Equal", value, effect) if key else None
 
@@ -134,10 +134,9 @@ def _toleration(place: YamlPlace) -> Toleration | None:
 def _label_place(snapshot: Snapshot, pool: NodePool, key: str) -> Span:
     if key in (known(pool.scheduling.labels) or {}):
         written = _written(pool.scheduling.labels)
-        return (_member(snapshot, written, key) or written or pool.place) if written is not None else pool.place
-    if key.endswith(_INSTANCE):
-        return _written(pool.machine.instance_types) or pool.place
-    return pool.place
+        return pool.place if written is None else _member(snapshot, written, key) or written
+    types = _written(pool.machine.instance_types) if key.endswith(_INSTANCE) else None
+    return types or pool.place
 
 
 def _written(value: Value[object]) -> Span | None:
@@ -165,10 +164,8 @@ def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
     kinds = _kinds(place)
     if not kinds:
         return
-    namespace = place.text("metadata", "namespace")
-    found: list[Span] = []
-    for source in snapshot.tree.manifests:
-        found += _declared(source, kinds, name, namespace)
+    namespace = yaml.text(place.root, "metadata", "namespace")
+    found = [span for source in snapshot.tree.manifests for span in _declared(source, kinds, name, namespace)]
     yield from _nearest(found, place.root.source) or _in_model(snapshot, kinds, name)
 
 
@@ -246,9 +243,9 @@ class YamlPlace(NamedTuple):
         """Keys without indexes."""
         return tuple(step for step in self.steps if isinstance(step, str))
 
-    def text(self, *path: str) -> str:
-        """Return a text of the document; empty if there is none."""
-        return yaml.text(self.root, *path)
+    def mapping(self) -> yaml.Mapping | None:
+        """Return the innermost map at the place."""
+        return next((node for node in reversed(self.nodes) if isinstance(node, yaml.Mapping)), None)
 
 
 @lru_cache(maxsize=4)  # an editor asks several things of a file
@@ -270,19 +267,13 @@ def _in(
     if not node.start <= offset < node.end:
         return None
     path = (*above, node)
-    if isinstance(node, yaml.Scalar):
-        return YamlPlace(root, steps, path, node)
-    if isinstance(node, yaml.Alias):
-        return YamlPlace(root, steps, path, None)
-    if isinstance(node, yaml.Sequence):
-        for at, item in enumerate(node.items):
-            if item.start <= offset < item.end:
-                return _in(root, item, offset, (*steps, at), path)
-        return None
+    if isinstance(node, yaml.Scalar | yaml.Alias):
+        return YamlPlace(root, steps, path, node if isinstance(node, yaml.Scalar) else None)
+    parts: Iterable[tuple[str | int, yaml.Node]] = enumerate(node.items) if isinstance(node, yaml.Sequence) else ()
     if isinstance(node, yaml.Mapping):
-        for entry in node.entries:
-            if entry.key.start <= offset < entry.key.end:
-                return YamlPlace(root, (*steps, entry.key.text), (*path, entry.value), entry.key, on_key=True)
-            if entry.value.start <= offset < entry.value.end:
-                return _in(root, entry.value, offset, (*steps, entry.key.text), path)
-    return None
+        key = next((one for one in node.entries if one.key.start <= offset < one.key.end), None)
+        if key is not None:
+            return YamlPlace(root, (*steps, key.key.text), (*path, key.value), key.key, on_key=True)
+        parts = ((entry.key.text, entry.value) for entry in node.entries)
+    found = (_in(root, part, offset, (*steps, step), path) for step, part in parts)
+    return next(filter(None, found), None)

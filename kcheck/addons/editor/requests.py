@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lsprotocol import types
 
@@ -17,14 +17,8 @@ if TYPE_CHECKING:
 
     from kcheck.addons.editor.checker import Settings
     from kcheck.addons.editor.hints import Hint
-    from kcheck.addons.editor.hover import Hover
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.text.text import Span
-
-Change: TypeAlias = (
-    types.DidChangeTextDocumentParams | types.DidSaveTextDocumentParams | types.DidCloseTextDocumentParams
-    | types.DidChangeWatchedFilesParams
-)  # fmt: skip
 
 
 def make(settings: Callable[[str], Settings]) -> Server:
@@ -44,7 +38,7 @@ def make(settings: Callable[[str], Settings]) -> Server:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def changed(_: Change) -> None:
+    def changed(_: object) -> None:
         server.recheck()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -90,7 +84,11 @@ def _answer_about_values(server: Server) -> None:
 
         asked = await _asked_at(server, params)
         answer = await told(hover_at, *asked) if asked is not None else None
-        return _hover(server, asked[0], answer) if asked is not None and answer is not None else None
+        if asked is None or answer is None:
+            return None
+        span = _shown(answer.span, asked[0].shown)
+        place = server.positions.range(span) if span is not None else None
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, answer.text), place)
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> list[types.Location]:
@@ -132,12 +130,6 @@ async def _asked_at(server: Server, params: types.HoverParams | types.Definition
     return None if found is None or offset is None else (found, offset)
 
 
-def _hover(server: Server, found: Asked, answer: Hover) -> types.Hover:
-    span = _shown(answer.span, found.shown)
-    place = server.positions.range(span) if span is not None else None
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, answer.text), place)
-
-
 def _hint(server: Server, found: Asked, hint: Hint, at: int) -> types.InlayHint:
     tooltip = types.MarkupContent(types.MarkupKind.Markdown, hint.tooltip)
     return types.InlayHint(server.positions.position(found.shown, at), hint.label, tooltip=tooltip, padding_left=True)
@@ -146,13 +138,8 @@ def _hint(server: Server, found: Asked, hint: Hint, at: int) -> types.InlayHint:
 def _location(server: Server, snapshot: Snapshot, span: Span, texts: dict[str, bytes]) -> types.Location | None:
     """Convert a span to a location in the editor's text; None if the line has changed."""
     real = snapshot.real_path(span.source)
-    if not real:
-        return None
-    here = _shown(span, Source(span.source.path, texts.get(real, span.source.data)))
-    if here is None:
-        return None
-    place = server.positions.first_line(here)
-    return types.Location(snapshot.address(real), place)
+    here = _shown(span, Source(span.source.path, texts.get(real, span.source.data))) if real else None
+    return types.Location(snapshot.address(real), server.positions.first_line(here)) if here is not None else None
 
 
 def _shown(span: Span, shown: Source) -> Span | None:

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -120,11 +121,8 @@ class Server(LanguageServer):
 
     def texts(self) -> dict[str, bytes]:
         """Return the texts of open files, saved or not, by real path."""
-        found = {}
-        for document in list(self.workspace.text_documents.values()):
-            if name := path(document.uri):
-                found[system.real_path(name)] = document.source.encode("utf-8", "surrogatepass")
-        return found
+        named = ((path(one.uri), one.source) for one in list(self.workspace.text_documents.values()))
+        return {system.real_path(name): text.encode("utf-8", "surrogatepass") for name, text in named if name}
 
     def recheck(self) -> None:
         """Request a check of the current texts."""
@@ -150,7 +148,10 @@ class Server(LanguageServer):
             if answer.snapshot is not None and answer.folder in self._checkers:
                 self._snapshots[answer.folder] = answer.snapshot
                 self._publish(answer.folder, self._named_as_opened(answer.snapshot, found))
-            self._tell_error(answer.folder, answer.error)
+            if answer.error and answer.error != self._errors.get(answer.folder):  # once per reason
+                text = f"kcheck: {answer.error}"
+                self.window_show_message(types.ShowMessageParams(types.MessageType.Error, text))
+            self._errors[answer.folder] = answer.error
         except Exception as error:
             self.report_server_error(error, JsonRpcInternalError)
         finally:
@@ -159,12 +160,6 @@ class Server(LanguageServer):
             async with self._news:
                 self._answered = max(self._answered, answer.request)
                 self._news.notify_all()
-
-    def _tell_error(self, folder: str, error: str) -> None:
-        """Show why a folder cannot be checked, once per reason."""
-        if error and error != self._errors.get(folder):
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kcheck: {error}"))
-        self._errors[folder] = error
 
     def _named_as_opened(self, snapshot: Snapshot, found: Diagnostics) -> Diagnostics:
         """Rename diagnostics of open files to the editor's own URIs."""
@@ -196,17 +191,12 @@ class Server(LanguageServer):
         Waits up to `_PATIENCE` for the check of the latest edit.
         """
         asked = self._asked
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE if self._snapshots else None), self._news:
                 await self._news.wait_for(lambda: self._answered >= asked)
-        except TimeoutError:
-            pass
         real = system.real_path(path(document))
-        for snapshot in self._snapshots.values():
-            source = snapshot.source(real)
-            if source is not None:
-                return snapshot, source
-        return None
+        found = ((snapshot, snapshot.source(real)) for snapshot in self._snapshots.values())
+        return next(((snapshot, source) for snapshot, source in found if source is not None), None)
 
 
 _LONG = 0.5
@@ -240,11 +230,8 @@ class Progress:
             self._ended = None
 
     async def _show(self, ended: asyncio.Event, patience: float) -> None:
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), patience)
-        except TimeoutError:
-            pass
-        else:
             return
         progress = self._server.work_done_progress
         token = str(uuid4())
@@ -306,20 +293,20 @@ class Worker:
         runs = 0
         while True:
             with self._change:
-                self._change.wait_for(lambda: self._wanted is not None or self._ended)
+                self._change.wait_for(self._is_asked)
                 if self._ended or self._wanted is None:
                     return
                 (checkers, texts), self._wanted = self._wanted, None
                 request = self._request
             try:
-                deadline.run_until(self._is_outdated, partial(self._check_all, request, checkers, texts))
+                deadline.run_until(self._is_asked, partial(self._check_all, request, checkers, texts))
             except deadline.CancelledError:
                 continue
             runs += 1
             if runs % _RUNS == 0:
                 gc.collect()
 
-    def _is_outdated(self) -> bool:
+    def _is_asked(self) -> bool:
         return self._wanted is not None or self._ended
 
     def _check_all(self, request: int, checkers: tuple[Checker, ...], texts: Mapping[str, bytes]) -> None:

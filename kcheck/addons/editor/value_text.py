@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kcheck.addons.editor.values_at import code_of
@@ -13,13 +14,13 @@ from kcheck.terraform.resource import BlockRecord
 from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text, clipped
-from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset
+from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.text.text import Source, Span
+    from kcheck.text.text import Span
     from kcheck.text.values import Value
 
 HIDDEN = "(sensitive, not shown)"
@@ -50,21 +51,19 @@ def is_whole(value: Value[object]) -> bool:
     """Whether a value is a whole resource or module, or all instances of one."""
     inner = value.value if isinstance(value, Known) else None
     if isinstance(inner, tuple | dict):
-        parts = inner.values() if isinstance(inner, dict) else inner
-        return bool(inner) and all(isinstance(one, Known) and hasattr(one.value, "attribute") for one in parts)
+        return bool(inner) and all(isinstance(one, Known) and hasattr(one.value, "attribute") for one in parts(inner))
     return hasattr(inner, "attribute")
 
 
 def unknown_parts(value: Value[object]) -> Unknown | None:
     """Return the reason if all parts of a list or map are unknown; None otherwise, or without parts."""
-    inner = value.value if isinstance(value, Known) else None
-    parts = list(inner.values() if isinstance(inner, dict) else inner) if isinstance(inner, dict | tuple) else []
-    first = parts[0] if parts else None
-    nothing = all(isinstance(one, Unknown) and _line(one, WIDE, 0) == _UNKNOWN for one in parts)
-    return first if nothing and isinstance(first, Unknown) else None
+    every = list(parts(value.value)) if isinstance(value, Known) else []
+    nothing = all(isinstance(one, Unknown) and _line(one, WIDE, 0) == _UNKNOWN for one in every)
+    return next((one for one in every if nothing and isinstance(one, Unknown)), None)
 
 
-def _line(value: Value[object], room: int, depth: int) -> str:
+def _line(value: object, room: int, depth: int) -> str:
+    """Format a value, known or not, or the item of one."""
     if isinstance(value, Secret):
         return HIDDEN
     if isinstance(value, Either):
@@ -75,60 +74,42 @@ def _line(value: Value[object], room: int, depth: int) -> str:
         symbol = value.symbol  # of a value only known after apply: a resource attribute has a name
         is_named = symbol is not None and symbol.attribute not in ("", "?", "text")
         return f"{symbol.address}.{symbol.attribute}" if symbol is not None and is_named else _UNKNOWN
-    return "null" if isinstance(value, Unset) else _known(value.value, room, depth)
-
-
-def _known(value: object, room: int, depth: int) -> str:
-    if value is None:
+    inner = value.value if isinstance(value, Known) else value
+    if inner is None or isinstance(inner, Unset):
         return "null"
-    if isinstance(value, str):
-        text = str(value)
-        return json.dumps(clipped(text, room), ensure_ascii=False)
-    if isinstance(value, bool | int | Fraction):
-        return as_text(value)
-    if isinstance(value, tuple | dict):
-        return _joined(value, room, depth, more=False)
-    return f"({record_name(value)})"
-
-
-def record_name(value: object) -> str:
-    """Return the display name of a whole resource or module."""
-    if isinstance(value, BlockRecord):
-        return value.address or value.block.type
-    return "an object"
+    if isinstance(inner, str):
+        return json.dumps(clipped(str(inner), room), ensure_ascii=False)
+    if isinstance(inner, bool | int | Fraction):
+        return as_text(inner)
+    if isinstance(inner, tuple | dict):
+        return _joined(inner, room, depth, more=False)
+    return f"({inner.address or inner.block.type})" if isinstance(inner, BlockRecord) else "(an object)"
 
 
 def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: int, *, more: bool) -> str:
     left, right = "{}" if isinstance(items, dict) else "[]"
     if depth > _DEEPEST:
         return f"{left}...{right}"
-    parts: list[str] = []
-    for part in _parts(items, room, depth):
-        parts.append(part)
-        if sum(map(len, parts)) > room:
+    texts: list[str] = []
+    for text in _parts(items, room, depth):
+        texts.append(text)
+        if sum(map(len, texts)) > room:
             break
     if more:
-        parts.append("perhaps more")
-    inner = ", ".join(parts)
+        texts.append("perhaps more")
+    inner = ", ".join(texts)
     return f"{left} {inner} {right}" if isinstance(items, dict) and inner else f"{left}{inner}{right}"
 
 
 def _parts(items: Sequence[object] | Mapping[str, object], room: int, depth: int) -> Iterator[str]:
     if isinstance(items, dict):
         for key, item in items.items():
-            yield f"{_key(key)} = {_item(item, room, depth)}"
+            text = str(key)
+            name = text if _NAME.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+            yield f"{name} = {_line(item, room, depth + 1)}"
     else:
         for item in items:
-            yield _item(item, room, depth)
-
-
-def _key(key: str) -> str:
-    text = str(key)
-    return text if _NAME.fullmatch(text) else json.dumps(text, ensure_ascii=False)
-
-
-def _item(item: object, room: int, depth: int) -> str:
-    return _line(item, room, depth + 1) if isinstance(item, Known | Unknown) else _known(item, room, depth + 1)
+            yield _line(item, room, depth + 1)
 
 
 def _rows(value: object, indent: str) -> Iterator[str]:
@@ -156,12 +137,8 @@ def block(value: Value[object]) -> str:
         inner = value.value if isinstance(value, Known) else None
         if not (isinstance(inner, str) and "\n" in inner):
             return ""
-    rows: list[str] = []
-    for row in _rows(value, "  "):
-        if len(rows) == _MOST_LINES:
-            rows.append("...")
-            break
-        rows.append(clipped(row, _LONGEST_LINE))
+    rows = [clipped(row, _LONGEST_LINE) for row in islice(_rows(value, "  "), _MOST_LINES + 1)]
+    rows[_MOST_LINES:] = ["..."] * (len(rows) > _MOST_LINES)
     if not rows:
         return ""
     text = visible_lines("\n".join(rows))
@@ -171,21 +148,17 @@ def block(value: Value[object]) -> str:
 
 def link(span: Span, snapshot: Snapshot, text: str = "") -> str:
     """Link a place for the editor; text alone if it is in no file."""
-    shown = markdown(text or span.location)
-    address = file_address(span.source, snapshot)
-    return f"[{shown}]({address}#L{span.begin.line})" if address else shown
-
-
-def file_address(source: Source, snapshot: Snapshot) -> str:
-    """Return the URI of a file that was read; empty for other sources."""
+    shown, source = markdown(text or span.location), span.source
     real = "" if source.bundled or source.derived else snapshot.real_path(source)
-    return snapshot.address(real).replace("(", "%28").replace(")", "%29") if real else ""
+    address = snapshot.address(real).replace("(", "%28").replace(")", "%29") if real else ""
+    return f"[{shown}]({address}#L{span.begin.line})" if address else shown
 
 
 def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) -> Iterator[str]:
     """Yield the places that set a value with their code, from where it is written to its last use."""
     for span in spans:
-        hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
+        is_secret = secret or (span.source, span.begin.line) in code_of(snapshot).secret_lines
+        hidden = is_secret or span.source.private or span.source.derived
         code = "" if hidden else line_text(span)
         shown = f"  {as_code(clipped(code, WIDE))}" if code else ""
         yield f"{link(span, snapshot)}{shown}"

@@ -124,9 +124,8 @@ class Code:
     def outline(self, source: Source) -> Outline | None:
         """Return the outline of a Terraform or tfvars file; None for other files."""
         if source not in self._outlines:
-            if self._loader is None or not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
-                return None
-            if source.path.endswith(".tfvars.json"):
+            is_hcl = source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)) and not source.path.endswith(".tfvars.json")
+            if self._loader is None or not is_hcl:
                 return None
             self._outlines[source] = Outline(self._loader.parse(source).body)
         return self._outlines[source]
@@ -149,12 +148,9 @@ class Code:
                 return Place(tuple(blocks))
             body = part.body
 
-    def holds_secret(self, span: Span) -> bool:
-        """Whether the line of a place has the value of a sensitive variable."""
-        return (span.source, span.begin.line) in self._secret_lines
-
     @cached_property
-    def _secret_lines(self) -> set[tuple[Source, int]]:
+    def secret_lines(self) -> set[tuple[Source, int]]:
+        """Lines that have the value of a sensitive variable."""
         found: set[tuple[Source, int]] = set()
         for module in self.modules:
             for name, block in module.configuration.variables.items():
@@ -167,8 +163,7 @@ class Code:
 
     def values(self, place: Place, source: Source) -> list[Evaluated]:
         """List at most `MOST` values of the expression or attribute at a place."""
-        found = self._values(place, source)
-        return list(islice(found, MOST))
+        return list(islice(self._values(place, source), MOST))
 
     def _values(self, place: Place, source: Source) -> Iterator[Evaluated]:
         attribute = place.attribute
@@ -194,15 +189,15 @@ class Code:
 
     def records(self, module: Module, place: Place) -> Iterator[BlockRecord]:
         """Yield the instances of the innermost block around a place, in one module."""
-        blocks = place.blocks
-        if not blocks:
+        if place.top is None:
             return
-        outside = len(blocks) == 1 and place.attribute is not None and place.attribute.name in _OUTSIDE
-        if outside or blocks[0].type not in _COPIED:
-            yield from _nested(BlockRecord(blocks[0], module.scope), blocks[1:])
-            return
-        for own in self.instances(module, blocks[0]) or [_unmade(blocks[0], module)]:
-            yield from _nested(own, blocks[1:])
+        outside = len(place.blocks) == 1 and place.attribute is not None and place.attribute.name in _OUTSIDE
+        if outside or place.top.type not in _COPIED:
+            made = [BlockRecord(place.top, module.scope)]
+        else:
+            made = self.instances(module, place.top) or [_unmade(place.top, module)]
+        for own in made:
+            yield from _nested(own, place.blocks[1:])
 
     def instances(self, module: Module, block: nodes.Block) -> list[BlockRecord]:
         """List the instances of a resource, data source or module call."""

@@ -12,7 +12,7 @@ from lsprotocol import types
 from kcheck.addons.editor.actions import REASON
 from kcheck.addons.editor.positions import path, uri
 from kcheck.text.files import system
-from kcheck.text.text import Source, steps
+from kcheck.text.text import Source, leading, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +63,8 @@ class Cursor(NamedTuple):
     """Place where the user continues to type."""
 
     uri: str
-    position: types.Position
+    line: int
+    character: int
 
 
 class Edited(NamedTuple):
@@ -103,16 +104,17 @@ def workspace_edit(
         at = file.new.find(REASON.encode())
         if at >= 0 and not snippets and cursor is None:
             after = Source(file.path, file.new.replace(REASON.encode(), b""))
-            cursor = Cursor(address, positions.position(after, at))
+            place = positions.position(after, at)
+            cursor = Cursor(address, place.line, place.character)
     return Edited(_whole(changes, plan, able), cursor)
 
 
 def _whole(changes: list[DocumentChange], plan: Plan, able: Client) -> types.WorkspaceEdit:
     if not able.versioned:
-        plain = [change for change in changes if isinstance(change, types.TextDocumentEdit)]
         edits = {
             change.text_document.uri: [one for one in change.edits if isinstance(one, types.TextEdit)]
-            for change in plain
+            for change in changes
+            if isinstance(change, types.TextDocumentEdit)
         }
         return types.WorkspaceEdit(changes=edits)
     annotations = None
@@ -154,45 +156,34 @@ def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.T
     """Compute edits that turn a file into new bytes; unchanged parts stay, so that the cursor stays too.
 
     Raises:
-        UneditableError: the editor would count positions differently.
+        UneditableError: the editor would count positions differently, in no UTF-8 or after a lone carriage return.
     """
-    _check_editable(source.path, source.data, new)
+    for text in (source.data, new):
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise UneditableError(f"{source.path} is not UTF-8") from error
+        if b"\r" in text.replace(b"\r\n", b""):
+            raise UneditableError(f"{source.path} has carriage returns inside its lines")
     before, after = list(BytesIO(source.data)), list(BytesIO(new))
     starts, ends = list(accumulate(map(len, before), initial=0)), list(accumulate(map(len, after), initial=0))
     result = []
     for kind, first, last, to, stop in steps(before, after):
         if kind == "equal":
             continue
-        start, text = starts[first], new[ends[to] : ends[stop]]
-        head, tail = _shared(source.data[start : starts[last]], text)
+        start, part = starts[first], new[ends[to] : ends[stop]]
+        head, tail = _shared(source.data[start : starts[last]], part)
         span = source.span(start + head, starts[last] - tail)
-        result.append(types.TextEdit(positions.range(span), text[head : len(text) - tail].decode()))
+        result.append(types.TextEdit(positions.range(span), part[head : len(part) - tail].decode()))
     return result
-
-
-def _check_editable(path: str, *texts: bytes) -> None:
-    """Check that editors count positions in the texts as kcheck does.
-
-    Raises:
-        UneditableError: a text is not UTF-8, or has a lone carriage return.
-    """
-    for text in texts:
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            raise UneditableError(f"{path} is not UTF-8") from error
-        if b"\r" in text.replace(b"\r\n", b""):
-            raise UneditableError(f"{path} has carriage returns inside its lines")
 
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
     """Count equal bytes at the start and end of two texts, in whole characters and line ends."""
-    most = min(len(before), len(after))
-    head = next((i for i in range(most) if before[i] != after[i]), most)
+    head = leading(before, after)
     while head and (_is_inside(before, head) or _is_inside(after, head)):
         head -= 1
-    most -= head
-    tail = next((i for i in range(most) if before[-1 - i] != after[-1 - i]), most)
+    tail = leading(before[head:][::-1], after[head:][::-1])
     while tail and (_is_inside(before, len(before) - tail) or _is_inside(after, len(after) - tail)):
         tail -= 1
     return head, tail

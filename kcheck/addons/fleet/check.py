@@ -91,15 +91,14 @@ def _checked(task: Task) -> Outcome:
     config = _config(task.settings)
     result = Project(task.settings.roots, config).check().result
     deadline.stop()
-    rows, files = rows_of(result), len(result.reading.sources)
+    status, reason = CHECKED, ""
     if result.bugs:
         first = result.bugs[0]
         more = f", and {len(result.bugs) - 1:,} more" if len(result.bugs) > 1 else ""
-        reason = f"{first.rule or 'the model'} fails on {first.object}: {first.message}{more}"
-        return Outcome(PARTLY, reason, rows, files=files)
-    if result.is_late:
-        return Outcome(PARTLY, result.judged.skipped[0].reason, rows, files=files)
-    return Outcome(CHECKED, "", rows, files=files)
+        status, reason = PARTLY, f"{first.rule or 'the model'} fails on {first.object}: {first.message}{more}"
+    elif result.is_late:
+        status, reason = PARTLY, result.judged.skipped[0].reason
+    return Outcome(status, reason, rows_of(result), files=len(result.reading.sources))
 
 
 def _config(settings: Settings) -> Config:
@@ -182,10 +181,10 @@ def _cluster(
 
 def _missing(cluster: Cluster, result: Result) -> MissingInput | None:
     """Find the input that the first limit without a number waits for, where the cluster is judged."""
-    for wall in walls.find_walls(cluster, result.world):
-        if wall.short is None and wall.kind != "recommended" and not capacity.is_account_quota(wall):
-            return missing_input(wall.cause, result.reading) if isinstance(wall.cause, Unknown) else None
-    return None
+    undecided = (wall for wall in walls.find_walls(cluster, result.world) if wall.short is None)
+    own = (one.cause for one in undecided if one.kind != "recommended" and not capacity.is_account_quota(one))
+    cause = next(own, None)
+    return missing_input(cause, result.reading) if isinstance(cause, Unknown) else None
 
 
 def _undecided(result: Result) -> Iterator[UndecidedRow]:

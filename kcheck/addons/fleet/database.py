@@ -243,8 +243,5 @@ def _cell(value: Value) -> str | int | float | None:
     plain = _plain(value)
     if isinstance(plain, bool):
         return "true" if plain else "false"
-    return (
-        plain
-        if isinstance(plain, int | float | None)
-        else defused(", ".join(plain) if isinstance(plain, list) else plain)
-    )
+    text = ", ".join(plain) if isinstance(plain, list) else plain
+    return defused(text) if isinstance(text, str) else text

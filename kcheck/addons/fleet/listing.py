@@ -18,15 +18,14 @@ from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.settings import environment
 from kcheck.text.files import system
 from kcheck.text.text import Source
-from kcheck.text.values import known, plain
+from kcheck.text.values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.addons.fleet.tables import UseRow
     from kcheck.config.schemas import Written
-    from kcheck.text.text import Span
-    from kcheck.text.values import Datum, DatumValue, Known
+    from kcheck.text.values import DatumValue, Known
 
 _MOST_BYTES = 20_000_000
 """Of a list."""
@@ -206,21 +205,10 @@ def _stated(data: Known[DatumValue]) -> Stated:
         for name, number in one["limits"].items():
             if name not in names:
                 hint = nearest(name, tuple(sorted(names)))
-                place = _place(data, "accounts", i, "limits", name)
+                place = dict(schemas.nodes_of(data))["accounts", i, "limits", name].origin.written
                 raise ConfigError(f"{place.location}: accounts: no quota is called {name}; {hint}")
             own |= dict.fromkeys(names[name], number)
     return Stated(accounts, *(written.get(name, {}) for name in ("egress", "networks", "reservations")))
-
-
-def _place(data: Known[DatumValue], *path: str | int) -> Span:
-    part: Datum = data
-    for step in path:
-        value = known(part)
-        if isinstance(value, dict):
-            part = value[str(step)]
-        if isinstance(value, tuple):
-            part = value[int(step)]
-    return (part.origin or data.origin).written
 
 
 def _names() -> dict[str, list[str]]:

@@ -26,6 +26,10 @@ from kcheck.addons.fleet.shared import placed
 from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.text.files import save, system
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
@@ -61,12 +65,7 @@ def of_one_run(folder: str) -> Iterator[str]:
     with contextlib.ExitStack() as stack:
         with failures(folder):
             save.make_folder(folder)
-            try:
-                stack.enter_context(locked(folder))
-            except LockedError as error:
-                raise ResultsError(
-                    f"{folder}: another `kcheck fleet` writes its results there; wait for its end"
-                ) from error
+            stack.enter_context(locked(folder))
             run = run_id(folder, datetime.now(UTC))
         yield run
 
@@ -269,9 +268,8 @@ def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
 
 def _stored(folder: str) -> list[str]:
     """List the runs that have a Parquet file in the folder of a table."""
-    names = [os.path.splitext(name) for name, is_folder in system.entries(folder) if not is_folder] if (
-        os.path.isdir(folder)
-    ) else []  # fmt: skip
+    there = system.entries(folder) if os.path.isdir(folder) else ()
+    names = (os.path.splitext(name) for name, is_folder in there if not is_folder)
     return sorted(run for run, ending in names if ending == ".parquet" and _is_id(run))
 
 
@@ -309,40 +307,25 @@ _TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 """Error codes of a lock that another process has; others mean that this disk has no locks."""
 
 
-class LockedError(Exception):
-    """Another process writes to the folder."""
-
-
 @contextlib.contextmanager
 def locked(folder: str) -> Iterator[None]:
     """Lock an existing folder against other processes; without effect where there are no locks.
 
     Raises:
-        LockedError: another process has it.
+        ResultsError: another process has it.
         OSError: the lock file cannot be written.
     """
     handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
     try:
         try:
-            _take(handle)
+            if sys.platform == "win32":
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno in _TAKEN:
-                raise LockedError from error
+                text = f"{folder}: another `kcheck fleet` writes its results there; wait for its end"
+                raise ResultsError(text) from error
         yield
     finally:
         os.close(handle)  # which gives it back
-
-
-if sys.platform == "win32":
-
-    def _take(handle: int) -> None:
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-
-else:
-
-    def _take(handle: int) -> None:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

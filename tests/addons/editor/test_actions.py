@@ -176,7 +176,7 @@ def test_a_comment_waits_for_its_reason(check: Check) -> None:
     }
     plain = workspace_edit(plan, ABLE, Positions(), {})
     assert plain.cursor is not None
-    assert plain.cursor.position == types.Position(2, len('  sku_tier = "Free" # kcheck: ignore[free-control-plane] '))
+    assert plain.cursor[1:] == (2, len('  sku_tier = "Free" # kcheck: ignore[free-control-plane] '))
 
 
 JOB = """{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": {"template": {"spec": {

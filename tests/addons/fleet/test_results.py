@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from kcheck.addons.fleet import results
 from kcheck.addons.fleet.database import ResultsError, opened
 from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.results import LockedError, columns, locked
+from kcheck.addons.fleet.results import columns, locked
 from kcheck.addons.fleet.tables import TABLES, Rows, SharedRow
 from kcheck.commands.cli import cli
 from tests.addons.fleet import story
@@ -260,7 +260,7 @@ def test_a_second_run_is_refused_and_a_killed_one_leaves_no_lock(tmp_path: Path)
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        with pytest.raises(LockedError), locked(str(out)):
+        with pytest.raises(ResultsError, match="another"), locked(str(out)):
             pass
         refused = CliRunner().invoke(cli, ["fleet", str(tmp_path / "code"), "-o", str(out)])
         assert (refused.exit_code, refused.output) == (

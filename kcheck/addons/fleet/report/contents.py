@@ -181,21 +181,16 @@ def _shared_part(found: Numbers, most: int) -> Part:
     """List the shared limits that are exceeded when all clusters reach their targets."""
     over = found.rows("FROM query_shared WHERE state = 'over'")
     undecided = found.rows("FROM query_shared WHERE state = 'unknown'")
-    if over:
-        lines = [f"{counted(len(over), 'limit')} would be exceeded if all clusters reached their targets."]
-    else:
-        lines = ["No limit that clusters share is known to be exceeded."]
+    exceeded = f"{counted(len(over), 'limit')} would be exceeded if all clusters reached their targets."
+    lines = [exceeded if over else "No limit that clusters share is known to be exceeded."]
     if undecided:
         lines.append(f"Whether {counted(len(undecided), 'shared limit')} would be is not known.")
     shown = table("Exceeded", _SHARED, over, _over, most, "shared")
-    notes = found.rows(own("shared-notes"))
-    titles = "#limits, what would decide them"
-    decide = table("What would decide the others", titles, notes, _note, min(most, _MOST_NOTES), "shared")
+    decide = table(
+        "What would decide the others", "#limits, what would decide them", found.rows(own("shared-notes")),
+        lambda one: (f"{one.limits:,}", one.note), min(most, _MOST_NOTES), "shared",
+    )  # fmt: skip
     return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
-
-
-def _note(one: Row) -> Sequence[str]:
-    return f"{one.limits:,}", one.note
 
 
 def _over(one: Row) -> Sequence[str]:
@@ -343,12 +338,9 @@ def _unchecked_part(found: Numbers, most: int) -> Part:
 def _unchecked(one: Row) -> Sequence[str]:
     status = "in part" if one.status == "partly" else one.status
     reason = f"{one.reason}{f' (tried {one.attempts} times)' if one.attempts > 1 else ''}"
-    return one.repository, one.owner, status, _day(one.last_checked), reason
-
-
-def _day(run: str) -> str:
-    """Return the day of a run as 2026-11-23; other words as they are."""
-    return f"{run[:4]}-{run[4:6]}-{run[6:8]}" if run[:8].isdecimal() else run
+    run = one.last_checked  # or words that say that there is none
+    day = f"{run[:4]}-{run[4:6]}-{run[6:8]}" if run[:8].isdecimal() else run
+    return one.repository, one.owner, status, day, reason
 
 
 def _run_part(found: Numbers) -> Part:
