@@ -124,6 +124,7 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Write) -> None
         "\n  auto_scaler_profile {\n"
         '    scale_down_delay_after_failure = "1m"\n'
         '    scale_down_unneeded            = "5m"\n'
+        '    max_node_provisioning_time     = "10m"\n'
         "    empty_bulk_delete_max          = 100\n"
         "    max_unready_nodes              = 150\n"
         "  }\n}\n"

@@ -212,7 +212,7 @@ def test_output_of_hostile_files_is_inert(
     assert not list(tree.glob("**/.kcheck-*"))
 
 
-STYLES = re.compile(rb"\x1b\[(?:0|1|31|33|36)m")
+STYLES = re.compile(rb"\x1b\[(?:0|1|(?:1;)?(?:4|3[1236]))m")
 ANNOTATION = re.compile(r"::(?:error|warning|notice) file=[^:,]+(?:,\w+=[^:,]+)+::.+")
 
 
