@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from lsprotocol import types
 
@@ -38,7 +38,7 @@ def make(settings: Callable[[str], Settings]) -> Server:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def changed(_: object) -> None:
+    def changed(_: Change) -> None:
         server.recheck()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -55,6 +55,11 @@ def make(settings: Callable[[str], Settings]) -> Server:
     return server
 
 
+Change: TypeAlias = (
+    types.DidChangeTextDocumentParams | types.DidSaveTextDocumentParams | types.DidCloseTextDocumentParams
+    | types.DidChangeWatchedFilesParams
+)  # fmt: skip
+"""Of one handler: pygls gives the server to one that takes any `object`."""
 Told = TypeVar("Told")
 
 
