@@ -24,7 +24,7 @@ _COPIES = 3
 _ALIKE = 8
 """Number of files of one name from which equal findings are merged, though the files differ."""
 _MANY = 5
-"""Number of findings of one rule and fix in a folder from which they are merged, errors aside."""
+"""Number of findings of one rule and fix in a folder from which they are a habit."""
 _MONEY = regex(r"\$(\d[\d,]*(?:\.\d+)?)")
 _TITLES = 3
 """Most changes that the title of a fix lists."""
@@ -35,7 +35,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
     One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
     or the containers of a pod; instances of one block; the images of one file; files that are copies of each other,
-    or many of one name with the same finding; many findings of one rule and fix in a folder, none of them an error.
+    or many of one name with the same finding.
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
@@ -46,8 +46,12 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
     result = [one for one in result if one.rule not in of_images] + images
     result = _joined(result, lambda one: (one.rule, one.message, one.details, one.span[1:]), _copies)
-    result = _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
-    return _joined(result, lambda one: (one.rule, _folder(one), one.fix.title if one.fix else ""), _habits)
+    return _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
+
+
+def habits(findings: Iterable[Finding]) -> list[Finding]:
+    """Merge many findings of one rule and fix in a folder, none of them an error, for those who read all of them."""
+    return _joined(list(findings), lambda one: (one.rule, _folder(one), one.fix.title if one.fix else ""), _many)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:
@@ -129,7 +133,7 @@ def _folder(finding: Finding) -> str:
     return finding.span.source.path.rpartition("/")[0]
 
 
-def _habits(group: list[Finding]) -> list[list[Finding]]:
+def _many(group: list[Finding]) -> list[list[Finding]]:
     many = len(group) >= _MANY and group[0].severity < Severity.ERROR
     return [group] if many else [[finding] for finding in group]
 

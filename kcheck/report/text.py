@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.config.numbers import dates
+from kcheck.engine.merging import habits
 from kcheck.report.layout import Column, Line, Table, line, plain
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Severity
@@ -40,9 +43,14 @@ def render(report: Report) -> str:
     return plain(as_text(report))
 
 
+def folded(report: Report) -> Report:
+    """Return a report in which a habit is one finding, for texts of people."""
+    return report._replace(result=replace(report.result, findings=habits(report.result.findings)))
+
+
 def as_text(report: Report, screen: int = 0) -> Iterator[Line]:
     """Yield the lines of `render`, for a screen of so many columns."""
-    width = screen - _MARGIN if screen else _WIDEST
+    report, width = folded(report), screen - _MARGIN if screen else _WIDEST
     pages = _pages(report) if report.findings else {}
     parts = [finding_lines(finding, pages.get(finding.rule, ""), width) for finding in report.findings]
     if report.show_undecided and report.result.undecided:

@@ -294,7 +294,12 @@ EKS = [
         drop("cluster.tf", "(MINIMUM|WARM)_IP_TARGET", times=2),
         also=("subnet-too-small",),
     ),
-    mistake("prefix-subnet-fragmented", "eks", after("cluster.tf", "env = {", '  ENABLE_PREFIX_DELEGATION = "true"')),
+    mistake(
+        "prefix-subnet-fragmented",
+        "eks",
+        after("cluster.tf", "env = {", '  ENABLE_PREFIX_DELEGATION = "true"'),
+        opens=True,
+    ),
     mistake(
         "service-range-too-small", "eks", swap(TFVARS, r"(service_cidr = .*)/\d+", r"\1/24"), add(ADDED, services(300))
     ),

@@ -107,5 +107,5 @@ def test_a_reason_is_a_sentence_and_the_readme_has_it() -> None:
             assert one.reason.endswith(".")
             assert "|" not in one.reason
     output = generate(intent.with_defaults("eks", {"nodes": 10}))
-    page = output.files["README.md"].decode()
+    page = output.files["other-linters.md"].decode()
     assert all(f"| {one.linter} | {one.check} | {one.reason} |" in page for one in readme.other_findings("eks"))

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import linter
+from kcheck.engine import linter, merging
 from kcheck.fix import fix
 from kcheck.report import text
 from kcheck.report.layout import plain
@@ -127,21 +127,27 @@ resource "aws_eks_node_group" "NAME" {
 """
 
 
-@pytest.mark.parametrize(("pools", "also"), [("ab", [0, 0]), ("abcd", [0, 0, 0, 0]), ("abcde", [4])])
-def test_resources_of_their_own_are_findings_of_their_own_until_they_are_a_habit(
-    pools: str, also: list[int], write: Write
-) -> None:
+def test_resources_of_their_own_are_findings_of_their_own(write: Write) -> None:
+    write({"main.tf": CLUSTER + POOL.replace("NAME", "a") + POOL.replace("NAME", "b")})
+    assert [finding.also for finding in found("gpu-pool-never-empty")] == [(), ()]
+
+
+@pytest.mark.parametrize(("pools", "also"), [("abcd", [0, 0, 0, 0]), ("abcde", [4])])
+def test_a_habit_is_one_finding_of_a_text(pools: str, also: list[int], write: Write) -> None:
     write({"eks.tf": CLUSTER, **{f"pool-{name}.tf": POOL.replace("NAME", name) for name in pools}})
-    assert [len(finding.also) for finding in found("gpu-pool-never-empty")] == also
-    (outcome,) = [fix.fix(["."], Config(), rules=("gpu-pool-never-empty",), safeties=("costs",))]
-    assert len(outcome.files) == len(pools)
+    own = found("gpu-pool-never-empty")
+    assert [len(finding.also) for finding in merging.habits(own)] == also
+    assert len(own) == len(pools)  # reports for programs have each at its place
+    printed = CliRunner().invoke(cli, ["check", "--select", "gpu-pool-never-empty"]).stdout
+    assert printed.count("warning (waste) gpu-pool-never-empty:") == len(also)
+    assert ("also: " in printed) is (len(also) == 1)
 
 
 def test_errors_are_no_habit(write: Write) -> None:
     """Each has numbers of its own, and is looked at alone."""
     pod = PODS.replace("k8s.gcr.io", "docker.io")
     write({f"pods-{name}.yaml": pod.replace("NAME", name) for name in "abcde"})
-    assert [one.severity for one in found("docker-hub-image")] == [Severity.ERROR] * 5
+    assert [one.severity for one in merging.habits(found("docker-hub-image"))] == [Severity.ERROR] * 5
 
 
 def test_images_of_one_file(write: Write) -> None:
