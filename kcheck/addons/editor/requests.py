@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from kcheck.addons.editor.checker import Settings
     from kcheck.addons.editor.hints import Hint
+    from kcheck.addons.editor.hover import Hover
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.text.text import Span
 
@@ -89,11 +90,7 @@ def _answer_about_values(server: Server) -> None:
 
         asked = await _asked_at(server, params)
         answer = await told(hover_at, *asked) if asked is not None else None
-        if asked is None or answer is None:
-            return None
-        span = _shown(answer.span, asked[0].shown)
-        place = server.positions.range(span) if span is not None else None
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, answer.text), place)
+        return _hover(server, asked[0], answer) if asked is not None and answer is not None else None
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> list[types.Location]:
@@ -133,6 +130,12 @@ async def _asked_at(server: Server, params: types.HoverParams | types.Definition
     found = await _asked(server, params.text_document.uri)
     offset = found.offset(server.positions.offset(found.shown, params.position)) if found is not None else None
     return None if found is None or offset is None else (found, offset)
+
+
+def _hover(server: Server, found: Asked, answer: Hover) -> types.Hover:
+    span = _shown(answer.span, found.shown)
+    place = server.positions.range(span) if span is not None else None
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, answer.text), place)
 
 
 def _hint(server: Server, found: Asked, hint: Hint, at: int) -> types.InlayHint:
