@@ -14,6 +14,7 @@ from kcheck.config.locations import BASELINE
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
 from kcheck.text.files.tree import display_path
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +181,6 @@ def tell_gone(known: Baseline, result: Result, config: Config, *, prune: bool, q
         click.UsageError: the file cannot be written, or was written by a run with other arguments.
     """
     from kcheck.engine import rules
-    from kcheck.text.units import counted
 
     if known.arguments != click.get_current_context().obj.arguments:
         if prune:

@@ -23,14 +23,12 @@ def command(name: str, paths: tuple[str, ...]) -> None:
 
     from kcheck.api import Project
     from kcheck.engine import rules
-    from kcheck.report import calculation, limit, word
-    from kcheck.report import rule as page
-    from kcheck.report.layout import Line
+    from kcheck.report import calculation, layout, limit, rule, word
 
     config = click.get_current_context().obj.settings(paths)
     known = rules.all_rules(config.rules)
     found = next((own for own in known if own.name == name), None)
-    pages = [page.as_text(found, known)] if found is not None else []
+    pages = [rule.as_text(found, known)] if found is not None else []
     if paths and (mechanisms := calculation.mechanisms(name, found)):
         pages += calculation.pages(mechanisms, Project(paths, config).world)
     elif found is None:
@@ -45,4 +43,4 @@ def command(name: str, paths: tuple[str, ...]) -> None:
         hint = f"did you mean {' or '.join(close)}?" if close else "`kcheck rules` lists the rules"
         raise click.UsageError(f"there is no rule, limit or word `{name}`; {hint}")
     for number, one in enumerate(pages):
-        printing.page((*((Line(),) if number else ()), *one))
+        printing.page((*((layout.Line(),) if number else ()), *one))
