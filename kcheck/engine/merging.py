@@ -50,7 +50,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
 
 def habits(findings: Iterable[Finding]) -> list[Finding]:
-    """Merge many findings of one rule and fix in a folder, none of them an error, for those who read all of them."""
+    """Merge many findings of one rule and fix in a folder, errors aside, for those who read them all."""
     return _joined(list(findings), lambda one: (one.rule, _folder(one), one.fix.title if one.fix else ""), _many)
 
 
