@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Reading
-from kcheck.model import NOWHERE, Autoscaler, Candidates, Inventory, Raw, Workload
+from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Workload
 from kcheck.text.files import system
 from kcheck.text.files.configurations import AKS, BICEP, BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
 from kcheck.text.files.patterns import matches
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.inventory.reading import Kept
-    from kcheck.model import Cluster, Sync, Thing
+    from kcheck.model import Sync, Thing
     from kcheck.text.files.tree import Tree
 
 _NAMED = (
@@ -109,6 +109,8 @@ _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way
 def _assign_clusters(inventory: Inventory, config: Config) -> None:
     """Assign workloads, add-ons and autoscalers to clusters, or to candidates."""
     roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
+    called = any(cluster.root not in inventory.libraries for cluster in inventory.clusters)
+    libraries = inventory.libraries if called else frozenset()
     by_path: dict[tuple[str, frozenset[str], Sync | None], Cluster | Candidates] = {}
     senders = {one.place: one for one in inventory.synced}
 
@@ -118,9 +120,9 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
         if key not in by_path:
             folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
             sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
-            own = [one for one in roots if one[0].cloud not in key[1]]
-            near = [one for one in own if one[0].root not in inventory.libraries or _is_below(path, one[0].root)]
-            found = _home(path, near or own, config, sync)
+            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync)
+            if isinstance(found, Cluster) and found.root in libraries and not _is_below(path, found.root):
+                found = Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
         return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or by_path[key]
 

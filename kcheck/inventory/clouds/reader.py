@@ -18,6 +18,7 @@ from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.partly_known import called, possible
 from kcheck.text.regex import regex
+from kcheck.text.units import as_text
 from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, agreed, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -341,8 +342,8 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
         unknown = next((part for part in parts if isinstance(part, Unknown)), None)
         if unknown is not None:
             return unknown
-        key, value, effect = (part.value if isinstance(part, Known) else None for part in parts)
-        found.append(f"{key}={value or ''}:{effect}")
+        key, value, effect = (as_text(part.value) if isinstance(part, Known) else "" for part in parts)
+        found.append(f"{key}={value}:{effect}")
     if found:
         return Known(tuple(found), Origin((nested[0].span,)))
     return Unset(_of_collection(record, kind) or record.absent((kind,)))

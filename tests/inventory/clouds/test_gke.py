@@ -348,3 +348,11 @@ def test_taints_that_depend_on_a_data_source_are_not_known(read: Callable[..., d
     lines = f'node_config {{\n    dynamic "taint" {{\n      for_each = {each}\n      content {{\n        key = "a"\n      }}\n    }}\n  }}'
     pool = read(f'{KEPT}\n}}\n\ndata "http" "t" {{\n  url = "https://example.com"', lines)["pools"][0]
     assert value(pool, "taints") == "data.http.t is read from the cloud"
+
+
+@pytest.mark.parametrize("written", ["true", "false", "1", '"x"'])
+def test_values_of_taints_are_texts(written: str, read: Callable[..., dict[str, Any]]) -> None:
+    """Terraform makes a text of what the provider wants as one."""
+    taint = f'taint {{\n      key    = "a"\n      value  = {written}\n      effect = "NO_SCHEDULE"\n    }}'
+    pool = read(KEPT, f"node_config {{\n    {taint}\n  }}")["pools"][0]
+    assert value(pool, "taints") == [f"a={written.strip(chr(34))}:NO_SCHEDULE"]
