@@ -342,7 +342,7 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
         unknown = next((part for part in parts if isinstance(part, Unknown)), None)
         if unknown is not None:
             return unknown
-        key, value, effect = (as_text(part.value) if isinstance(part, Known) else "" for part in parts)
+        key, value, effect = (as_text(p.value) if isinstance(p, Known) and p.value is not None else "" for p in parts)
         found.append(f"{key}={value}:{effect}")
     if found:
         return Known(tuple(found), Origin((nested[0].span,)))
