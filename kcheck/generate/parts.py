@@ -26,7 +26,7 @@ PARTS = {
     "login": ("a login for the cache of Docker Hub, where it can do without", ""),
     "tests": ("tests of the Terraform code, and what other linters report", "tests/* other-linters.md"),
 }  # fmt: skip
-"""What each part adds, and patterns of its files."""
+"""Parts by their flags: the text of what one adds, and patterns of its files."""
 
 
 def is_wanted(path: str, parts: tuple[str, ...]) -> bool:

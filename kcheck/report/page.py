@@ -19,7 +19,7 @@ REPOSITORY = "https://github.com/kcheck/kcheck"
 HOME = f"{REPOSITORY}/blob/main"
 """Base address of the project's files."""
 SOURCE = f"git+{REPOSITORY}@v{__version__}"
-"""What pip installs: the tag of this version, as kcheck is on no index."""
+"""Source for pip: the tag of this version, as kcheck is on no index."""
 
 RULES = "docs/rules"
 """Folder of the rule pages in the site."""

@@ -10,6 +10,7 @@ import pytest
 from kcheck.engine import evaluator
 from kcheck.scale import placement, pools
 from kcheck.scale.simulate import scenario
+from kcheck.scale.world import relations
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import cel
 
@@ -92,3 +93,23 @@ def test_pools_behind_one_that_takes_the_pods_are_not_asked(check: Check, monkey
     fits = counted(placement, "fit", monkeypatch)
     check({"jobs.yaml": bench_growth.job(0), **bench_growth.pools(12)})
     assert 0 < len(fits) < 4 * 12
+
+
+def test_images_are_searched_once_for_an_autoscaler(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    group = (
+        'resource "aws_eks_node_group" "g%s" {\n  cluster_name = aws_eks_cluster.main.name\n'
+        '  instance_types = ["m5.large"]\n  scaling_config {\n    min_size = 1\n    max_size = 9\n  }\n}\n'
+    )
+    searched = []
+    pattern = relations._AUTOSCALER
+
+    class Counted:
+        def search(self, text: str) -> object:
+            searched.append(text)
+            return pattern.search(text)
+
+    monkeypatch.setattr(relations, "_AUTOSCALER", Counted())
+    check({"main.tf": cluster + "".join(group % number for number in range(4)), "jobs.yaml": bench_growth.job(0)})
+    image = next(text for text in searched if text)
+    assert searched.count(image) == 1

@@ -60,7 +60,7 @@ Change: TypeAlias = (
     types.DidChangeTextDocumentParams | types.DidSaveTextDocumentParams | types.DidCloseTextDocumentParams
     | types.DidChangeWatchedFilesParams
 )  # fmt: skip
-"""Of one handler: pygls gives the server to one that takes any `object`."""
+"""Parameters of one handler: pygls gives the server to one that takes any `object`."""
 Told = TypeVar("Told")
 
 

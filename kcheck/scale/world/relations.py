@@ -14,7 +14,7 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.model import Autoscaler, Candidates, Cluster, Inventory, Thing
 
@@ -92,6 +92,11 @@ class Deployments:
 _AUTOSCALER = regex(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
 
 
+def _tools_in(names: Iterable[Value[str]]) -> Iterator[str]:
+    """Yield the autoscalers that some names stand for."""
+    return (match[1] for name in names if (match := _AUTOSCALER.search(known(name) or "")))
+
+
 class Autoscaling:
     """Sources of nodes of clusters."""
 
@@ -127,18 +132,21 @@ class Autoscaling:
             return mapped(cluster.provisioned, lambda _: "auto-mode")
         if self.autoscaler(cluster) is not None:
             return Known("cluster-autoscaler", place)
-        names = [*self._installed[cluster.id], cluster.grower]
         installed = next(iter(self.installed(cluster)), None)
         if installed is not None:
             return Known(installed, place)
         perhaps = (why for found, why in self._unplaced if cluster in found.clusters)
-        unknown = next((name for name in (*names, *perhaps) if isinstance(name, Unknown)), None)
+        names = (*self._installed[cluster.id], cluster.grower, *perhaps)
+        unknown = next((name for name in names if isinstance(name, Unknown)), None)
         return unknown if unknown is not None else Unset(place)
 
     def installed(self, cluster: Cluster) -> list[str]:
         """List the autoscalers that the code installs in a cluster, possibly several."""
-        texts = [known(name) or "" for name in (*self._installed[cluster.id], cluster.grower)]
-        return [match[1] for text in texts if (match := _AUTOSCALER.search(text))]
+        return [*self._tools.get(cluster.id, ()), *_tools_in((cluster.grower,))]
+
+    @cached_property
+    def _tools(self) -> dict[str, list[str]]:
+        return {cluster: list(_tools_in(names)) for cluster, names in self._installed.items()}
 
     @cached_property
     def _installed(self) -> dict[str, list[Value[str]]]:
