@@ -212,7 +212,7 @@ class Reserved(Thing, frozen=True, eq=False):
 class Subnet(Thing, frozen=True):
     """A subnet of a virtual network. `gap` says why pools in it may be missing.
 
-    `public`: whether its machines get public addresses of their own.
+    `public`: whether its machines get public addresses of their own. `held`: addresses that load balancers take.
     """
 
     cloud: str
@@ -225,3 +225,4 @@ class Subnet(Thing, frozen=True):
     tags: Value[dict[str, str]] = NOTHING
     zone: Value[str] = NOTHING
     public: Value[bool] = NOTHING
+    held: int = 0

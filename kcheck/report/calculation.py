@@ -45,7 +45,7 @@ def _blocks(wall: Wall, world: World) -> Iterator[Block]:
         if lines:
             yield Point((f"{subject} {thing.id.rpartition('/')[2]}  ({thing.place.location})",), tuple(lines))
     yield Part("Calculation")
-    yield from (Point((text,)) for text in (wall.arithmetic, *wall.steps))
+    yield from (Point((text,)) for text in (wall.arithmetic, *walls.steps(wall, world)))
     yield Part("Source")
     entry = world.numbers.limits(wall.cluster.cloud).get(wall.limit)
     yield limit.point(f"limits.{wall.cluster.cloud}.{wall.limit}", entry) if entry else Point((wall.source,))

@@ -10,6 +10,7 @@ from msgspec import Struct
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
+from kcheck.scale import placement
 from kcheck.scale.allocatable import total
 from kcheck.scale.basics import parsed
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes, upgraded_in_turn
@@ -81,10 +82,16 @@ def pods_have_interfaces(cluster: Cluster) -> bool:
     return cni is not None and bool(known(cluster.pods_take_addresses) or known(cni.custom_networking))
 
 
+def has_public_nodes(pool: NodePool) -> bool:
+    """Whether the subnets of a pool give each node a public address."""
+    subnets = known(pool.addresses.subnets) or ()
+    return bool(subnets) and all(known(one.public) for one in subnets)
+
+
 def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
     """Estimate the VPC address units that a node of each pool takes, by pool id; empty with prefix delegation.
 
-    An address counts as one, and so does each interface beside the first, those of EFA included:
+    An address counts as one, a public one too, and so does each interface beside the first, those of EFA included:
     https://docs.aws.amazon.com/vpc/latest/userguide/network-address-usage.html
     """
     cni = cluster.cni
@@ -95,6 +102,8 @@ def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
         parts = [per_node(pool, world).bounds]
         if known(cni.custom_networking):
             parts.append(pod_addresses(pool, world).bounds)
+        if has_public_nodes(pool):
+            parts.append(Interval(1, 1))
         held = interfaces_held(pool, cluster)
         parts.append(Interval(0, None) if held is None else Interval(held - 1, held - 1))
         found[pool.id] = total(*parts)
@@ -182,13 +191,27 @@ def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int] | Unknown
     return Unknown(why) if why else found
 
 
+def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
+    """Count the DaemonSets that run on every node of a pool, or those whose pods are not on its network."""
+    cluster = known(pool.cluster)
+    every = (one for one in world.deployed.on(cluster).workloads if one.per_node and not one.partial) if cluster else ()
+    found = (
+        one
+        for one in every
+        if any(placement.chooses(t, pool).fits and not (addressed and known(t.host_network)) for t in one.templates)
+    )
+    return len({(known(one.namespace), known(one.name) or one.id) for one in found})
+
+
 def pod_addresses(pool: NodePool, world: World) -> Estimate:
-    """Estimate the addresses that a node with one pod takes from the pod subnets."""
+    """Estimate the addresses of the pod subnets that a node takes with one pod beside those of DaemonSets."""
     cni = _cni(pool)
     if cni is not None:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
         least, most = pool.addresses.pod_addresses.value
+        more = max(0, 1 + daemons(pool, world, addressed=True) - least)
+        least, most = least + more, min(most + more, max(most, number(pool.addresses.max_pods, most + more)))
         why = "" if least == most else f"the addresses of a pod of {pool.display_name} are not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
@@ -347,7 +370,7 @@ def arithmetic(demands: list[Demand]) -> str:
 def room(place: Place, world: World) -> Value[int]:
     """Count the usable addresses of a subnet, or all of a range and its extensions."""
     if isinstance(place, Subnet):
-        reserved = world.numbers.limits(place.cloud)["subnet.reserved"].number
+        reserved = world.numbers.limits(place.cloud)["subnet.reserved"].number + place.held
         return parsed(place.cidr, lambda cidr: usable_addresses(cidr, reserved), "not an IPv4 range")
     addresses = 0
     for cidr in (need(place.cidr), *(known(place.more) or ())):

@@ -15,6 +15,7 @@ from kcheck.config.numbers import profiles
 from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.report import calculation
 from kcheck.report.layout import plain
+from kcheck.scale import walls
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -79,5 +80,5 @@ def test_every_page_has_the_number_and_arithmetic_of_capacity(tree: Path) -> Non
             text = " ".join("".join(map(plain, calculation.pages({wall.mechanism}, project.world))).split())
             assert " ".join(wall.arithmetic.split()) in text
             assert wall.nodes is None or f"It is hit at {wall.nodes} nodes" in text
-            sizes = [int(one.partition(" ")[0].replace(",", "")) for one in wall.steps]
+            sizes = [int(one.partition(" ")[0].replace(",", "")) for one in walls.steps(wall, project.world)]
             assert not sizes or (wall.nodes is not None and sizes == [wall.nodes.low, wall.nodes.low + 1])

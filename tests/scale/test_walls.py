@@ -302,15 +302,28 @@ def test_a_raised_quota_moves_the_wall_and_a_hard_limit_does_not(capacity: Calla
         capacity(aks(plugin="kubenet"), **{"kcheck.yaml": hard})
 
 
-def test_pools_of_two_clusters_share_a_subnet(write: Write) -> None:
-    second = eks(nodes=10).split('resource "aws_eks_cluster"')[1]
+@pytest.mark.parametrize(("nodes", "first", "other", "full"), [(1000, 25, 25, 50), (10, 49, 0, 50)])
+def test_clusters_that_share_a_subnet_grow_together(
+    nodes: int, first: int, other: int, full: int, write: Write, capacity: Callable[..., dict[str, Any]]
+) -> None:
+    """1,019 addresses are 50 nodes: each cluster gets a share by its target, as `check` says."""
+    second = eks(nodes=nodes).split('resource "aws_eks_cluster"')[1]
     more = f'resource "aws_eks_cluster"{second}'.replace('"main"', '"more"').replace('"cpu"', '"gpu"')
     more = more.replace("aws_eks_cluster.main", "aws_eks_cluster.more").replace('"train"', '"other"')
     write({"main.tf": eks(prefix=22, nodes=1000) + more})
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"]).stdout
-    first, other = json.loads(output)["clusters"]
-    assert at(first, "subnet") == 40  # 1,019 addresses less those of the other cluster's ten nodes
-    assert at(other, "subnet") == 0  # a thousand nodes of the first leave nothing
+    assert [at(one, "subnet") for one in json.loads(output)["clusters"]] == [first, other]
+    assert f"full at {full} of {1000 + nodes:,} nodes" in CliRunner().invoke(cli, ["check", "."]).stdout
+
+
+def test_a_cluster_without_pools_is_not_said_to_reach_what_is_asked(write: Write) -> None:
+    write({"main.tf": eks().split('resource "aws_eks_node_group"')[0]})
+    run = CliRunner().invoke(cli, ["capacity", ".", "--nodes", "500", "--format", "json"])
+    (cluster,) = json.loads(run.stdout)["clusters"]
+    begin = (
+        "Not known: address space of the nodes (none of its node pools is in this code). train reaches at most the 500"
+    )
+    assert (cluster["reaches"], cluster["summary"][: len(begin)]) == (None, begin)
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown"])
@@ -487,6 +500,54 @@ def test_interfaces_are_counted_by_zone(zones: str, nodes: int, capacity: Callab
     assert at(capacity(text + subnets), "interfaces") == nodes
 
 
+TERWAY = (
+    ACK.replace(
+        'pod_cidr     = "172.16.0.0/12"',
+        """pod_vswitch_ids = [alicloud_vswitch.pods.id]
+  addons {
+    name = "terway-eniip"
+  }""",
+    )
+    + """
+resource "alicloud_vswitch" "pods" {
+  vpc_id     = "vpc-1"
+  cidr_block = "10.1.0.0/24"
+}
+"""
+)
+AGENT = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: NAME}
+spec:
+  template:
+    spec: {hostNetwork: HOST, containers: [{name: agent, image: quay.io/example/agent:1}]}
+"""
+
+
+@pytest.mark.parametrize(("agents", "bounds"), [("", (42, 252)), ("h", (42, 252)), ("hp", (36, 126)), ("pp", (31, 84))])
+def test_pods_of_daemon_sets_take_addresses_of_terway(
+    agents: str, bounds: tuple[int, int], capacity: Callable[..., dict[str, Any]]
+) -> None:
+    """252 addresses: one a pod of a node, up to five idle, and none for pods on the host's network."""
+    texts = [
+        AGENT.replace("NAME", f"agent{i}").replace("HOST", str(one == "h").lower()) for i, one in enumerate(agents)
+    ]
+    cluster = capacity(TERWAY, **{"agents.yaml": "---".join(texts)})
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "pod-subnet")
+    assert (wall["at_least"], wall["at_most"]) == bounds
+
+
+def test_gateways_and_public_addresses_take_address_units(capacity: Callable[..., dict[str, Any]]) -> None:
+    """64,000 units: 21 a node of m5.large, one more with a public address, six a NAT gateway."""
+    gateway = 'resource "aws_nat_gateway" "a" {\n  count         = 5\n  allocation_id = "eipalloc-1"\n  subnet_id     = "subnet-1"\n}\n'
+    public = eks(nodes=9000).replace(
+        "vpc_id     = aws_vpc.main.id", "vpc_id     = aws_vpc.main.id\n  map_public_ip_on_launch = true"
+    )
+    found = [at(capacity(text), "address-units") for text in (eks(nodes=9000) + gateway, public)]
+    assert found == [(64_000 - 5 * 6) // 21, 64_000 // 22]
+
+
 MANY_PODS = """
 apiVersion: batch/v1
 kind: Job
@@ -625,7 +686,7 @@ def test_clusters_share_a_nat_gateway(write: Write) -> None:
     write({"main.tf": network + rest + other + NAT.format(region="us-central1", ports=64)})
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout
     found = [at(cluster, "outbound-ports") for cluster in json.loads(output)["clusters"]]
-    assert found == [23, 23]  # of 63, of which the other one has 40
+    assert found == [31, 31]  # of 63, into which both grow
 
 
 def test_a_known_quota_and_pools_that_may_be_missing(capacity: Callable[..., dict[str, Any]]) -> None:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OPEN = {
-    "eks/karpenter-limits": "address units of gateways and the control plane are not counted",
     "selfmanaged/k3s-gce-unknown-range": "k3s is named and not judged",
-    "selfmanaged/kops-cilium": "the addresses of kops' load balancer are not counted",
     "selfmanaged/kubeadm-calico-blocks": "scaling groups with the tag of a kubeadm cluster are not its pools",
     "selfmanaged/kubeadm-flannel": "scaling groups with the tag of a kubeadm cluster are not its pools",
     "selfmanaged/talos-fixed": "Talos is named and not judged",

@@ -12,6 +12,8 @@ from kcheck.text.interval import Bounded, Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.model import Cluster, NodePool
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
@@ -53,6 +55,17 @@ def first(cluster: Cluster, world: World) -> Wall | None:
     found = [wall for wall in find_walls(cluster, world) if wall.kind != "recommended"]
     bounded = [(wall.nodes.high, wall) for wall in found if wall.nodes is not None and wall.nodes.high is not None]
     return min(bounded, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+def steps(wall: Wall, world: World) -> Iterator[str]:
+    """Count what is taken at an exact wall, and with a node more."""
+    finder, exact, takes = WallFinder(wall.cluster, world), wall.nodes and wall.nodes.exact, wall.takes
+    if exact is None or takes is None or not finder.growth.known:
+        return
+    for many in (exact, exact + 1):
+        sizes = finder.sizes(many)
+        pools = " + ".join(f"{one.display_name} {sizes[one.id]:,}" for one in finder.pools if sizes[one.id])
+        yield f"{many:,} nodes ({pools}) take {takes(sizes):,}"
 
 
 # --- words of walls

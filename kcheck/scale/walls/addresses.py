@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the walls of every subnet and range that a cluster has pools in."""
+    """Yield the walls of every subnet and range that a cluster has pools in, an unknown one without pools."""
+    cluster = finder.cluster
+    if not (finder.pools or finder.gap or cluster.plane) and finder.world.sizes.requested(cluster):
+        why = "none of its node pools is in this code"
+        yield unknown(finder.limit("subnet", "the nodes", cluster.name, finder.limits["subnet.reserved"]), why)
     for place in _places(finder):
         wall = _wall(place, finder)
         if wall is not None:
@@ -58,9 +62,9 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
         return None
     if nodes.high is None and not nodes.low:
         return unknown(wall, found.why)
-    steps = finder.steps(nodes, lambda sizes: addresses_needed(_at(sizes, found, found.low, finder)))
+    takes: Takes = lambda sizes: addresses_needed(_at(sizes, found, found.low, finder))  # noqa: E731
     wall = finder.at(wall, nodes, _text(place, there.value, found, nodes, finder), trial)
-    return replace(wall, why=found.why if nodes.exact is None else "", steps=steps)
+    return replace(wall, why=found.why if nodes.exact is None else "", takes=takes)
 
 
 def _called(place: Place, finder: WallFinder) -> str:
@@ -76,7 +80,7 @@ def _mechanism(place: Place, finder: WallFinder) -> str:
 
 
 def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
-    """Build the trial of pool sizes; beyond today's, other clusters are at their targets."""
+    """Build the trial of pool sizes; other clusters grow to their targets as this one grows to its own."""
 
     def fits(each: list[Demand], empty: int) -> Fits:
         return lambda sizes: addresses_needed(_at(sizes, found, each, finder, empty)) <= room
@@ -98,11 +102,10 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
 
 def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
     """Return the demands at some sizes of the cluster's pools, with at `least` so many nodes each."""
-    today = finder.runs_today(sizes)
 
     def nodes(pool: NodePool, demand: Demand) -> int:
-        others = number(pool.size.standing, demand.nodes) if today else demand.nodes
-        return max(least, sizes.get(pool.id, others))
+        today = number(pool.size.standing, demand.nodes)
+        return max(least, sizes[pool.id] if pool.id in sizes else finder.beside(today, demand.nodes, sizes))
 
     return [one._replace(nodes=nodes(pool, one)) for pool, one in zip(found.pools, each, strict=True)]
 
@@ -154,9 +157,11 @@ def _units(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
     """Yield the wall where nodes use up the address units of their network."""
     entry = finder.limits["vpc.address_units"]
     wall = finder.limit("address-units", "the cluster", finder.pools[0].size.max_nodes, entry)
-    text = f"{entry.number:,} {entry.unit}; {_of_each(each, finder)}"
+    gateways = number(finder.cluster.outbound_ips, 0)
+    room = entry.number - gateways * finder.limits["vpc.gateway_units"].number
+    text = f"{room:,} {entry.unit}{' beside NAT gateways' if gateways else ''}; {_of_each(each, finder)}"
     takes: Takes = lambda sizes: sum(each[name] * size for name, size in sizes.items())  # noqa: E731
-    yield from finder.grown(wall, takes, entry.number, each, text)
+    yield from finder.grown(wall, takes, room, each, text)
 
 
 def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
@@ -181,7 +186,7 @@ def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
         text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}{why and f': {why}'}"
         wall = finder.limit("interfaces", "the cluster", finder.pools[0].size.max_nodes, entry)
         found = finder.at(wall, nodes, text, trial, finder.needed(wall, takes))
-        yield replace(found, why=why, steps=finder.steps(nodes, takes))
+        yield replace(found, why=why, takes=takes)
 
 
 def _of_each(each: dict[str, int], finder: WallFinder) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Surge
 from kcheck.model.image_names import DOCKER_HUB
+from kcheck.scale.addresses import has_public_nodes
 from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
 from kcheck.scale.walls.model import unknown
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kcheck.model import Cluster, Image, NodePool, PodTemplate, Workload
-    from kcheck.scale.walls.model import Wall, WallFinder
+    from kcheck.scale.walls.model import Takes, Wall, WallFinder
     from kcheck.scale.world import World
 
 
@@ -74,8 +75,7 @@ def _sharing(template: PodTemplate, workload: Workload, world: World) -> frozens
 
 def _is_public(pool: NodePool, cluster: Cluster) -> bool:
     """Whether the nodes of a pool have public addresses of their own."""
-    subnets = known(pool.addresses.subnets) or ()
-    return equals(cluster.outbound_type, NODE_ADDRESSES) or (bool(subnets) and all(known(s.public) for s in subnets))
+    return equals(cluster.outbound_type, NODE_ADDRESSES) or has_public_nodes(pool)
 
 
 def hub_pulls(cluster: Cluster, world: World) -> list[Pull]:
@@ -208,8 +208,8 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
         each = max(weights)
         text = f"{entry.number} anonymous pulls x {many}; up to {counted(each, 'image')} on a fresh node"
         wall = finder.limit("docker-hub", "the cluster", found[0].images[0].text, entry, pools=[])
-        steps = finder.steps(nodes, lambda sizes: pulled(found, lambda one: _nodes_of(one, sizes)))
-        yield replace(finder.at(wall, nodes, text), steps=steps)
+        takes: Takes = lambda sizes: pulled(found, lambda one: _nodes_of(one, sizes))  # noqa: E731
+        yield replace(finder.at(wall, nodes, text), takes=takes)
 
 
 _ANY_NODES = Growth((None,), (True,))

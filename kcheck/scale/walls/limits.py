@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale import placement
+from kcheck.scale import addresses
 from kcheck.scale.growth import reach, surge_nodes
 from kcheck.scale.walls.model import unknown
 from kcheck.scale.world.numbers import needs
@@ -15,7 +15,7 @@ from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from kcheck.model import NodePool, Workload
     from kcheck.scale.walls.model import Sizes, Wall, WallFinder
@@ -197,10 +197,10 @@ def pod_walls(finder: WallFinder) -> Iterator[Wall]:
     entry = finder.limits.get(own.pods_limit(finder.cluster, finder.pools))
     if entry is None or finder.gap or not finder.pools:
         return
-    deployed = [one for one in finder.world.deployed.on(finder.cluster).workloads if not one.partial]
+    deployed = (one for one in finder.world.deployed.on(finder.cluster).workloads if not one.partial)
     job = max((one for one in deployed if one.batch), key=lambda one: number(one.pods, 0), default=None)
     pods = number(job.pods, 0) if job else 0
-    daemons = {pool.id: _daemons(pool, deployed) for pool in finder.pools}
+    daemons = {pool.id: addresses.daemons(pool, finder.world) for pool in finder.pools}
     packed = {pool.id: _packed(job, pool, daemons[pool.id], finder) for pool in finder.pools}
 
     def takes(sizes: Sizes) -> int:
@@ -222,10 +222,3 @@ def _packed(job: Workload | None, pool: NodePool, daemons: int, finder: WallFind
     found = [finder.world.pools.per_node(one, pool) for one in job.templates] if job else []
     most = max((one.low for one in found if one is not None), default=1)
     return max(1, min(most, number(pool.addresses.max_pods, most) - daemons))
-
-
-def _daemons(pool: NodePool, deployed: Sequence[Workload]) -> int:
-    """Count the DaemonSets that run on every node of a pool."""
-    every = (one for one in deployed if one.per_node)
-    found = (one for one in every if any(placement.chooses(template, pool).fits for template in one.templates))
-    return len({(known(one.namespace), known(one.name) or one.id) for one in found})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -53,7 +54,7 @@ class Wall(Thing, frozen=True):
     """Wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
 
     `short` says whether that is before its target. `arithmetic` explains the number, or says that it is unknown, and
-    then `why`; `steps` count what is taken at it and beyond. `cause` is the value that makes it, with its origin.
+    then `why`; `takes` counts what pools take of it. `cause` is the value that makes it, with its origin.
     `pools` are those concerned. `limit` is the key of the number in the profile,
     empty without one; `needed` the number that the target needs, None if unknown.
     """
@@ -71,7 +72,7 @@ class Wall(Thing, frozen=True):
     limit: str = ""
     needed: int | None = None
     why: str = ""
-    steps: tuple[str, ...] = ()
+    takes: Takes | None = None
 
     @property
     def what(self) -> str:
@@ -116,9 +117,11 @@ class WallFinder:
         """Return the size of each pool when the cluster has `nodes`; all maxima are known."""
         return Sizes(self._places, self.growth.sizes(nodes))
 
-    def runs_today(self, sizes: Sizes) -> bool:
-        """Whether the cluster is no larger than today; others that share a limit then count as today, too."""
-        return all(sizes[pool.id] <= number(pool.size.standing, 0) for pool in self.pools)
+    def beside(self, today: int, target: int, sizes: Sizes) -> int:
+        """Count the nodes of another cluster, which grows from today's to its target as this one does."""
+        start, aim, now = sum(number(p.size.standing, 0) for p in self.pools), self.aim("").low, sum(sizes.values())
+        share = 1.0 if aim <= start < now else min(1.0, max(0, now - start) / max(1, aim - start))
+        return max(today, today + ceil((target - today) * share))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
         """Build a trial over all possible pool sizes; `weights` are by pool id."""
@@ -134,7 +137,7 @@ class WallFinder:
 
             def enough(sizes: Sizes) -> bool:
                 surge = max(surge_nodes(surges[name], size) for name, size in sizes.items())
-                return sum(sizes.values()) + surge + (others_today if self.runs_today(sizes) else others) <= most
+                return sum(sizes.values()) + surge + self.beside(others_today, others, sizes) <= most
 
             return enough
 
@@ -181,21 +184,12 @@ class WallFinder:
         nodes = reach(trial, self.growth)
         if nodes is not None:
             needed = self.needed(wall, takes)
-            yield replace(self.at(wall, nodes, arithmetic, trial, needed), steps=self.steps(nodes, takes))
+            yield replace(self.at(wall, nodes, arithmetic, trial, needed), takes=takes)
 
     def needed(self, wall: Wall, takes: Takes) -> int | None:
         """Count what is taken at the target; None if that is not known."""
         aim = self.aim(wall.mechanism).exact
         return takes(self.sizes(aim)) if aim is not None and self.growth.known else None
-
-    def steps(self, nodes: Interval, takes: Takes) -> tuple[str, ...]:
-        """Count what is taken at a wall and with a node more; empty if not exact."""
-        found = []
-        for many in () if numbers(nodes, self) is None else (nodes.low, nodes.low + 1):
-            sizes = self.sizes(many)
-            pools = " + ".join(f"{one.display_name} {sizes[one.id]:,}" for one in self.pools if sizes[one.id])
-            found.append(f"{many:,} nodes ({pools}) take {takes(sizes):,}")
-        return tuple(found)
 
 
 def unknown(wall: Wall, why: str) -> Wall:

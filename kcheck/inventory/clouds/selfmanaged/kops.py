@@ -28,7 +28,7 @@ from kcheck.model import (
 )
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of, with_origin
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, with_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -153,9 +153,11 @@ class _Cluster:
             name = known(fields.text("name")) or "?"
             why = f"kops chooses the range of the subnet {name}"
             cidr = or_default(fields.text("cidr"), lambda origin, why=why: Unknown(why, origin))  # type: ignore[misc]
+            balancer = equals(self.fields.text("balancer"), "Internal") and equals(fields.text("type"), "Private")
             result[name] = Subnet(
                 f"{self.identity}/{name}", fields.record.span, self.machines or CLOUD, f"{self.address}/{name}",
                 cluster.root, "", name=fields.text("name"), cidr=cidr, network=NOTHING, zone=fields.text("zone"),
+                held=int(balancer),
             )  # fmt: skip
         self.inventory.subnets += result.values()
         return result
