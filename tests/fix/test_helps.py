@@ -23,17 +23,13 @@ if TYPE_CHECKING:
 
 UNPROVED = {
     "autoscaler-starved": "of the requests and of the limits",
-    "balanced-autoscaling-profile": "in a map that the module call has to have whole",
     "delay-after-failure": "in a block that a module makes only when another input is set",
-    "extended-support-price": "in a map whose name depends on the version of the EKS module",
     "fabric-nodes-apart": "of the EKS module, or of a launch template that the code may lack",
     "fabric-not-enabled": "of the EKS module, or of a launch template that the code may lack",
     "idle-nodes-kept-long": "in a block that a module makes only when another input is set",
     "late-machine-awaited": "in a block that a module makes only when another input is set",
     "pod-range-too-small": "together with network_plugin",
-    "preemptible-nodes": "in place of preemptible",
     "slow-node-deletion": "in a block that a module makes only when another input is set",
-    "slow-upgrades": "together with max_unavailable",
     "unready-tolerance-low": "in a block that a module makes only when another input is set",
     "zonal-control-plane": "together with node_locations, of the cluster and of its pools",
 }
@@ -134,7 +130,12 @@ def test_help_speaks_the_language_of_the_file(case: Case, write: Write) -> None:
 
 # --- proof
 
-_SETS = re.compile(r"\b(?:set|add) ([a-z]\w*) = (\"[^\"]*\"|[\w.-]+)(?:(?=[;,.\n ]|$))(?: in (?:the )?(\w+_\w+))?")
+_VALUE = r"(\"[^\"]*\"|[\w.-]+)(?:(?=[:;,.\n ]|$))"
+_SETS = re.compile(rf"\b(?:set|add) ([a-z]\w*) = {_VALUE}(?: in (?:the )?(\w+_\w+))?")
+_AND = re.compile(rf" and ([a-z]\w*) = {_VALUE}")
+_INSTEAD = re.compile(rf" instead of ([a-z]\w*) = {_VALUE}")
+_BEFORE = re.compile(r" \(before version (\d+) of the EKS module, (\w+)\)")
+"""What belongs to a value: a second one, what it replaces, the name of its map in an older module."""
 
 
 def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | bytes] | None:
@@ -149,19 +150,31 @@ def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | 
         first -= 1
     while last < len(lines) - 1 and lines[last] != "}":
         last += 1
-    written = re.compile(rf"(\s+){match[1]}(\s*)=.*")
-    at = next((i for i in range(first, last) if written.match(lines[i])), None)
-    within = next((i for i in range(first, last) if match[3] and lines[i].strip() == f"{match[3]} {{"), None)
-    if at is None and match[3] and within is None and match[3] in attributes():
-        equals = "= " if lines[first].startswith("module") else ""
-        lines.insert(first + 1, f"  {match[3]} {equals}{{\n    {match[1]} = {match[2]}\n  }}")
-    elif at is None:
-        lines.insert((within or first) + 1, f"  {match[1]} = {match[2]}")
+    block = lines[first:last]
+    within, older = match[3], _BEFORE.match(finding.help, match.end())
+    version = re.search(r'\n +version += "[^"\d]*(\d+)', "\n".join(block))
+    if older and version and block[0].startswith("module") and int(version[1]) < int(older[1]):
+        within = older[2]
+    write_into(block, match[1], match[2], within)
+    if second := _AND.match(finding.help, match.end()):
+        write_into(block, second[1], second[2], match[3])
+    if other := _INSTEAD.match(finding.help, match.end()):
+        block = [line for line in block if not re.match(rf" +{other[1]} += {other[2]}$", line)]
+    return {**texts, path: "\n".join([*lines[:first], *block, *lines[last:]]) + "\n"}
+
+
+def write_into(block: list[str], name: str, value: str, parent: str | None) -> None:
+    """Write an attribute into a block of Terraform, or into a block or map of it."""
+    written = re.compile(rf"(\s+){name}(\s*)=.*")
+    at = next((i for i, line in enumerate(block) if written.match(line)), None)
+    within = next((i for i, line in enumerate(block) if parent and line.strip() == f"{parent} {{"), None)
+    if at is not None:
+        block[at] = written.sub(rf"\g<1>{name}\g<2>= {value}", block[at])
+    elif parent and within is None and parent in attributes():
+        equals = "= " if block[0].startswith("module") else ""
+        block.insert(1, f"  {parent} {equals}{{\n    {name} = {value}\n  }}")
     else:
-        lines[at] = written.sub(
-            rf"\1{match[1]}\2= {match[2]}".replace("\\1", r"\g<1>").replace("\\2", r"\g<2>"), lines[at]
-        )
-    return {**texts, path: "\n".join(lines) + "\n"}
+        block.insert((within or 0) + 1, f"  {name} = {value}")
 
 
 def reached(project: Project) -> dict[str, int]:

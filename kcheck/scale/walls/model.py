@@ -12,7 +12,7 @@ from kcheck.config.numbers import profiles
 from kcheck.model import Thing
 from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Unknown, number
+from kcheck.text.values import Known, Unknown, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -81,8 +81,11 @@ class Wall(Thing, frozen=True):
 
     @property
     def move(self) -> str:
-        """Instruction to move the wall."""
-        return profiles.move(self.mechanism, self.cluster.cloud)
+        """Instruction to move the wall; fewer addresses for pods are advice where these are of the nodes' subnet."""
+        single = self.cluster.cni is not None and known(self.cluster.cni.prefix_delegation)
+        with_pods = not single and any(known(pool.addresses.pods_take_addresses) for pool in self.pools)
+        is_plain = self.mechanism == "subnet" and not with_pods
+        return profiles.move(self.mechanism, "any" if is_plain else self.cluster.cloud)
 
     @property
     def number(self) -> int | None:
