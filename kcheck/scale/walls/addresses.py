@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from kcheck.scale.walls.model import numbers, scope_of, unknown
 from kcheck.text.values import Known, Unknown, known, number, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.model import NodePool
     from kcheck.scale.addresses import Bounds, Place
@@ -46,13 +47,14 @@ def _places(finder: WallFinder) -> list[Place]:
 
 def _wall(place: Place, finder: WallFinder) -> Wall | None:
     world = finder.world
-    pods = not isinstance(place, Subnet)
-    mechanism = _mechanism(place, finder)
+    mechanism = "subnet" if isinstance(place, Subnet) else "pod-range"
+    if isinstance(place, Subnet) and world.pools.holds_only_pods(place):
+        mechanism = "pod-subnet"
     block = "pod_range.block" if "pod_range.block" in finder.limits else "pod_range.formula"
     entry = finder.limits[block if mechanism == "pod-range" else "subnet.reserved"]
     found, there = demands.bounds(place, world), demands.room(place, world)
     own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is finder.cluster]
-    scope = scope_of(own) if pods and own else _called(place, finder)
+    scope = scope_of(own) if mechanism == "pod-range" and own else _called(place, finder)
     wall = finder.limit(mechanism, scope, place.cidr, entry, key=place.id, pools=own)
     if isinstance(found, Unknown) or not isinstance(there, Known) or finder.gap:
         return unknown(wall, finder.gap or reason_of(found if isinstance(found, Unknown) else there))
@@ -73,12 +75,6 @@ def _called(place: Place, finder: WallFinder) -> str:
     return f"{'subnet' if isinstance(place, Subnet) else 'range'} {known(place.name) or place.address}"
 
 
-def _mechanism(place: Place, finder: WallFinder) -> str:
-    if not isinstance(place, Subnet):
-        return "pod-range"
-    return "pod-subnet" if finder.world.pools.holds_only_pods(place) else "subnet"
-
-
 def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
     """Build the trial of pool sizes; other clusters grow to their targets as this one grows to its own."""
 
@@ -87,9 +83,7 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
 
     others = [pool for pool in found.pools if known(pool.cluster) is not finder.cluster]
     high = found.high if all(isinstance(finder.world.sizes.of_pool(pool), Known) for pool in others) else None
-    weights: dict[str, int] = {}
-    for pool, demand in zip(found.pools, found.high or found.low, strict=True):
-        weights[pool.id] = weights.get(pool.id, 0) + demand.addresses(_MANY)
+    weights = _by_pool(found, found.high or found.low, lambda demand: demand.addresses(_MANY))
     if finder.growth.known:
         least = fits(found.low, 0)
         exact = high is not None and all(map(_same, found.low, high))
@@ -118,12 +112,12 @@ def _same(least: Demand, most: Demand) -> bool:
     return (least.per_node, least.surge) == (most.per_node, most.surge)
 
 
-def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
-    """Return the demand of a node of each pool, for itself and its pods."""
-    total: dict[str, int] = {}
-    for pool, demand in zip(found.pools, demands_, strict=True):
-        total[pool.id] = total.get(pool.id, 0) + demand.per_node
-    return list(total.values())
+def _by_pool(found: Bounds, each: list[Demand], count: Callable[[Demand], int]) -> Counter[str]:
+    """Sum the addresses of each pool, those of its nodes and of their pods, by its id."""
+    total: Counter[str] = Counter()
+    for pool, demand in zip(found.pools, each, strict=True):
+        total[pool.id] += count(demand)
+    return total
 
 
 def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallFinder) -> str:
@@ -133,8 +127,8 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     sizes = numbers(nodes, finder)
     if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
         return f"{begin}; {demands.arithmetic(taken)}"
-    low = min(_each(found, found.low))
-    high = None if found.high is None else max(_each(found, found.high))
+    low = min(_by_pool(found, found.low, lambda demand: demand.per_node).values())
+    high = found.high and max(_by_pool(found, found.high, lambda demand: demand.per_node).values())
     each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
     why = "" if low == high else found.why
     return f"{begin}, a node takes {each}" + (f": {why}" if why else "")

@@ -20,7 +20,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kcheck.model import Cluster, Image, NodePool, PodTemplate, Workload
+    from kcheck.model import Cluster, Image, PodTemplate, Workload
     from kcheck.scale.walls.model import Takes, Wall, WallFinder
     from kcheck.scale.world import World
 
@@ -70,12 +70,8 @@ def _sharing(template: PodTemplate, workload: Workload, world: World) -> frozens
     cluster, pools = world.inventory.cluster_of.get(workload), world.pools.candidates(template)
     if cluster is None or not world.pools.of_cluster(cluster) or isinstance(pools, Unknown):
         return None
-    return frozenset(pool.id for pool, _ in pools if not _is_public(pool, cluster))
-
-
-def _is_public(pool: NodePool, cluster: Cluster) -> bool:
-    """Whether the nodes of a pool have public addresses of their own."""
-    return equals(cluster.outbound_type, NODE_ADDRESSES) or has_public_nodes(pool)
+    public = equals(cluster.outbound_type, NODE_ADDRESSES)
+    return frozenset(pool.id for pool, _ in pools if not (public or has_public_nodes(pool)))
 
 
 def hub_pulls(cluster: Cluster, world: World) -> list[Pull]:

@@ -123,7 +123,7 @@ class WallFinder:
     def beside(self, today: int, target: int, sizes: Sizes) -> int:
         """Count the nodes of another cluster, which grows from today's to its target as this one does."""
         start, aim, now = sum(number(p.size.standing, 0) for p in self.pools), self.aim("").low, sum(sizes.values())
-        share = 1.0 if aim <= start < now else min(1.0, max(0, now - start) / max(1, aim - start))
+        share = min(1.0, max(0, now - start) / max(1, aim - start))
         return max(today, today + ceil((target - today) * share))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
