@@ -316,6 +316,41 @@ def test_clusters_that_share_a_subnet_grow_together(
     assert f"full at {full} of {1000 + nodes:,} nodes" in CliRunner().invoke(cli, ["check", "."]).stdout
 
 
+STANDING = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "us-central1-a"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+
+  cluster_autoscaling {
+    enabled = true
+
+    resource_limits {
+      resource_type = "cpu"
+      maximum       = 20
+    }
+  }
+}
+
+resource "google_container_node_pool" "cpu" {
+  name       = "cpu"
+  cluster    = google_container_cluster.train.name
+  node_count = 8
+
+  node_config {
+    machine_type = "n2-standard-4"
+  }
+}
+"""
+
+
+def test_nodes_that_stand_stay_below_a_limit_of_cores(capacity: Callable[..., dict[str, Any]]) -> None:
+    """Eight nodes of four cores exist, whatever auto-provisioning may add; `check` says the same."""
+    assert at(capacity(STANDING, "--nodes", "100"), "autoscaling") == 8
+    assert "limits allow 8 of 100 nodes" in CliRunner().invoke(cli, ["check", ".", "--nodes", "100"]).stdout
+
+
 def test_a_cluster_without_pools_is_not_said_to_reach_what_is_asked(write: Write) -> None:
     write({"main.tf": eks().split('resource "aws_eks_node_group"')[0]})
     run = CliRunner().invoke(cli, ["capacity", ".", "--nodes", "500", "--format", "json"])

@@ -12,7 +12,7 @@ from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
 from kcheck.scale.addresses import address_units, interfaces_held, pods_have_interfaces
 from kcheck.scale.growth import addresses_needed, reach
-from kcheck.scale.walls.model import numbers, scope_of, unknown
+from kcheck.scale.walls.model import scope_of, unknown
 from kcheck.text.values import Known, Unknown, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
     """Yield the walls of every subnet and range that a cluster has pools in, an unknown one without pools."""
-    cluster = finder.cluster
-    if not (finder.pools or finder.gap or cluster.plane) and finder.world.sizes.requested(cluster):
+    if not (finder.pools or finder.gap or finder.cluster.plane) and finder.world.sizes.requested(finder.cluster):
         why = "none of its node pools is in this code"
-        yield unknown(finder.limit("subnet", "the nodes", cluster.name, finder.limits["subnet.reserved"]), why)
+        yield unknown(finder.limit("subnet", "the nodes", finder.cluster.name, finder.limits["subnet.reserved"]), why)
     for place in _places(finder):
         wall = _wall(place, finder)
         if wall is not None:
@@ -124,7 +123,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     """Format the arithmetic, with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
-    sizes = numbers(nodes, finder)
+    sizes = None if nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)
     if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
         return f"{begin}; {demands.arithmetic(taken)}"
     low = min(_by_pool(found, found.low, lambda demand: demand.per_node).values())

@@ -68,7 +68,8 @@ def _capped(finder: WallFinder) -> Iterator[Wall]:
         if cap.why:
             yield unknown(wall, cap.why)
         elif finder.pools and not finder.gap:
-            yield from finder.grown(wall, cap.taken, cap.room, cap.per_node, f"{cap.room:,} {cap.unit}")
+            standing = finder.world.sizes.standing(cap, finder.cluster)
+            yield from finder.grown(wall, cap.taken, cap.room, cap.per_node, f"{cap.room:,} {cap.unit}", standing)
 
 
 # --- of the cluster

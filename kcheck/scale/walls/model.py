@@ -180,14 +180,15 @@ class WallFinder:
         before = short(trial, self.growth, aim) if trial else nodes.below(aim)
         return replace(wall, nodes=nodes, short=before, arithmetic=arithmetic, needed=needed)
 
-    def grown(self, wall: Wall, takes: Takes, room: int, weights: Mapping[str, int], arithmetic: str) -> Iterator[Wall]:
-        """Yield a wall where growing pools exceed the room; none if they never do."""
-        fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
+    def grown(
+        self, wall: Wall, takes: Takes, room: int, weights: Mapping[str, int], arithmetic: str, standing: int = 0
+    ) -> Iterator[Wall]:
+        """Yield a wall where growing pools exceed the room and the nodes that stay; none if they never do."""
+        fits: Fits = lambda sizes: takes(sizes) <= room or sum(sizes.values()) <= standing  # noqa: E731
         trial = self.trial(fits, fits, weights)
         nodes = reach(trial, self.growth)
         if nodes is not None:
-            needed = self.needed(wall, takes)
-            yield replace(self.at(wall, nodes, arithmetic, trial, needed), takes=takes)
+            yield replace(self.at(wall, nodes, arithmetic, trial, self.needed(wall, takes)), takes=takes)
 
     def needed(self, wall: Wall, takes: Takes) -> int | None:
         """Count what is taken at the target; None if that is not known."""
@@ -206,8 +207,3 @@ def scope_of(pools: list[NodePool]) -> str:
     if len(names) == 1:
         return f"pool {names[0]}"
     return f"pools {listed(names)}" if len(names) < 4 else f"{len(names)} pools"
-
-
-def numbers(nodes: Interval | None, finder: WallFinder) -> Sizes | None:
-    """Return the sizes of the pools at a wall; None if it is not exact."""
-    return None if nodes is None or nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)

@@ -171,7 +171,7 @@ class Sizes(Memory):
         if not caps or self.requested(cluster) is not None:
             return found
         others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
-        most = min(max(cap.most(pools, others=others), self._base(cap, cluster)) for cap in caps)
+        most = min(max(cap.most(pools, others=others), self.standing(cap, cluster)) for cap in caps)
         low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0
         return Interval(low, None if most == inf else int(most))
 
@@ -182,7 +182,7 @@ class Sizes(Memory):
         found = largest(
             lambda sizes: cap.taken(dict(zip(names, sizes, strict=True))) <= cap.room, growth.sizes, ceiling=most
         )
-        return max(found, min(most, self._base(cap, cluster)))
+        return max(found, min(most, self.standing(cap, cluster)))
 
     @once
     def growth(self, cluster: Cluster) -> Growth:
@@ -237,7 +237,7 @@ class Sizes(Memory):
         target = self.around(workload)
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
 
-    def _base(self, cap: Cap, cluster: Cluster) -> int:
+    def standing(self, cap: Cap, cluster: Cluster) -> int:
         """Count the nodes that do not count against the autoscaler's cap."""
         if not cap.stays:
             return 0
