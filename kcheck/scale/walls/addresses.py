@@ -12,7 +12,7 @@ from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
 from kcheck.scale.addresses import address_units, interfaces_held, pods_have_interfaces
 from kcheck.scale.growth import addresses_needed, reach
-from kcheck.scale.walls.model import scope_of, unknown
+from kcheck.scale.walls.model import grown, scope_of, unknown
 from kcheck.text.values import Known, Unknown, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -95,10 +95,11 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
 
 def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
     """Return the demands at some sizes of the cluster's pools, with at `least` so many nodes each."""
+    share = finder.share(sizes)
 
     def nodes(pool: NodePool, demand: Demand) -> int:
         today = number(pool.size.standing, demand.nodes)
-        return max(least, sizes[pool.id] if pool.id in sizes else finder.beside(today, demand.nodes, sizes))
+        return max(least, sizes[pool.id] if pool.id in sizes else grown(today, demand.nodes, share))
 
     return [one._replace(nodes=nodes(pool, one)) for pool, one in zip(found.pools, each, strict=True)]
 

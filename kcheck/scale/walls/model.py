@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -120,11 +121,10 @@ class WallFinder:
         """Return the size of each pool when the cluster has `nodes`; all maxima are known."""
         return Sizes(self._places, self.growth.sizes(nodes))
 
-    def beside(self, today: int, target: int, sizes: Sizes) -> int:
-        """Count the nodes of another cluster, which grows from today's to its target as this one does."""
+    def share(self, sizes: Sizes) -> Fraction:
+        """Return the part of the way from today's nodes to its target that the cluster has grown, from 0 to 1."""
         start, aim, now = sum(number(p.size.standing, 0) for p in self.pools), self.aim("").low, sum(sizes.values())
-        share = min(1.0, max(0, now - start) / max(1, aim - start))
-        return max(today, today + ceil((target - today) * share))
+        return min(Fraction(1), Fraction(max(0, now - start), max(1, aim - start)))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
         """Build a trial over all possible pool sizes; `weights` are by pool id."""
@@ -140,7 +140,7 @@ class WallFinder:
 
             def enough(sizes: Sizes) -> bool:
                 surge = max(surge_nodes(surges[name], size) for name, size in sizes.items())
-                return sum(sizes.values()) + surge + self.beside(others_today, others, sizes) <= most
+                return sum(sizes.values()) + surge + grown(others_today, others, self.share(sizes)) <= most
 
             return enough
 
@@ -194,6 +194,11 @@ class WallFinder:
         """Count what is taken at the target; None if that is not known."""
         aim = self.aim(wall.mechanism).exact
         return takes(self.sizes(aim)) if aim is not None and self.growth.known else None
+
+
+def grown(today: int, target: int, share: Fraction) -> int:
+    """Count the nodes of another cluster that has grown from today's by a share of the way to its target."""
+    return today + ceil(max(0, target - today) * share)
 
 
 def unknown(wall: Wall, why: str) -> Wall:
