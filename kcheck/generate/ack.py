@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.numbers import fabrics, machines
 from kcheck.config.numbers.profiles import limits, settings
 from kcheck.generate import recommended
-from kcheck.generate.intent import label
+from kcheck.generate.intent import Intent, label
 from kcheck.generate.jobs import interfaces
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import Pool, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-
-if TYPE_CHECKING:
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
 
 _LARGEST = 16
 """Shortest prefix of a vSwitch.

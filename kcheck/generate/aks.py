@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits, load_own
 from kcheck.config.numbers.retirements import find
 from kcheck.generate import jobs, recommended
-from kcheck.generate.intent import letters_of
+from kcheck.generate.intent import Intent, letters_of
 from kcheck.generate.manifests import PROVISIONING, dns_replicas
-from kcheck.generate.pools import in_scale_set, system_nodes
+from kcheck.generate.pools import Pool, in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.aks import pools as sizes
 from kcheck.scale import deletion
 from kcheck.text.units import GIB_IN_TIB
-
-if TYPE_CHECKING:
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
 
 _SPOT_KEY, _SPOT = "kubernetes.azure.com/scalesetpriority", "spot"
 """Taint and label that AKS puts on spot nodes (https://learn.microsoft.com/azure/aks/spot-node-pool)."""

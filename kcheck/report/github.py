@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from kcheck.report import markdown, text
 from kcheck.report.escape import workflow_command
 from kcheck.report.places import Repository
-from kcheck.text.findings import Severity
+from kcheck.text.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from kcheck.report.formats import Report
-    from kcheck.text.findings import Finding
 
 MOST = 10
 """Annotations shown per step."""

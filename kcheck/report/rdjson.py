@@ -11,12 +11,11 @@ from kcheck.report.escape import json_text
 from kcheck.report.page import REPOSITORY
 from kcheck.report.places import Repository, by_name, edits_of
 from kcheck.report.rule import url
-from kcheck.text.text import apply
+from kcheck.text.text import Span, apply
 
 if TYPE_CHECKING:
     from kcheck.report.formats import Report
     from kcheck.text.findings import Finding
-    from kcheck.text.text import Span
 
 
 def render(report: Report) -> str:

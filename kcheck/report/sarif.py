@@ -16,16 +16,14 @@ from kcheck.report.page import REPOSITORY
 from kcheck.report.places import Repository, by_name, edits_of, fingerprints
 from kcheck.report.rule import url
 from kcheck.report.text import input_text, sentence, skipped_text
-from kcheck.text.findings import Severity
-from kcheck.text.text import grouped
+from kcheck.text.findings import Finding, Severity
+from kcheck.text.text import Source, Span, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Source, Span
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kcheck.terraform.budget import NESTED, Budget, BudgetError
-from kcheck.terraform.configuration import CALL_ARGUMENTS
+from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.filesystem import rendered_data_source, special
+from kcheck.terraform.filesystem import Files, rendered_data_source, special
 from kcheck.terraform.resource import Instance, echo, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text.files import system
 from kcheck.text.scalars import EvaluationError, UncaughtError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import Problem, Span
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Set
-
-    from kcheck.terraform.configuration import Configuration
-    from kcheck.terraform.filesystem import Files
-    from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Problem, Span
 
 
 class Inputs(Protocol):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Machine(Struct, frozen=True):

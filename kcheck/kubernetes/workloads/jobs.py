@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
 from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
-from kcheck.model import NOTHING, Service, Workload
+from kcheck.model import NOTHING, PodTemplate, Service, Workload
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, total
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate
 
 T = TypeVar("T")
 

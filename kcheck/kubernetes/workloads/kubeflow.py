@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers.names import NVIDIA
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.patches import items_of, merged_template, set_path
 from kcheck.kubernetes.workloads import pods, scalars
 from kcheck.kubernetes.workloads.scalars import integer, written
+from kcheck.model import PodTemplate, Workload
 from kcheck.text.syntax import yaml
 from kcheck.text.text import leading
 from kcheck.text.values import AtLeast, Known, Origin, Unknown, Unset, Value, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate, Workload
 
 USER = "trainer.kubeflow.org/TrainJob"
 KINDS = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})

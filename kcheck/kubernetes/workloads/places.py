@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from math import prod
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.config.numbers import profiles
+from kcheck.kubernetes.objects import Object, value_of
 from kcheck.kubernetes.workloads import kubeflow, pods, scalars
 from kcheck.kubernetes.workloads.scalars import boolean, integer, text, written
-from kcheck.model import NOTHING
+from kcheck.model import NOTHING, PodTemplate
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import as_text
 from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, all_known, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.config.numbers import profiles
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate
-    from kcheck.text.text import Span
 
 
 class Group(Struct, frozen=True):

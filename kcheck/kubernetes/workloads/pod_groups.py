@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator
 
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import gangs, jobs
+from kcheck.model import Inventory, Workload
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, known, total
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from kcheck.model import Inventory, Workload
 
 _MASTER = regex(r"\bMASTER_ADDR (\S+)")
 """Variable of torch with the host of rank 0: https://docs.pytorch.org/docs/stable/distributed.html"""

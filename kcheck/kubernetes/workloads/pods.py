@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -40,6 +41,7 @@ from kcheck.model import (
 from kcheck.text import placeholders
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, quantity
 from kcheck.text.values import (
     Known,
@@ -54,11 +56,6 @@ from kcheck.text.values import (
     reason_of,
     with_origin,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.text.text import Span
 
 T = TypeVar("T", PodTemplate, Container)
 

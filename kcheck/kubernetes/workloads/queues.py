@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.names import NVIDIA
-from kcheck.kubernetes.objects import embedded_documents
+from kcheck.kubernetes.objects import Object, embedded_documents
 from kcheck.kubernetes.workloads import prometheus, sharings
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (
@@ -41,7 +41,6 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapp
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
     from kcheck.text.text import Span
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, quantity
-from kcheck.text.values import Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
+from kcheck.text.values import DatumValue, Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
 from kcheck.text.yaml_nodes import Patched, Stated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kcheck.text.values import DatumValue
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -29,9 +29,6 @@ from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, NUMBER, STRING, ListData, Null, SetData, Type, list_of, map_of, set_of
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 TABLE = Table()
 _NOWHERE = Origin(())

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
 from kcheck.text.data_types import NUMBER, list_of
 from kcheck.text.scalars import EvaluationError, to_bool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.text.values import Datum
+from kcheck.text.values import Datum
 
 TABLE = Table()
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -15,7 +15,7 @@ from kcheck.text.data_types import STRING, Type, list_of
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.syntax.yaml import pyyaml
+from kcheck.text.syntax.yaml import Node, pyyaml
 from kcheck.text.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from yaml import SafeLoader
 
     from kcheck.terraform.budget import Budget
-    from kcheck.text.syntax.yaml import Node
 
 TABLE = Table()
 

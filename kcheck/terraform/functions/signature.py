@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,9 +15,6 @@ from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, Set
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.template import normal
 from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, parts, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Kind: TypeAlias = Callable[[Datum], object]
 """Converts an argument for an implementation."""

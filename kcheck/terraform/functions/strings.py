@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import posixpath
+import re
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from kcheck.terraform.budget import Budget
 from kcheck.terraform.functions.serial import json_text
 from kcheck.terraform.functions.signature import (
     NotKnownError,
@@ -25,12 +27,6 @@ from kcheck.text.partly_known import distinct
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError, floating
 from kcheck.text.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterator
-
-    from kcheck.terraform.budget import Budget
 
 TABLE = Table()
 _MOST_BLANKS = 10_000

@@ -12,12 +12,11 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion, sibling
 from kcheck.text.syntax.style import Style, column, style_of
-from kcheck.text.text import Edit, Source
+from kcheck.text.text import Edit, Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcheck.text.text import Span
     from kcheck.text.values import Data
 
 _NULLS = ("", "null", "Null", "NULL", "~")
