@@ -94,7 +94,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
     short, private = letters_of(intent.name), not intent.api_ranges
-    new_registry = intent.registry if _is_new(intent.registry) else ""
+    new_registry = intent.registry if intent.registry.endswith(_REGISTRY) and "/" not in intent.registry else ""
     return {
         "groups": found, **_nat(intent.region, nodes), "fabric": fabric, "whole": whole,
         "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),
@@ -215,11 +215,6 @@ def _drain_reason(hours: int) -> str:
 def batch(nodes: int) -> int:
     """Return a deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
     return ceil(nodes / int(recommended.values("aks")["autoscaler.batches"]) / 10) * 10
-
-
-def _is_new(registry: str) -> bool:
-    """Whether a registry is an Azure registry that is created with the cluster."""
-    return registry.endswith(_REGISTRY) and "/" not in registry
 
 
 def _is_low(intent: Intent) -> bool:

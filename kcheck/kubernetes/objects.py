@@ -13,7 +13,7 @@ from kcheck.text import placeholders
 from kcheck.text.files.tree import Tree, holds_objects
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.syntax.scan import every_kind, kinds_named
-from kcheck.text.text import Problem, Source, Span, grouped, leading
+from kcheck.text.text import Problem, Source, Span, leading
 from kcheck.text.values import DatumValue, Known, Origin, Piece, Unknown, Unset, Value, pieces_of
 
 T = TypeVar("T")
@@ -100,10 +100,6 @@ class Manifests(Struct):
             list(dict.fromkeys(self.problems + other.problems)),
             list(dict.fromkeys(self.templates + other.templates)),
         )
-
-    def template_folders(self) -> dict[str, list[Source]]:
-        """Return the templates by folder, in order."""
-        return grouped(self.templates, lambda source: os.path.dirname(source.path) or ".")
 
 
 def read(sources: list[Source], kinds: Kinds) -> Manifests:

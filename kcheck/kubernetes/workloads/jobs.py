@@ -57,7 +57,7 @@ class Workloads:
     def of(self, item: Object) -> Workload | None:
         """Return the workload that an object describes; None if it has no pods."""
         kinds, kind = profiles.workloads(), kind_of(item)
-        if kind not in kinds and not places.has_pods(item):
+        if kind not in kinds and next(places.found(item), None) is None:
             return None
         complete = kubeflow.completed(kubeflow.by_roles(item), self._runtimes)
         workload = _workload(complete, kind, kinds.get(kind, places.UNKNOWN), self._groups, self._devices)
