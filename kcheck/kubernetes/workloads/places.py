@@ -18,7 +18,7 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
 from kcheck.text.units import as_text
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, all_known, known
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, all_known, first_set, known
 
 
 class Group(Struct, frozen=True):
@@ -124,7 +124,7 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
 def _number(owner: yaml.Target, spellings: str) -> Value[int]:
     """Return the number at the first of the ` | `-separated paths where one is written."""
     found = [integer(owner, *steps(path)) for path in spellings.split(" | ")]
-    return next((value for value in found if not isinstance(value, Unset)), found[0])
+    return first_set(*found, found[0])
 
 
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:

@@ -51,6 +51,7 @@ from kcheck.text.values import (
     Value,
     all_known,
     equals,
+    first_set,
     known,
     mapped,
     reason_of,
@@ -203,8 +204,7 @@ def _is_extended(name: str) -> bool:
 
 
 def _asked(node: yaml.Target, resource: str) -> Value[str]:
-    request, limit = _cards(node, resource)
-    return limit if not isinstance(limit, Unset) else request
+    return first_set(*reversed(_cards(node, resource)))
 
 
 def _claim(one: yaml.Target) -> Claim:
@@ -227,11 +227,8 @@ def _devices(spec: yaml.Target) -> Value[bool]:
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
     """Return the request of a whole pod, by default its limit."""
-    value = scaled_quantity(node, ("resources", "requests", resource), times)
-    if isinstance(value, Unset):
-        limit = scaled_quantity(node, ("resources", "limits", resource), times)
-        return limit if not isinstance(limit, Unset) else value
-    return value
+    request, limit = (scaled_quantity(node, ("resources", side, resource), times) for side in ("requests", "limits"))
+    return first_set(request, limit, request)
 
 
 def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Container, ...], at: Origin) -> Value[int]:
@@ -259,7 +256,7 @@ def _cards_of(one: Container) -> Value[int]:
     """Return the whole GPUs in a container's limit or request."""
     if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
         return Known(0, NOTHING.origin)
-    value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
+    value = first_set(one.gpu_limit, one.gpu_request)
     missing = placeholders.first(known(value) or "")
     if isinstance(value, Known) and missing:
         return Unknown(placeholders.reason(missing), value.origin)
@@ -324,7 +321,7 @@ https://github.com/kubernetes-sigs/kueue/blob/v0.17.0/apis/kueue/v1beta2/topolog
 
 def _topology(item: yaml.Target) -> Value[str]:
     found = [_mark(item, key) for key in _TOPOLOGIES]
-    return next((one for one in found if not isinstance(one, Unset)), found[0])
+    return first_set(*found, found[0])
 
 
 def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:

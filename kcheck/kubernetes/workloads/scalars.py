@@ -145,13 +145,10 @@ def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict
 
 def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
     """Convert each item of a list, with the list's place."""
-    unknown = gap(node, name)
-    if unknown is not None:
-        return unknown
     found = yaml.get(node, name)
     if found is None:
-        return Known((), absent(node, name).origin)
-    return Known(tuple(map(read, yaml.items(node, name))), Origin((found.span,)))
+        return gap(node, name) or Known((), absent(node, name).origin)
+    return gap(node, name) or Known(tuple(map(read, yaml.items(node, name))), Origin((found.span,)))
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
