@@ -6,15 +6,11 @@ has all findings. Syntax: https://docs.github.com/en/actions/reference/workflow-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.report import markdown, text
 from kcheck.report.escape import workflow_command
+from kcheck.report.formats import Report
 from kcheck.report.places import Repository
 from kcheck.text.findings import Finding, Severity
-
-if TYPE_CHECKING:
-    from kcheck.report.formats import Report
 
 MOST = 10
 """Annotations shown per step."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -13,11 +13,7 @@ from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion, sibling
 from kcheck.text.syntax.style import Style, column, style_of
 from kcheck.text.text import Edit, Source, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcheck.text.values import Data
+from kcheck.text.values import Data
 
 _NULLS = ("", "null", "Null", "NULL", "~")
 _ALIAS = regex(rb"(?<=[\s:,\[-])\*(?=[\w.-])")
