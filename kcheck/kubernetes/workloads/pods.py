@@ -39,6 +39,7 @@ from kcheck.model import (
     image_names,
 )
 from kcheck.text import placeholders
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
@@ -285,17 +286,12 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     return Known((base,), selector.origin) if isinstance(found, Unset) else found
 
 
+@or_unknown
 def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
-    unknown = gap(spec, "tolerations")
-    if unknown is not None:
-        return unknown
+    need(gap(spec, "tolerations"))
     result = []
     for one in yaml.items(spec, "tolerations"):
-        parts = [text(one, key) for key in ("key", "operator", "value", "effect")]
-        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
-        if unknown is not None:
-            return unknown
-        key, operator, value, effect = (str(known(part) or "") for part in parts)
+        key, operator, value, effect = (if_set(text(one, key)) or "" for key in ("key", "operator", "value", "effect"))
         result.append(Toleration(key, operator or "Equal", value, effect))
     found = yaml.get(spec, "tolerations")
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)
