@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import comparison_options, options, printing
+from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.fix.gate import baseline
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config
 
 
 @click.command("baseline", cls=options.Command)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import click
 
 from kcheck.api import Project
 from kcheck.commands import options, printing
+from kcheck.config.config import Config
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page
+from kcheck.report.layout import Text
 from kcheck.report.limit import age_lines
 from kcheck.report.text import skipped_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.config.config import Config
-    from kcheck.report.layout import Text
-    from kcheck.scale.world import World
+from kcheck.scale.world import World
 
 
 @click.command("capacity", cls=options.Command)

@@ -8,17 +8,14 @@ import gc
 import io
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from kcheck import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMANDS = {
     "check": "Report what breaks first and what is wasted.",

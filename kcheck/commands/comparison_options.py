@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kcheck.commands import printing
-from kcheck.config.config import ConfigError
+from kcheck.config.config import Config, ConfigError
 from kcheck.config.locations import BASELINE
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
-from kcheck.text.files.tree import display_path
+from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.commands.options import Run
-    from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.fix.gate.baseline import Baseline
     from kcheck.fix.gate.comparison import Comparison
-    from kcheck.text.files.tree import Tree
 
 _OPTIONS = (
     click.option(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from kcheck.addons.admission import export
 from kcheck.commands import options, printing
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config
+from kcheck.config.config import Config
 
 
 @click.group("export", cls=options.Group)

@@ -12,9 +12,9 @@ import click
 from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
 from kcheck.text.files import save
-from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.regex import regex
-from kcheck.text.text import steps
+from kcheck.text.text import Source, Span, steps
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.fix.fix import Fixes, Refused
     from kcheck.fix.gate.comparison import Comparison
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Source, Span
 
 _LINES = 5
 _NAMED = 2

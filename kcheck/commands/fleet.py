@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import click
 
@@ -26,9 +26,6 @@ from kcheck.engine import rules
 from kcheck.report.layout import Column, Table
 from kcheck.text.regex import regex
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)

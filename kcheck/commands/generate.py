@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,10 @@ from kcheck.config import effective
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.generate import intent, intent_from_code, other_clouds, render
-from kcheck.generate.assembly import ImpossibleError, generate
-from kcheck.generate.intent import render_intent
+from kcheck.generate.assembly import ImpossibleError, Output, generate
+from kcheck.generate.intent import Intent, render_intent
 from kcheck.generate.intent_from_code import Source
+from kcheck.generate.other_clouds import Translated
 from kcheck.generate.parts import PARTS, grown
 from kcheck.generate.readme import place
 from kcheck.report.limit import age_lines
@@ -24,11 +24,6 @@ from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File, SaveError
 from kcheck.text.units import counted, some
-
-if TYPE_CHECKING:
-    from kcheck.generate.assembly import Output
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.other_clouds import Translated
 
 
 def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:

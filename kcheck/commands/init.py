@@ -6,20 +6,16 @@ import os
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import chdir
-from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.addons.setup import proposal
+from kcheck.addons.setup.proposal import Proposal
 from kcheck.commands import options, printing
 from kcheck.text.files import save
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.addons.setup.proposal import Proposal
 
 
 @click.command("init", cls=options.Command)

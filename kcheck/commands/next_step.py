@@ -6,20 +6,16 @@ import os
 import posixpath
 import shlex
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import click
 from click.core import ParameterSource
 
 from kcheck.commands import explain, fix
+from kcheck.report.formats import Report
 from kcheck.text.files.tree import display_path
 from kcheck.text.findings import Severity
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from kcheck.report.formats import Report
 
 
 def next_step(context: click.Context, report: Report) -> str:

@@ -20,7 +20,7 @@ from kcheck.text.bundled import PROFILES, RULES
 from kcheck.text.errors import Error
 from kcheck.text.files import system
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import Severity
+from kcheck.text.findings import Finding, Severity
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.text.findings import Finding
 
 T = TypeVar("T")
 

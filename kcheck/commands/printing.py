@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -16,7 +16,6 @@ from kcheck.text.control_characters import visible, visible_lines
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TextIO
 
     from kcheck.report.layout import Text
     from kcheck.text.files.save import File

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import options, printing
 from kcheck.engine import new_rule, rule_checks, rules
-from kcheck.engine.rule import RuleError
+from kcheck.engine.rule import Rule, RuleError
 from kcheck.fix import rule_examples
 from kcheck.report import rule as page
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from kcheck.engine.rule import Rule
 
 
 @click.group("rules", cls=options.Group, invoke_without_command=True)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from kcheck.commands import options, printing
+from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.report import model
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config
 
 
 @click.command("show", cls=options.Command)

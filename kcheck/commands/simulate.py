@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import click
 
 from kcheck.addons.calibration import measures, read
 from kcheck.addons.calibration.model import RecordingError
 from kcheck.commands import options, printing
-from kcheck.config.config import RunRequest
+from kcheck.config.config import Config, RunRequest
 from kcheck.engine import rules
 from kcheck.fix.what_if import savings
 from kcheck.inventory import reader
@@ -17,14 +17,9 @@ from kcheck.report import simulation
 from kcheck.report.html import run_page
 from kcheck.report.layout import Line
 from kcheck.scale.simulate import results, scenario
+from kcheck.scale.simulate.results import SimulationResult
 from kcheck.scale.world import World
 from kcheck.text.units import quantity, seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.config.config import Config
-    from kcheck.scale.simulate.results import SimulationResult
 
 
 @click.command("simulate", cls=options.Command)

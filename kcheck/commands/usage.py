@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.addons.usage import in_parts
-from kcheck.addons.usage.bill import BY, bill
+from kcheck.addons.usage.bill import BY, By, Order, bill
 from kcheck.addons.usage.network import BASIC_AUTH, TOKEN, Network, access_of, is_here
 from kcheck.addons.usage.prometheus import Prometheus
 from kcheck.addons.usage.recorder import Question, Recorder
@@ -20,7 +20,7 @@ from kcheck.config import settings
 from kcheck.inventory import reader
 from kcheck.model import Inventory
 from kcheck.scale.usage import joining
-from kcheck.scale.usage.recording import RecordingError, as_bytes, read
+from kcheck.scale.usage.recording import Recording, RecordingError, as_bytes, read
 from kcheck.scale.world import World
 from kcheck.text.files import save
 from kcheck.text.regex import regex
@@ -28,10 +28,8 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.addons.usage.bill import By, Order
     from kcheck.config.config import Config
     from kcheck.report.layout import Text
-    from kcheck.scale.usage.recording import Recording
 
 _DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
 _EPOCH = regex(r"\d{9,10}")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import gc
 import os
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from kcheck.addons.editor.checker import Checker
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.comparison_options import Wanted
-from kcheck.config.config import ConfigError
+from kcheck.config.config import Config, ConfigError
 from kcheck.config.locations import find_file
 from kcheck.engine import linter
+from kcheck.engine.linter import Result
 from kcheck.fix.gate.comparison import news, without_known
 from kcheck.fix.gate.relevance import can_change_findings
 from kcheck.report import text
@@ -26,14 +28,8 @@ from kcheck.text.files import system
 from kcheck.text.files.changes import Watcher
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.findings import Finding
 from kcheck.text.units import some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.text.findings import Finding
 
 _NAMED = 3
 _MOST = 20

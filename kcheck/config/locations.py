@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from kcheck.config.config import ConfigError
 from kcheck.text.files import system
 from kcheck.text.files.boundary import around
-from kcheck.text.files.disk import MAX_BYTES
+from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.syntax.scan import toml_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.text.files.disk import Disk
 
 NAME = "kcheck.yaml"
 PROJECT = "pyproject.toml"

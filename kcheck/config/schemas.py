@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.text.bundled import PROFILES
-from kcheck.text.values import Known, Origin, known, plain
+from kcheck.text.values import Datum, DatumValue, Known, Origin, known, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from kcheck.text.syntax import yaml
     from kcheck.text.text import Source, Span
-    from kcheck.text.values import Datum, DatumValue
 
 Difference = tuple["Span", str]
 Path = tuple[str | int, ...]

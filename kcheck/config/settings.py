@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import convert
 from msgspec.structs import replace
@@ -13,21 +13,15 @@ from msgspec.structs import replace
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment, Usage
 from kcheck.config.locations import TABLE, find_file
+from kcheck.config.schemas import Written
 from kcheck.text.files import system
-from kcheck.text.files.boundary import REASON, around, remedy
+from kcheck.text.files.boundary import REASON, Boundary, around, remedy
 from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.partly_known import possible, wrap
 from kcheck.text.scalars import to_number
 from kcheck.text.syntax.scan import toml_key_line, toml_table
 from kcheck.text.text import Source
-from kcheck.text.values import Known, Origin, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kcheck.config.schemas import Written
-    from kcheck.text.files.boundary import Boundary
-    from kcheck.text.values import DatumValue
+from kcheck.text.values import DatumValue, Known, Origin, plain
 
 
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.config import Config
 from kcheck.engine import linter, rules
+from kcheck.engine.linter import Result
 from kcheck.engine.words.subjects import SUBJECTS, things
-from kcheck.fix.gate.comparison import KnownFindings, without_known
+from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
 from kcheck.text.files.patch import diff
 from kcheck.text.files.save import File, save
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.syntax import edit
-from kcheck.text.text import OverlapError, grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.fix.gate.comparison import Comparison
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Source
+from kcheck.text.text import OverlapError, Source, grouped
 
 MAX_ROUNDS = 10
 

@@ -7,16 +7,18 @@ import copy
 import json
 import os
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcheck.config import settings
-from kcheck.config.config import parse_price
+from kcheck.config.config import Config, parse_price
 from kcheck.engine import linter, rule_words
 from kcheck.engine.evaluator import Evaluator, joined_condition
+from kcheck.engine.linter import Result
+from kcheck.engine.rule import Example, Rule
 from kcheck.engine.rule_checks import LONGEST_DETAIL, LONGEST_HEADLINE, failed_at
 from kcheck.engine.rule_words import Mistake
 from kcheck.engine.words import raw_views
@@ -24,19 +26,11 @@ from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.engine.words.views import View
 from kcheck.fix import fix
+from kcheck.scale.world import World
 from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import SAFETIES
+from kcheck.text.findings import SAFETIES, Finding
 from kcheck.text.syntax import cel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.engine.rule import Example, Rule
-    from kcheck.scale.world import World
-    from kcheck.text.findings import Finding
 
 _MOST_THINGS = 5
 """Objects for which the rule's silence is explained."""

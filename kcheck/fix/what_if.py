@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kcheck.config.config import Config
 from kcheck.engine import linter, rules
+from kcheck.engine.linter import Result
+from kcheck.engine.rule import Rule
 from kcheck.engine.rule_words import looked_at
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.fix import fix
+from kcheck.fix.fix import Fixes
 from kcheck.scale.basics import cluster_of
 from kcheck.scale.savings import Saving as ChangeSaving
 from kcheck.scale.simulate import results, scenario
+from kcheck.scale.simulate.results import Saving, SimulationResult
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES
 from kcheck.text.values import Known, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.engine.rule import Rule
-    from kcheck.fix.fix import Fixes
-    from kcheck.scale.simulate.results import Saving, SimulationResult
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
 """Subjects of rules whose fixes change a run."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.numbers import fabrics, machines
 from kcheck.config.numbers.profiles import limits, settings
 from kcheck.generate import recommended
-from kcheck.generate.intent import label
+from kcheck.generate.intent import Intent, label
 from kcheck.generate.jobs import interfaces
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import Pool, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-
-if TYPE_CHECKING:
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
 
 _LARGEST = 16
 """Shortest prefix of a vSwitch.
@@ -62,7 +58,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         ],
         "release": _release(intent), "plane": _plane(intent),
         "nftables": intent.minor >= int(usual["proxy.nftables_from"]), "engine": _engine(pools),
-        "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
+        "after_add": f"{numbers['autoscaler.delay_after_add'].number // 60}m",
         **{name: numbers[key].number for name, key in _NUMBERS.items()}, "disk": str(numbers["disk.fast"].value),
         "training_disk": _training_disk(intent), "training_image": _training_image(intent),
         "pod_addresses": numbers["terway.least_pod_addresses"].number
@@ -167,10 +163,6 @@ def _engine(pools: list[Pool]) -> str:
     few = len(pools) <= numbers["autoscaler.pools"].number
     small = max(pool.nodes for pool in pools) <= numbers["autoscaler.nodes"].number
     return "small" if few and small else "large"
-
-
-def _minutes(seconds: int) -> str:
-    return f"{seconds // 60}m"
 
 
 def _money(mills: int) -> str:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits, load_own
 from kcheck.config.numbers.retirements import find
 from kcheck.generate import jobs, recommended
-from kcheck.generate.intent import letters_of
+from kcheck.generate.intent import Intent, letters_of
 from kcheck.generate.manifests import PROVISIONING, dns_replicas
-from kcheck.generate.pools import in_scale_set, system_nodes
+from kcheck.generate.pools import Pool, in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.aks import pools as sizes
 from kcheck.scale import deletion
 from kcheck.text.units import GIB_IN_TIB
-
-if TYPE_CHECKING:
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
 
 _SPOT_KEY, _SPOT = "kubernetes.azure.com/scalesetpriority", "spot"
 """Taint and label that AKS puts on spot nodes (https://learn.microsoft.com/azure/aks/spot-node-pool)."""
@@ -98,7 +94,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
     short, private = letters_of(intent.name), not intent.api_ranges
-    new_registry = intent.registry if _is_new(intent.registry) else ""
+    new_registry = intent.registry if intent.registry.endswith(_REGISTRY) and "/" not in intent.registry else ""
     return {
         "groups": found, **_nat(intent.region, nodes), "fabric": fabric, "whole": whole,
         "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),
@@ -219,11 +215,6 @@ def _drain_reason(hours: int) -> str:
 def batch(nodes: int) -> int:
     """Return a deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
     return ceil(nodes / int(recommended.values("aks")["autoscaler.batches"]) / 10) * 10
-
-
-def _is_new(registry: str) -> bool:
-    """Whether a registry is an Azure registry that is created with the cluster."""
-    return registry.endswith(_REGISTRY) and "/" not in registry
 
 
 def _is_low(intent: Intent) -> bool:

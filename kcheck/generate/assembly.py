@@ -5,35 +5,33 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config import settings
+from kcheck.config.config import Config
 from kcheck.config.numbers.profiles import limits
 from kcheck.engine import linter
+from kcheck.engine.linter import Result
 from kcheck.generate import manifests, monitoring, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, meanings, resized
 from kcheck.generate.parts import PARTS, is_wanted
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
+from kcheck.generate.readme import Facts
 from kcheck.inventory import reader
 from kcheck.inventory.clouds import registry
+from kcheck.model import Cluster, PodRange, Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
+from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree
 from kcheck.text.units import counted
 from kcheck.text.values import Unknown, known
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.generate.readme import Facts
-    from kcheck.model import Cluster, PodRange, Subnet
-    from kcheck.scale.walls.model import Wall
 
 _SETTINGS = "kcheck.yaml"
 _FEW_WALLS = 4  # in the README of a small cluster

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from itertools import groupby
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import fabrics, machines
 from kcheck.config.numbers.profiles import limits, settings
 from kcheck.generate import jobs, monitoring, ranges, recommended
-from kcheck.generate.intent import label
+from kcheck.generate.intent import Intent, label
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import Pool, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.readme import QuotaRequest
 from kcheck.text.units import GIB_IN_TIB
-
-if TYPE_CHECKING:
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
 
 _BLOCK = 16
 """Shortest prefix of a VPC block and of a subnet.

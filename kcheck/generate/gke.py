@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import fabrics, machines
+from kcheck.config.numbers.fabrics import Fabric
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
-from kcheck.generate.intent import label
-from kcheck.generate.pools import evenly, system_nodes
+from kcheck.generate.intent import Intent, label
+from kcheck.generate.pools import Pool, evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.gke import pools as own_machines
 from kcheck.inventory.clouds.gke.cloud import CLOUD
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.text.ip_ranges import is_private, sufficient_prefix
 from kcheck.text.units import GIB_IN_TIB
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fabrics import Fabric
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
 
 
 class TrainingPool(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,9 +25,6 @@ from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.units import counted
 from kcheck.text.values import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """Names no team can have: existing namespaces, Volcano's queues, and the queue of nodes without a team.

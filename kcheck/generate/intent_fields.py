@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING
 from kcheck.generate import recommended, selfmanaged, training_pools
 from kcheck.generate.recommended import non_training_nodes
 from kcheck.inventory.clouds.api_access import EVERYONE
-from kcheck.model import KUEUE_PRIORITY
+from kcheck.model import KUEUE_PRIORITY, Cluster, PodTemplate, Workload
 from kcheck.model.image_names import parse
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.units import minor_version, whole_number
-from kcheck.text.values import NOTHING, Known, Origin, Unknown, Unset, known, number, plain
+from kcheck.text.values import NOTHING, Known, Origin, Unknown, Unset, Value, known, number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.generate.training_pools import TrainingPools
     from kcheck.inventory.reading import Reading
-    from kcheck.model import Cluster, PodTemplate, Workload
     from kcheck.scale.world import World
-    from kcheck.text.values import Value
 
 PROVIDERS = {
     "eks": ("aws", "allowed_account_ids"), "gke": ("google", "project"), "aks": ("azurerm", "subscription_id"),

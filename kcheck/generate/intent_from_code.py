@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
@@ -13,26 +14,21 @@ from kcheck.config.numbers import machines
 from kcheck.generate import intent as intents
 from kcheck.generate import recommended, selfmanaged
 from kcheck.generate.assembly import as_tree, drafted
+from kcheck.generate.intent import Intent
 from kcheck.generate.intent_fields import PROVIDERS, CodeReader
 from kcheck.generate.training_pools import because, described, named
 from kcheck.inventory import reader as inventory
+from kcheck.inventory.reading import Reading
+from kcheck.model import Cluster, NodePool
 from kcheck.report.text import skipped_text
 from kcheck.scale.world import World
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.partly_known import wrap
+from kcheck.text.text import Span
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Origin, known
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from kcheck.generate.intent import Intent
-    from kcheck.inventory.reading import Reading
-    from kcheck.model import Cluster, NodePool
-    from kcheck.text.text import Span
-    from kcheck.text.values import Value
+from kcheck.text.values import Known, Origin, Value, known
 
 T = TypeVar("T")
 

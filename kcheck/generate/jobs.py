@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.numbers import fabrics, machines
 from kcheck.config.numbers.profiles import limits
-from kcheck.config.numbers.reserved import GI, MI, Node, taken
+from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, taken
 from kcheck.generate import recommended
-from kcheck.generate.intent import label
-from kcheck.generate.pools import in_scale_set
+from kcheck.generate.intent import Intent, label
+from kcheck.generate.pools import Pool, in_scale_set
 from kcheck.inventory.clouds.registry import cloud
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.reserved import Reserved
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
 
 _ZONE = "topology.kubernetes.io/zone"
 _HOUR = 3600

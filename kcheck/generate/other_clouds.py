@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import machines
 from kcheck.generate import intent as intents
 from kcheck.generate import recommended, render
-from kcheck.generate.assembly import ImpossibleError, generate
+from kcheck.generate.assembly import ImpossibleError, Output, generate
+from kcheck.generate.intent import Intent
 from kcheck.generate.intent_from_code import ABSENT
 from kcheck.text.ip_ranges import is_private
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcheck.generate.assembly import Output
-    from kcheck.generate.intent import Intent
 
 README = "README.md"
 _OF_A_CLOUD = ("account", "region", "zones", "machines", "registry", "autoscaler", "installer", "network.mode")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import recommended
-from kcheck.generate.intent import label
+from kcheck.generate.intent import Intent, label
 from kcheck.generate.recommended import non_training_nodes
 from kcheck.inventory.clouds.registry import cloud
-
-if TYPE_CHECKING:
-    from kcheck.generate.intent import Intent
 
 
 class Pool(NamedTuple):

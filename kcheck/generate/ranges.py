@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from kcheck.text.ip_ranges import free_block, parse_cidr, sufficient_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 """Private ranges of RFC 1918."""

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import os
 from math import ceil, floor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import folder
 from kcheck.config.numbers.profiles import limits
+from kcheck.generate.intent import Intent
 from kcheck.generate.pools import system_nodes
-from kcheck.model import Surge
+from kcheck.model import Cluster, Surge
 from kcheck.report.capacity import summary_sentence
 from kcheck.scale import quotas, walls
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.simulate import results, scenario
 from kcheck.scale.simulate.model import PHASES
+from kcheck.scale.simulate.results import Range
+from kcheck.scale.simulate.scenario import Scenario
+from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
+from kcheck.text.text import Span
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from kcheck.generate.intent import Intent
-    from kcheck.model import Cluster
-    from kcheck.scale.simulate.results import Range
-    from kcheck.scale.simulate.scenario import Scenario
-    from kcheck.scale.walls.model import Wall
-    from kcheck.text.text import Span
 
 
 class QuotaRequest(NamedTuple):

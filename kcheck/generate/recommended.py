@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from math import ceil
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Values = dict[str, int | str | bool]
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
+from kcheck.generate.intent import Intent
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
-from kcheck.generate.pools import evenly, system_nodes
+from kcheck.generate.pools import Pool, evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.recommended import control_nodes
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.inventory.clouds.selfmanaged.clusters import ZONE
-from kcheck.model import Raw
+from kcheck.model import Cluster, Manifest, Raw
 from kcheck.text.syntax import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
-    from kcheck.model import Cluster, Manifest
 
 _CLOUD = "selfmanaged"
 _SERVICES = 16

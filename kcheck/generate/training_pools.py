@@ -9,17 +9,15 @@ from msgspec import Struct, field
 
 from kcheck.config.numbers import machines
 from kcheck.generate.recommended import non_training_nodes
-from kcheck.model import CONTROL_PLANE
+from kcheck.model import CONTROL_PLANE, Cluster, NodePool
 from kcheck.text.units import counted, some
-from kcheck.text.values import Known, Unknown, Unset, equals, known, number, reason_of
+from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
     from kcheck.text.text import Span
-    from kcheck.text.values import Value
 
 _MOST_NAMES = 5
 

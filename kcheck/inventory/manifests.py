@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
         kept.end()
     found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)
     reading.problems += found.problems
-    reading.templates = found.template_folders()
+    reading.templates = grouped(found.templates, lambda source: os.path.dirname(source.path) or ".")
     reading.sources += tree.manifests
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.text.regex import regex
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.text import Source
+from kcheck.text.text import Source, Span
 from kcheck.text.values import Known, Origin, Piece, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.text.text import Span
 
 _HEAD = regex(r"([ \t]*)apiVersion:[ \t]*[\"']?(?:kubeadm\.k8s\.io|kubelet\.config\.k8s\.io)/")
 _KIND = regex(r"([ \t]*)kind:")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kcheck.kubernetes.objects import Named
 from kcheck.kubernetes.releases import Release
 from kcheck.text import placeholders
-from kcheck.text.files.tree import CHART, display_path
+from kcheck.text.files.tree import CHART, Tree, display_path
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unset, Value, known
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.kubernetes.template_functions import TemplateError
-    from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem, Source
 
 VALUES = ("values.yaml", "values.yml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,12 +11,8 @@ from msgspec.structs import replace
 from kcheck.text import placeholders
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.values import Known, Origin, Unknown, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.text.text import Span
 
 
 class Argument(Struct, frozen=True):

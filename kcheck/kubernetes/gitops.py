@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes import releases
+from kcheck.kubernetes.objects import Named, Object
 from kcheck.kubernetes.patches import rebuild
 from kcheck.model import Sync
 from kcheck.text.files import system
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
 from kcheck.text.values import Known, Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Named, Object
-    from kcheck.text.text import Source
 
 KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
 _PLACEHOLDER = regex(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")

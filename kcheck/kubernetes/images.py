@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.kubernetes.objects import is_null, value_of
-from kcheck.kubernetes.releases import merged
+from kcheck.kubernetes.releases import Release, merged
 from kcheck.model import Image, Workload, image_names
 from kcheck.text.bundled import PROFILES
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.values import Known, Origin, Unknown, Value, known
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from kcheck.kubernetes.releases import Release
 
 _REGISTRIES = ("registry", "image_registry", "image_prefix", "image_hub", "hub")
 _MARKS = frozenset({"tag", "digest", "sha", "pull_policy", "image_pull_policy", "registry"})

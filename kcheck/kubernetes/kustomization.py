@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.objects import is_null
+from kcheck.kubernetes.objects import Kinds, Object, is_null
 from kcheck.text.files.boundary import REASON
+from kcheck.text.files.disk import Disk
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.text import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Kinds, Object
-    from kcheck.text.files.disk import Disk
-    from kcheck.text.text import Source, Span
+from kcheck.text.text import Problem, Source, Span
 
 GROUP = "kustomize.config.k8s.io/"
 _LISTS = (

@@ -7,7 +7,6 @@ Roots are kustomizations without references to them. A base is rendered once, ho
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,18 +23,13 @@ from kcheck.kubernetes.kustomization import (
     name_of,
     selected,
 )
-from kcheck.kubernetes.objects import Manifests, may_hold, read_one, unknown_scalar
+from kcheck.kubernetes.objects import Kinds, Manifests, Object, may_hold, read_one, unknown_scalar
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at
+from kcheck.kubernetes.releases import Release
 from kcheck.text import placeholders
-from kcheck.text.files.tree import KUSTOMIZATIONS, display_path
+from kcheck.text.files.tree import KUSTOMIZATIONS, Tree, display_path
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.text import Problem
-
-if TYPE_CHECKING:
-    from kcheck.kubernetes.objects import Kinds, Object
-    from kcheck.kubernetes.releases import Release
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Source
+from kcheck.text.text import Problem, Source
 
 MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
 """Limits for all kustomizations of a tree, as bases of bases can multiply."""

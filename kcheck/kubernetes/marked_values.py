@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.objects import objects_in, value_of
+from kcheck.kubernetes.objects import Object, objects_in, value_of
 from kcheck.kubernetes.patches import replace_at
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.values import Known, Missing, Origin
 from kcheck.text.yaml_nodes import Stated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Object
 
 Path = tuple[str, ...]
 _Changes = dict[str, "_Changes | str | int"]

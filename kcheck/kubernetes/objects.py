@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.text import placeholders
-from kcheck.text.files.tree import holds_objects
+from kcheck.text.files.tree import Tree, holds_objects
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.syntax.scan import every_kind, kinds_named
-from kcheck.text.text import grouped, leading
-from kcheck.text.values import Known, Origin, Piece, Unknown, Unset, pieces_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Problem, Source, Span
-    from kcheck.text.values import DatumValue, Value
+from kcheck.text.text import Problem, Source, Span, leading
+from kcheck.text.values import DatumValue, Known, Origin, Piece, Unknown, Unset, Value, pieces_of
 
 T = TypeVar("T")
 
@@ -106,10 +100,6 @@ class Manifests(Struct):
             list(dict.fromkeys(self.problems + other.problems)),
             list(dict.fromkeys(self.templates + other.templates)),
         )
-
-    def template_folders(self) -> dict[str, list[Source]]:
-        """Return the templates by folder, in order."""
-        return grouped(self.templates, lambda source: os.path.dirname(source.path) or ".")
 
 
 def read(sources: list[Source], kinds: Kinds) -> Manifests:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -10,10 +11,6 @@ from kcheck.kubernetes.objects import is_null
 from kcheck.text.syntax import yaml
 from kcheck.text.units import whole_number
 from kcheck.text.yaml_nodes import Patched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 
 MAX_NODES = 200_000
 """Limit of nodes that a patch may visit, as aliases of aliases can multiply."""

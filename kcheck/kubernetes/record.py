@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import value_of
 from kcheck.text.keys import Item
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.text.text import Span
 
 
 class MappingRecord:

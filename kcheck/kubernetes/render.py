@@ -22,18 +22,16 @@ from kcheck.kubernetes.templates import NOTHING, Body, Interpreter, parse
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
 from kcheck.text.files.disk import TooLargeError
-from kcheck.text.files.tree import display_path, holds_objects
+from kcheck.text.files.tree import Tree, display_path, holds_objects
 from kcheck.text.regex import regex
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.text import Problem
+from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Known, Origin, Piece, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcheck.kubernetes.charts import Chart, Charts
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Source, Span
 
 TIMEOUT = 60
 _MOST = 500

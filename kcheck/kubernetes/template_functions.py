@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import yaml as pyyaml
 
@@ -14,9 +14,6 @@ from kcheck.kubernetes.marked_values import Data
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 DEPTH = 100
 MOST_TEXT = 2_000_000

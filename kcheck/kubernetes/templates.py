@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kcheck.kubernetes.template_functions import DEPTH, Chance, Fields, TemplateError, call, field, shown, unsupported
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NOTHING = "<no value>"
 """Go's text for nil, which helm removes in the end."""

@@ -60,7 +60,10 @@ def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Re
         resources = [_with_labels(resource, labels, templates, selectors) for resource in resources]
     annotations = yaml.get(root, "commonAnnotations")
     if isinstance(annotations, yaml.Mapping):
-        resources = [resource.changed(_with_annotations(resource, annotations)) for resource in resources]
+        resources = [
+            one.changed(_with_pairs_at(one.item.root, _metadata_paths(one.item.kind, "annotations"), annotations))
+            for one in resources
+        ]
     return resources
 
 
@@ -135,10 +138,6 @@ def _with_labels(resource: Resource, labels: yaml.Mapping, templates: bool, sele
         for path in _SPREAD:
             root = replace_at(root, (*_TEMPLATES[kind], "spec", *path), merged)
     return resource.changed(root)
-
-
-def _with_annotations(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
-    return _with_pairs_at(resource.item.root, _metadata_paths(resource.item.kind, "annotations"), annotations)
 
 
 def _metadata_paths(kind: str, name: str) -> list[tuple[str, ...]]:

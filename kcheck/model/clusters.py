@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.model.base import Thing
-from kcheck.text.values import NOTHING, known
+from kcheck.text.values import NOTHING, Value, known
 
 # A field that is a word of rules has its meaning, unit and note on its line.
 # fmt: off
 
-if TYPE_CHECKING:
-    from typing import Annotated
-
-    from kcheck.text.values import Value
 
 NODE_ADDRESSES = "node"
 """Outbound type of a cluster whose nodes have public addresses of their own."""

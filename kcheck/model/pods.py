@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
 from kcheck.model.base import Thing
-from kcheck.text.values import NOTHING, Unset, number
+from kcheck.text.values import NOTHING, Unset, Value, number
 
 # A field that is a word of rules has its meaning, unit and note on its line.
 # fmt: off
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
-    from kcheck.text.values import Value
     from kcheck.text.yaml_nodes import Mapping
 
 STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
 from kcheck.model.base import Thing
-from kcheck.text.values import NOTHING
+from kcheck.text.values import NOTHING, Value
 
 # A field that is a word of rules has its meaning, unit and note on its line.
 # fmt: off
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
     from kcheck.model.pools import NodePool
-    from kcheck.text.values import Value
 
 
 KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"

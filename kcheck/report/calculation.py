@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kcheck.config.numbers import profiles
+from kcheck.engine.rule import Rule
 from kcheck.model import Cluster, NodePool, Subnet
 from kcheck.report import limit, model, page
-from kcheck.report.layout import Line
-from kcheck.report.page import Part, Point, Prose, Title
+from kcheck.report.layout import Line, Text
+from kcheck.report.page import Block, Part, Point, Prose, Title
 from kcheck.scale import addresses, walls
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.engine.rule import Rule
-    from kcheck.report.layout import Text
-    from kcheck.report.page import Block
-    from kcheck.scale.walls.model import Wall
-    from kcheck.scale.world import World
+from kcheck.scale.walls.model import Wall
+from kcheck.scale.world import World
 
 
 def mechanisms(name: str, rule: Rule | None) -> set[str]:

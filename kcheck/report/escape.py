@@ -6,14 +6,11 @@ JSON and XML keep the characters that `visible` would replace: they have escapes
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from re import Match
 
 from kcheck.text.control_characters import HIDDEN, escape, visible
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from re import Match
 
 # --- JSON
 

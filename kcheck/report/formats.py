@@ -5,11 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.text.findings import Severity
+from kcheck.text.findings import Finding, Severity, Undecided
 
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result
-    from kcheck.text.findings import Finding, Undecided
 
 FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "gitlab", "rdjson", "markdown", "html", "statistics")
 

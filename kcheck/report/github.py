@@ -6,16 +6,11 @@ has all findings. Syntax: https://docs.github.com/en/actions/reference/workflow-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.report import markdown, text
 from kcheck.report.escape import workflow_command
+from kcheck.report.formats import Report
 from kcheck.report.places import Repository
-from kcheck.text.findings import Severity
-
-if TYPE_CHECKING:
-    from kcheck.report.formats import Report
-    from kcheck.text.findings import Finding
+from kcheck.text.findings import Finding, Severity
 
 MOST = 10
 """Annotations shown per step."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.report.escape import json_text
+from kcheck.report.formats import Report
 from kcheck.report.places import Repository, fingerprints
 from kcheck.text.findings import Severity
-
-if TYPE_CHECKING:
-    from kcheck.report.formats import Report
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
 

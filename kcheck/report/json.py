@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text
 from kcheck.report.places import fingerprints
-from kcheck.text.findings import Severity
+from kcheck.text.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from kcheck.engine.judged import Judged, MissingInput
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.text.findings import Finding
     from kcheck.text.text import Span
 
 VERSION = 1

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from kcheck.report.formats import Report
 from kcheck.report.layout import plain
 from kcheck.report.text import finding_lines, input_text, skipped_text
 from kcheck.text.control_characters import visible
 from kcheck.text.findings import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.report.formats import Report
 
 
 def render(report: Report) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kcheck.report.escape import wrapped
 from kcheck.text.control_characters import visible, visible_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PLAIN = 100
 """Columns of a text where nobody looks."""

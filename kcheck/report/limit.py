@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import dates, profiles, retirements
 from kcheck.config.numbers.dates import TABLE, Dated
 from kcheck.engine import rule_words, rules
-from kcheck.engine.rule import source_entries
+from kcheck.engine.rule import Rule, source_entries
 from kcheck.report import page
 from kcheck.report.escape import json_text
-from kcheck.report.layout import Column, Table
-from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
+from kcheck.report.layout import Column, Table, Text
+from kcheck.report.page import Block, Facts, Line, Name, Part, Point, Prose, Title
 from kcheck.report.places import by_name
 from kcheck.scale import walls
 from kcheck.text.units import shown
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.engine.rule import Rule
-    from kcheck.report.layout import Text
-    from kcheck.report.page import Block, Line
     from kcheck.scale.world import World
     from kcheck.text.findings import Finding
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kcheck.engine.rule import Rule
 from kcheck.report.escape import markdown, markdown_code, markdown_link, markdown_row
+from kcheck.report.formats import Report
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
 from kcheck.report.text import closing
 from kcheck.report.verdict import change_lines
-
-if TYPE_CHECKING:
-    from kcheck.engine.rule import Rule
-    from kcheck.report.formats import Report
-    from kcheck.text.findings import Finding
+from kcheck.text.findings import Finding
 
 MOST_BYTES = 60_000
 """Fits a GitHub comment of at most 65,536 characters."""

@@ -5,18 +5,13 @@ Format: https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.report.escape import json_text
+from kcheck.report.formats import Report
 from kcheck.report.page import REPOSITORY
 from kcheck.report.places import Repository, by_name, edits_of
 from kcheck.report.rule import url
-from kcheck.text.text import apply
-
-if TYPE_CHECKING:
-    from kcheck.report.formats import Report
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Span
+from kcheck.text.findings import Finding
+from kcheck.text.text import Span, apply
 
 
 def render(report: Report) -> str:

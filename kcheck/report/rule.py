@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
+from kcheck.engine.rule import Example, Rule
 from kcheck.report import layout, limit, page
-from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
+from kcheck.report.layout import Text
+from kcheck.report.page import Block, Code, Facts, Line, Name, Part, Point, Prose, Title
 from kcheck.text.bundled import RULES
 from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from kcheck.engine.rule import Example, Rule
-    from kcheck.report.layout import Text
-    from kcheck.report.page import Block, Line
 
 INDEX = "docs/rules.md"
 CLASSES = {

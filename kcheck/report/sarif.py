@@ -7,25 +7,19 @@ https://docs.github.com/en/code-security/code-scanning/integrating-with-code-sca
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from kcheck import __version__
+from kcheck.engine.rule import Rule
 from kcheck.report.escape import json_text, sarif_text
+from kcheck.report.formats import Report
 from kcheck.report.page import REPOSITORY
 from kcheck.report.places import Repository, by_name, edits_of, fingerprints
 from kcheck.report.rule import url
 from kcheck.report.text import input_text, sentence, skipped_text
-from kcheck.text.findings import Severity
-from kcheck.text.text import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.engine.rule import Rule
-    from kcheck.report.formats import Report
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Source, Span
+from kcheck.text.findings import Finding, Severity
+from kcheck.text.text import Source, Span, grouped
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,9 +14,6 @@ from rich.theme import Theme
 from kcheck.report import layout
 from kcheck.text.control_characters import visible
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _NARROWEST = 20
 """Least columns of a wrapped line beside its indent."""

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import dates
 from kcheck.engine.merging import habits
-from kcheck.report.layout import Column, Line, Table, line, plain
+from kcheck.report.layout import Column, Line, Table, Text, line, plain
 from kcheck.text.control_characters import escaped, visible
-from kcheck.text.findings import SAFETIES, Severity
-from kcheck.text.text import grouped
+from kcheck.text.findings import SAFETIES, Finding, Related, Severity, Undecided
+from kcheck.text.text import Skipped, Span, grouped
 from kcheck.text.units import clipped, counted, some
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.report.layout import Text
     from kcheck.scale.usage.requests import Coverage
-    from kcheck.text.findings import Finding, Related, Undecided
-    from kcheck.text.text import Skipped, Span
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _MOST_INPUTS = 3

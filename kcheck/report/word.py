@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from kcheck.engine import rule_words
+from kcheck.engine.rule import Rule
 from kcheck.engine.words.raw_views import OPEN
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.engine.words.tables.field import Field
 from kcheck.report import page
-from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
+from kcheck.report.layout import Text
+from kcheck.report.page import Block, Facts, Line, Name, Part, Point, Prose, Title
 from kcheck.report.rule import link
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from kcheck.engine.rule import Rule
-    from kcheck.engine.words.tables.field import Field
-    from kcheck.report.layout import Text
-    from kcheck.report.page import Block, Line
 
 INDEX = "docs/words.md"
 _OPEN = "Any name may stand below it: what is absent in the code is absent, and `null` is too."

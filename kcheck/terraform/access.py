@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -11,12 +11,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import SetData
 from kcheck.text.keys import Reference, key_of
 from kcheck.text.scalars import AbsentError, EvaluationError
-from kcheck.text.values import Answer, Datum, Either, Known, Partial, Symbol, Unknown, Unrendered, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.text.values import DatumValue
+from kcheck.text.values import Answer, Datum, DatumValue, Either, Known, Partial, Symbol, Unknown, Unrendered, known
 
 
 def attribute(target: Datum, name: str) -> Datum:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from kcheck.text.text import Skipped
-from kcheck.text.values import Either, Joined, Known, Origin, Partial, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.text.text import Span
-    from kcheck.text.values import Datum
+from kcheck.text.text import Skipped, Span
+from kcheck.text.values import Datum, Either, Joined, Known, Origin, Partial, Unknown
 
 STEPS = 500_000
 """Steps per root module (loop rounds, new elements, module instances): two seconds at most.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
+from kcheck.config.config import Config
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.module import Module
@@ -16,9 +17,6 @@ from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 from kcheck.text.units import decimal_number
 from kcheck.text.values import Datum, Known, Unknown, plain
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config
 
 
 class Answer(TypedDict):

@@ -10,13 +10,12 @@ from kcheck.terraform import type_rules
 from kcheck.text import placeholders, scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
 from kcheck.text.scalars import EvaluationError, floating, kind, to_string
-from kcheck.text.values import Datum, Known, Origin, Unknown
+from kcheck.text.values import Datum, DatumValue, Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from kcheck.text.syntax.json import Node
-    from kcheck.text.values import DatumValue
 
 _SINGLE: dict[str, Callable[[object], DatumValue]] = {
     "string": scalars.to_string,

@@ -15,7 +15,7 @@ from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.disk import TooLargeError
-from kcheck.text.files.tree import TERRAFORM, display_path
+from kcheck.text.files.tree import TERRAFORM, Tree, display_path
 from kcheck.text.regex import regex
 from kcheck.text.text import Source
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcheck.terraform.module import Module
-    from kcheck.text.files.tree import Tree
     from kcheck.text.syntax.hcl import nodes
 
 _REGISTRY = regex(r"(?:([\w-]+(?:\.[\w-]+)+)/)?([\w-]+)/([\w-]+)/([\w-]+)(?://([^?]*))?")

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kcheck.terraform.budget import NESTED, Budget, BudgetError
-from kcheck.terraform.configuration import CALL_ARGUMENTS
+from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.filesystem import rendered_data_source, special
+from kcheck.terraform.filesystem import Files, rendered_data_source, special
 from kcheck.terraform.resource import Instance, echo, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text.files import system
 from kcheck.text.scalars import EvaluationError, UncaughtError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import Problem
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Set
-
-    from kcheck.terraform.configuration import Configuration
-    from kcheck.terraform.filesystem import Files
-    from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Problem, Span
 
 
 class Inputs(Protocol):
@@ -377,16 +372,11 @@ def _is_empty(value: Datum) -> bool:
     return isinstance(value, Known) and value.value in ((), {})
 
 
-def _own_call(module: Module) -> Span | None:
-    """Find the call that represents a published module: the last one outside such modules."""
-    headers = (one.block.header for one in module.callers() if one.block is not None)
-    return next((header for header in headers if not header.source.bundled), None)
-
-
 class _ModuleScope(Scope):
     def __init__(self, module: Module) -> None:
-        place = _own_call(module) if module.configuration.published else None
-        super().__init__({}, place=place, budget=module.caller.scope.budget if module.caller else None)
+        callers = module.callers() if module.configuration.published else ()
+        headers = (one.block.header for one in callers if one.block is not None and not one.block.header.source.bundled)
+        super().__init__({}, place=next(headers, None), budget=module.caller.scope.budget if module.caller else None)
         self.module = module
         self.unread = module.configuration.unread
         self._found: dict[str, Known[Names]] = {}

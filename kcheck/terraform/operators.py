@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,12 +12,7 @@ from kcheck.terraform import convert, type_rules
 from kcheck.text import scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, Short, Type
 from kcheck.text.scalars import MINUS_ZERO, EvaluationError
-from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.text.values import DatumValue
+from kcheck.text.values import Datum, DatumValue, Known, Origin, Symbol, Unknown
 
 INFINITE = "division by zero"
 """Reason for an infinite quotient: Terraform computes one, but it is hardly usable."""

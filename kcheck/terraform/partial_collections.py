@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import count, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.terraform import convert
 from kcheck.text import scalars
 from kcheck.text.data_types import SetData, Short
 from kcheck.text.keys import Reference, key_of, stand_in
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Symbol, Unknown, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.text.values import DatumValue
+from kcheck.text.values import Datum, DatumValue, Either, Known, Origin, Partial, Symbol, Unknown, known
 
 MOST_BRANCHES = 64
 """Maximum number of branches in a choice; with more, the value is plain unknown."""

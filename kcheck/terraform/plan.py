@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json as library
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from kcheck.terraform import convert
 from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.filesystem import Files
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
 from kcheck.text.regex import regex
 from kcheck.text.syntax import json
-from kcheck.text.text import BOM, Problem
-from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, concealed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-
-    from kcheck.terraform.filesystem import Files
-    from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Source, Span
-    from kcheck.text.values import Record
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import BOM, Problem, Source, Span
+from kcheck.text.values import Datum, Known, Origin, Record, Symbol, Unknown, concealed
 
 T = TypeVar("T")
 _IDS = ("id", "self_link", "arn")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.terraform.resource import BlockRecord
+from kcheck.terraform.resource import BlockRecord, Instance
 from kcheck.text import versions
 from kcheck.text.syntax.hcl import nodes
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
     from kcheck.text.versions import Range
 
 

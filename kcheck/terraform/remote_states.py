@@ -6,20 +6,15 @@ https://developer.hashicorp.com/terraform/language/state/remote-state-data
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import REMOTE_STATE, Module
+from kcheck.terraform.resource import Instance
 from kcheck.text.text import grouped
-from kcheck.text.values import Known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.values import Datum
+from kcheck.text.values import Datum, Known
 
 _KEYS = {
     "s3": ("bucket", "key"), "gcs": ("bucket", "prefix"), "azurerm": ("storage_account_name", "container_name", "key"),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from _thread import get_ident  # threading takes 3 ms to import
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import names
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.partial_collections import Gathering, entries_of, gathered, is_map, key_datum
+from kcheck.terraform.partial_collections import Entry, Gathering, entries_of, gathered, is_map, key_datum
 from kcheck.terraform.scope import Scope, circular
 from kcheck.text import scalars
 from kcheck.text.data_types import SetData
@@ -19,16 +20,9 @@ from kcheck.text.keys import Reference
 from kcheck.text.partly_known import distinct
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Either, Known, Missing, Origin, Partial, Symbol, Unknown, encoded, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from fractions import Fraction
-
-    from kcheck.terraform.partial_collections import Entry
-    from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Span
-    from kcheck.text.values import Record
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import Span
+from kcheck.text.values import Datum, Either, Known, Missing, Origin, Partial, Record, Symbol, Unknown, encoded, known
 
 _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes that identify a resource: never null, so even unknown ones tell which resource is meant."""

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.terraform import missing_modules, workspaces
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.copies import Copies, is_call_of
-from kcheck.terraform.filesystem import MAX_FILES, OutsideError
+from kcheck.terraform.filesystem import MAX_FILES, Files, OutsideError
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import MANY, Variables, environments
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
+from kcheck.text.files.tree import Folder, Tree
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
-from kcheck.text.text import Problem, Skipped
+from kcheck.text.text import Problem, Skipped, Source
 from kcheck.text.values import Known, Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from kcheck.terraform.filesystem import Files
-    from kcheck.text.files.tree import Folder, Tree
-    from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Source
 
 
 class Loader:

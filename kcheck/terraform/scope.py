@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from kcheck.terraform.budget import Budget
 from kcheck.text.scalars import UncaughtError
-from kcheck.text.text import Problem
+from kcheck.text.text import Problem, Span
 from kcheck.text.values import Datum, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Span
 
 
 class Scope:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 from kcheck.text.data_types import (
     ANYTHING,
@@ -19,12 +19,7 @@ from kcheck.text.data_types import (
 )
 from kcheck.text.scalars import EvaluationError, kind, to_string
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.values import Known, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from kcheck.text.values import Datum
+from kcheck.text.values import Datum, Known, known
 
 _FAMILIES = (("list", "tuple", "set"), ("map", "object"))  # from general to special
 _MOST_TYPES = 200  # of different kinds in one collection: far more than fit into one type

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from operator import is_
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcheck.terraform import convert
+from kcheck.terraform.budget import Budget
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.scope import Scope
 from kcheck.text.data_types import DYNAMIC, PRIMITIVE, Type
 from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import Span
 from kcheck.text.values import Datum, Known, Missing, Origin, Unknown
-
-if TYPE_CHECKING:
-    from kcheck.terraform.budget import Budget
-    from kcheck.text.text import Span
 
 _COLLECTIONS = frozenset({"list", "set", "map"})
 

@@ -10,14 +10,13 @@ from kcheck.terraform.types import convert_to
 from kcheck.text import scalars
 from kcheck.text.partly_known import wrap
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Data, Known, Missing, Origin, parts
+from kcheck.text.values import Data, Datum, Known, Missing, Origin, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.terraform.module import Module
     from kcheck.text.text import Span
-    from kcheck.text.values import Datum
 
 Place: TypeAlias = "Span | Missing"
 """Place where a value is written, or would be."""

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.filesystem import OutsideError
-from kcheck.terraform.scope import WORKSPACE
+from kcheck.terraform.filesystem import Files, OutsideError
+from kcheck.terraform.scope import WORKSPACE, Scope
 from kcheck.text.keys import Reference
 from kcheck.text.partly_known import possible
 from kcheck.text.regex import regex
@@ -18,9 +18,7 @@ from kcheck.text.values import Datum, Known, Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.terraform.filesystem import Files
     from kcheck.terraform.module import Module
-    from kcheck.terraform.scope import Scope
 
 FEW = 4
 """Maximum number of workspaces checked one by one without being asked for."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from kcheck.text.regex import regex
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Match
 
 _JOINED = (
     "\u0600-\u061b\u061d-\u109f\u1780-\u17b3\u17b6-\u18af\ufb50-\ufdff\ufe0f\ufe70-\ufefc"
@@ -33,7 +31,9 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 def visible(text: str) -> str:
     """Format text as one line, with escapes for CI commands and for characters that act or are invisible."""
     text = escaped(text)
-    return _COMMAND.sub(_disarmed, text) if "::" in text or "##" in text else text
+    if "::" not in text and "##" not in text:
+        return text
+    return _COMMAND.sub(lambda match: f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}", text)
 
 
 def visible_lines(text: str) -> str:
@@ -56,8 +56,3 @@ def escape(character: str) -> str:
 
 def _line(line: str) -> str:
     return "\t".join(map(visible, line.split("\t"))) if "\t" in line else visible(line)
-
-
-def _disarmed(match: Match[str]) -> str:
-    mark = match[0][-1]
-    return f"{match[0][:-1]}\\x{ord(mark):02x}"

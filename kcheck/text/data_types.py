@@ -5,15 +5,12 @@ A plain tuple is one of Terraform's tuples, a plain dict one of its objects: the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from kcheck.text.values import Known
+from kcheck.text.values import Datum, Known
 
 if TYPE_CHECKING:
     from fractions import Fraction  # noqa: F401
-    from typing import Self
-
-    from kcheck.text.values import Datum
 
 
 class Type(NamedTuple):

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import time
 from _thread import get_ident  # threading takes 3 ms to import
+from collections.abc import Callable
+from typing import NoReturn
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import NoReturn
 
 _REPORT = 10.0
 """Seconds that the report may take at least."""

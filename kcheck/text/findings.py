@@ -11,13 +11,12 @@ from kcheck.text.keys import Item
 from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.units import data_text
-from kcheck.text.values import reason_of
+from kcheck.text.values import Data, Missing, Origin, Unknown, Unset, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.text.text import Span
-    from kcheck.text.values import Data, Missing, Origin, Unknown, Unset
 
 
 class Severity(IntEnum):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
+from typing import ParamSpec, TypeVar, overload
 
 from kcheck.text.values import Either, Known, Unknown, Unset, Value, reason_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from kcheck.text.values import Either, Known, Origin, Partial, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.text.values import Datum
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown
 
 T = TypeVar("T")
 

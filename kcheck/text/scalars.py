@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kcheck.text.data_types import SetData, Short
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from kcheck.text.values import Known, Origin
+from kcheck.text.values import Known, Origin
 
 _NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 BITS = 512

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _DURATION = regex(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _LONGEST = (2**63 - 1) // 10**9

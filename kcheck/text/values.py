@@ -344,6 +344,11 @@ def sure(value: Value[T]) -> T | None:
     return cast("T", value.part) if isinstance(value, AtLeast) else known(value)
 
 
+def first_set(*values: Value[T]) -> Value[T]:
+    """Return the first value that is set; the last one if none is."""
+    return next((value for value in values if not isinstance(value, Unset)), values[-1])
+
+
 def number(value: Value[int], default: int) -> int:
     """Return the number, or a default if it is unknown."""
     return value.value if isinstance(value, Known) else default

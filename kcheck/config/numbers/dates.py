@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kcheck import __version__
 from kcheck.config.numbers import profiles, retirements
@@ -14,9 +15,6 @@ from kcheck.config.today import today
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
 from kcheck.text.units import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _BY_ENTRY = ("limits.yaml", "settings.yaml", "quotas.yaml", "retirements.yaml")
 """Files whose entries have dates of their own."""

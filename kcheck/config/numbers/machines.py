@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Machine(Struct, frozen=True):
@@ -126,11 +124,6 @@ def gpus(cloud: str, name: str) -> int | None:
     """Count the GPUs of a machine; None if it has none or is unknown."""
     found = machine(cloud, name)
     return found.gpus if found else None
-
-
-def has_fraction(cloud: str, name: str) -> bool:
-    """Whether a machine has a part of a GPU, which its node offers as one."""
-    return name.removeprefix("Standard_") in tables_of(cloud).get("fractions", ())
 
 
 @cache

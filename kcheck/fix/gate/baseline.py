@@ -17,14 +17,13 @@ from kcheck.config.today import today
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, display_path
-from kcheck.text.findings import Severity, tally, unnumbered
+from kcheck.text.findings import Finding, Identity, Severity, tally, unnumbered
 from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from kcheck.engine.linter import Result
-    from kcheck.text.findings import Finding, Identity
 
 VERSION = 1
 

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.config.config import ConfigError
+from kcheck.config.config import Config, ConfigError
 from kcheck.engine import linter, merging, rules
 from kcheck.text.files.tree import PathError, Tree
-from kcheck.text.findings import tally
+from kcheck.text.findings import Finding, Identity, Severity, Tally, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.fix.gate.baseline import Baseline
     from kcheck.fix.gate.git import Difference
-    from kcheck.text.findings import Finding, Identity, Severity, Tally
 
 
 class Comparison:

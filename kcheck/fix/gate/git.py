@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config import programs
 from kcheck.config.config import ConfigError
 from kcheck.text.files import system
-from kcheck.text.files.boundary import REASON, contains_path, remedy, repository
+from kcheck.text.files.boundary import REASON, Boundary, contains_path, remedy, repository
 from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.files.tree import display_path
 from kcheck.text.regex import regex
-from kcheck.text.text import steps
+from kcheck.text.text import Span, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.text.files.boundary import Boundary
     from kcheck.text.findings import Finding, Identity
-    from kcheck.text.text import Span
 
 _FLAG = "--diff-base"
 _LINK = "gitdir: "

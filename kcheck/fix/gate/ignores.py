@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kcheck.config.config import Accepted, ConfigError
+from kcheck.config.config import Accepted, Config, ConfigError
 from kcheck.config.locations import NAME, TABLE, find_file
 from kcheck.engine import linter, rules
+from kcheck.engine.linter import Result
 from kcheck.engine.suppressions import COMMENT, parse_comment
 from kcheck.text.files import system
+from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree, display_path
+from kcheck.text.findings import Finding, Identity
 from kcheck.text.syntax import edit, yaml
 from kcheck.text.syntax.hcl.align import Lines
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
 from kcheck.text.syntax.scan import toml_key_line
-from kcheck.text.text import Edit, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.text.files.disk import Disk
-    from kcheck.text.findings import Finding, Identity
-    from kcheck.text.text import Span
-    from kcheck.text.values import Data
+from kcheck.text.text import Edit, Source, Span
+from kcheck.text.values import Data
 
 
 class Silenced(NamedTuple):

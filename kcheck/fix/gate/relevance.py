@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
 
+from kcheck.config.config import Config
 from kcheck.config.locations import BASELINE, NAME, PROJECT
 from kcheck.text.files import configurations, folders
-from kcheck.text.files.disk import TooLargeError
+from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.files.patterns import matches
 from kcheck.text.files.tree import (
     CHART,
@@ -24,13 +25,7 @@ from kcheck.text.files.tree import (
 )
 from kcheck.text.regex import regex
 from kcheck.text.syntax.scan import computed_paths
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from kcheck.config.config import Config
-    from kcheck.text.files.disk import Disk
-    from kcheck.text.text import Source
+from kcheck.text.text import Source
 
 SUFFIXES = (
     *HCL, *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",

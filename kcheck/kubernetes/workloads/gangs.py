@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import names
 from kcheck.kubernetes.workloads.scalars import absent, integer, scalar, text, written_map
-from kcheck.model import NOTHING
+from kcheck.model import NOTHING, PodTemplate, Workload
 from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from kcheck.config.numbers.fields import Fields
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate, Workload
 
 KUEUE = "kueue.x-k8s.io/queue-name"
 _OWN_LABELS = ("metadata", "labels")

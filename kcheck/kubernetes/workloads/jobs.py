@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
 from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
-from kcheck.model import NOTHING, Service, Workload
+from kcheck.model import NOTHING, PodTemplate, Service, Workload
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, total
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, first_set, known, mapped, total
 
 T = TypeVar("T")
 
@@ -61,7 +57,7 @@ class Workloads:
     def of(self, item: Object) -> Workload | None:
         """Return the workload that an object describes; None if it has no pods."""
         kinds, kind = profiles.workloads(), kind_of(item)
-        if kind not in kinds and not places.has_pods(item):
+        if kind not in kinds and next(places.found(item), None) is None:
             return None
         complete = kubeflow.completed(kubeflow.by_roles(item), self._runtimes)
         workload = _workload(complete, kind, kinds.get(kind, places.UNKNOWN), self._groups, self._devices)
@@ -180,8 +176,7 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
     jobs = [one for one in yaml.items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [integer(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
     of_pods = [integer(spec, "activeDeadlineSeconds") for spec in specs]
-    found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
-    return found if found is not None else inner[0] if inner else own
+    return first_set(own, *inner, *of_pods, *(inner[:1] or [own]))
 
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
@@ -213,12 +208,9 @@ def _field(read: Callable[[Fields, str], Value[T]], fields: Fields | None, name:
 
 
 def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
-    own = _field(Fields.text, fields, "priority")
-    if not isinstance(own, Unset):
-        return own
     values = [template.priority for template in found]
     here = (values[0].origin if values else None) or Origin((item.span,))
-    return next((value for value in values if not isinstance(value, Unset)), Unset(here))
+    return first_set(_field(Fields.text, fields, "priority"), *values, Unset(here))
 
 
 def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:

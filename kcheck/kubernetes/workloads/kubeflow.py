@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers.names import NVIDIA
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.patches import items_of, merged_template, set_path
 from kcheck.kubernetes.workloads import pods, scalars
 from kcheck.kubernetes.workloads.scalars import integer, written
+from kcheck.model import PodTemplate, Workload
 from kcheck.text.syntax import yaml
 from kcheck.text.text import leading
 from kcheck.text.values import AtLeast, Known, Origin, Unknown, Unset, Value, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate, Workload
 
 USER = "trainer.kubeflow.org/TrainJob"
 KINDS = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
@@ -183,8 +180,11 @@ def by_roles(item: Object) -> Object:
     worker, limits = template, ("resources", "limits", workers.resource)
     if workers.units is not None:  # the operator limits the first container
         worker = _with(template, limits, workers.units)
+    none = _mapping(spec, {name: scalars.computed_at(spec, 0) for name in ("cpu", "memory")})
+    # the operator removes the resources of the template from a launcher
+    launcher = yaml.get(spec, "launcherResources") or _mapping(spec, {"requests": none})
     roles = {
-        "Launcher": _role(template, None, _with(template, ("resources",), _launcher(spec))),
+        "Launcher": _role(template, None, _with(template, ("resources",), launcher)),
         "Worker": _role(template, workers.number, worker),
     }
     added: dict[str, yaml.Target] = {"mpiReplicaSpecs": _mapping(template, roles)}
@@ -221,13 +221,6 @@ def _workers(spec: yaml.Mapping) -> _Workers:
 
 def _role(template: yaml.Target, number: yaml.Target | None, pod: yaml.Target) -> yaml.Target:
     return _mapping(template, {"replicas": number or scalars.computed_at(template, 1), "template": pod})
-
-
-def _launcher(spec: yaml.Target) -> yaml.Target:
-    """Return the resources of a launcher: the operator removes those of the template."""
-    return yaml.get(spec, "launcherResources") or _mapping(
-        spec, {"requests": _mapping(spec, {name: scalars.computed_at(spec, 0) for name in ("cpu", "memory")})}
-    )
 
 
 def _with(template: yaml.Target, path: tuple[str, ...], value: yaml.Target) -> yaml.Target:

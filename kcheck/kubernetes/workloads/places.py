@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from math import prod
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.config.numbers import profiles
+from kcheck.kubernetes.objects import Object, value_of
 from kcheck.kubernetes.workloads import kubeflow, pods, scalars
 from kcheck.kubernetes.workloads.scalars import boolean, integer, text, written
-from kcheck.model import NOTHING
+from kcheck.model import NOTHING, PodTemplate
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import as_text
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, all_known, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.config.numbers import profiles
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate
-    from kcheck.text.text import Span
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, all_known, first_set, known
 
 
 class Group(Struct, frozen=True):
@@ -130,7 +124,7 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
 def _number(owner: yaml.Target, spellings: str) -> Value[int]:
     """Return the number at the first of the ` | `-separated paths where one is written."""
     found = [integer(owner, *steps(path)) for path in spellings.split(" | ")]
-    return next((value for value in found if not isinstance(value, Unset)), found[0])
+    return first_set(*found, found[0])
 
 
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
@@ -180,7 +174,7 @@ class _Shape(Struct, frozen=True):
     """Converter of another form to a pod template, and mover of the places of missing fields."""
 
     pod: Callable[[yaml.Target, Object], yaml.Target]
-    absent: Callable[[Origin], Origin]
+    absent: Callable[[Origin], Origin] | None = None
 
 
 _OF_POD = {
@@ -285,14 +279,9 @@ def _with_image(node: yaml.Target) -> yaml.Target:
     return node if "image" in own else scalars.mapping_at(node, [*own.values(), scalars.entry(node, "image", image)])
 
 
-def _of_component(origin: Origin) -> Origin:
-    """Leave the places of missing fields in the container of a model."""
-    return origin
-
-
 _SHAPES = {
     "trainer": _Shape(_trainer, _of_trainer), "spark": _Shape(_spark_pod, _of_spark),
-    "component": _Shape(_component, _of_component),
+    "component": _Shape(_component),
 }  # fmt: skip
 """Forms other than pod templates."""
 
@@ -334,15 +323,10 @@ class _Found(Struct, frozen=True):
     scaled: tuple[yaml.Mapping, ...]
 
 
-def has_pods(item: Object) -> bool:
-    """Whether an object of an unknown kind has a pod template."""
-    return next(_found(item), None) is not None
-
-
 def _searched(item: Object) -> list[Group]:
     """List the pods of an object of an unknown kind, each with a role if there are several."""
     result: list[Group] = []
-    for one in _found(item):
+    for one in found(item):
         role = one.name
         if any(other.role == role for other in result):
             role = ".".join((*one.path, one.key))
@@ -350,7 +334,8 @@ def _searched(item: Object) -> list[Group]:
     return [replace(result[0], role="")] if len(result) == 1 else result
 
 
-def _found(item: Object) -> Iterator[_Found]:
+def found(item: Object) -> Iterator[_Found]:
+    """Yield the pod templates of an object of an unknown kind."""
     group = item.api_version.rpartition("/")[0]
     if item.kind in NEVER or group.endswith(_API_GROUPS):
         return

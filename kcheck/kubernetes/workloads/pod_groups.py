@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator
 
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import gangs, jobs
+from kcheck.model import Inventory, Workload
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, known, total
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from kcheck.model import Inventory, Workload
+from kcheck.text.values import Known, Origin, Unknown, first_set, known, total
 
 _MASTER = regex(r"\bMASTER_ADDR (\S+)")
 """Variable of torch with the host of rank 0: https://docs.pytorch.org/docs/stable/distributed.html"""
@@ -60,7 +56,7 @@ def _joined(pods: list[Workload], inventory: Inventory) -> Workload:
         pods=count if isinstance(count, Unknown) else Known(count, here),
         gpus=unknown or max(gpus, key=lambda one: known(one) or 0),
         rigid=Known(any(True for one in pods for _ in _masters(one)), here),
-        gang=next((one.gang for one in pods if not isinstance(one.gang, Unset)), first.gang),
+        gang=first_set(*(one.gang for one in pods), first.gang),
     )  # fmt: skip
     if first in inventory.scope_of:
         inventory.scope_of[job] = inventory.scope_of[first]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -38,8 +39,10 @@ from kcheck.model import (
     image_names,
 )
 from kcheck.text import placeholders
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, quantity
 from kcheck.text.values import (
     Known,
@@ -49,16 +52,12 @@ from kcheck.text.values import (
     Value,
     all_known,
     equals,
+    first_set,
     known,
     mapped,
     reason_of,
     with_origin,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.text.text import Span
 
 T = TypeVar("T", PodTemplate, Container)
 
@@ -206,8 +205,7 @@ def _is_extended(name: str) -> bool:
 
 
 def _asked(node: yaml.Target, resource: str) -> Value[str]:
-    request, limit = _cards(node, resource)
-    return limit if not isinstance(limit, Unset) else request
+    return first_set(*reversed(_cards(node, resource)))
 
 
 def _claim(one: yaml.Target) -> Claim:
@@ -230,11 +228,8 @@ def _devices(spec: yaml.Target) -> Value[bool]:
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
     """Return the request of a whole pod, by default its limit."""
-    value = scaled_quantity(node, ("resources", "requests", resource), times)
-    if isinstance(value, Unset):
-        limit = scaled_quantity(node, ("resources", "limits", resource), times)
-        return limit if not isinstance(limit, Unset) else value
-    return value
+    request, limit = (scaled_quantity(node, ("resources", side, resource), times) for side in ("requests", "limits"))
+    return first_set(request, limit, request)
 
 
 def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Container, ...], at: Origin) -> Value[int]:
@@ -262,7 +257,7 @@ def _cards_of(one: Container) -> Value[int]:
     """Return the whole GPUs in a container's limit or request."""
     if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
         return Known(0, NOTHING.origin)
-    value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
+    value = first_set(one.gpu_limit, one.gpu_request)
     missing = placeholders.first(known(value) or "")
     if isinstance(value, Known) and missing:
         return Unknown(placeholders.reason(missing), value.origin)
@@ -291,17 +286,12 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     return Known((base,), selector.origin) if isinstance(found, Unset) else found
 
 
+@or_unknown
 def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
-    unknown = gap(spec, "tolerations")
-    if unknown is not None:
-        return unknown
+    need(gap(spec, "tolerations"))
     result = []
     for one in yaml.items(spec, "tolerations"):
-        parts = [text(one, key) for key in ("key", "operator", "value", "effect")]
-        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
-        if unknown is not None:
-            return unknown
-        key, operator, value, effect = (str(known(part) or "") for part in parts)
+        key, operator, value, effect = (if_set(text(one, key)) or "" for key in ("key", "operator", "value", "effect"))
         result.append(Toleration(key, operator or "Equal", value, effect))
     found = yaml.get(spec, "tolerations")
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)
@@ -327,7 +317,7 @@ https://github.com/kubernetes-sigs/kueue/blob/v0.17.0/apis/kueue/v1beta2/topolog
 
 def _topology(item: yaml.Target) -> Value[str]:
     found = [_mark(item, key) for key in _TOPOLOGIES]
-    return next((one for one in found if not isinstance(one, Unset)), found[0])
+    return first_set(*found, found[0])
 
 
 def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:

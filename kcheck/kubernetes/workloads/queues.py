@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.names import NVIDIA
-from kcheck.kubernetes.objects import embedded_documents
+from kcheck.kubernetes.objects import Object, embedded_documents
 from kcheck.kubernetes.workloads import prometheus, sharings
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (
@@ -36,12 +36,11 @@ from kcheck.model import (
 )
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, seconds
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
     from kcheck.text.text import Span
 
@@ -123,8 +122,7 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
 def _cohort(item: Object) -> Value[str]:
     """Return the cohort of a ClusterQueue, or the parent of a cohort, by the names of all versions."""
     name, old_name = ("parentName", "parent") if item.kind == "Cohort" else ("cohortName", "cohort")
-    found = text(item.root, "spec", name)
-    return text(item.root, "spec", old_name) if isinstance(found, Unset) else found
+    return first_set(text(item.root, "spec", name), text(item.root, "spec", old_name))
 
 
 def _flavors(item: Object) -> Value[tuple[FlavorQuota, ...]]:
@@ -218,13 +216,10 @@ def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
 
 
 def _counted_as(root: yaml.Target, place: Span) -> Value[dict[str, str]]:
-    unknown = gap(root, "resources", "deviceClassMappings")
-    if unknown is not None:
-        return unknown
     found = yaml.items(root, "resources", "deviceClassMappings")
     named = ((yaml.scalars(one, "deviceClassNames"), known(text(one, "name")) or "") for one in found)
     own = {node.text: name for nodes, name in named for node in nodes}
-    return Known(own, Origin((place,)))
+    return gap(root, "resources", "deviceClassMappings") or Known(own, Origin((place,)))
 
 
 def _seconds(node: yaml.Target, name: str) -> Value[int]:

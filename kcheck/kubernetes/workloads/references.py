@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.objects import Object, value_of
 from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, text
 from kcheck.model import NOTHING, Definition, Reference, Requirement
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text
-from kcheck.text.values import Known, Origin, Unknown, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.text.values import Value
+from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 _CLAIM, _CLASS, _VOLUME = "PersistentVolumeClaim", "StorageClass", "PersistentVolume"
 KINDS = frozenset({_CLAIM, "ConfigMap", "Secret", "ServiceAccount", _CLASS, _VOLUME})

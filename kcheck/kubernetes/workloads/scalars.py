@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, quantity
-from kcheck.text.values import Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
+from kcheck.text.values import DatumValue, Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
 from kcheck.text.yaml_nodes import Patched, Stated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kcheck.text.values import DatumValue
 
 T = TypeVar("T")
 
@@ -149,13 +145,10 @@ def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict
 
 def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
     """Convert each item of a list, with the list's place."""
-    unknown = gap(node, name)
-    if unknown is not None:
-        return unknown
     found = yaml.get(node, name)
     if found is None:
-        return Known((), absent(node, name).origin)
-    return Known(tuple(map(read, yaml.items(node, name))), Origin((found.span,)))
+        return gap(node, name) or Known((), absent(node, name).origin)
+    return gap(node, name) or Known(tuple(map(read, yaml.items(node, name))), Origin((found.span,)))
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:

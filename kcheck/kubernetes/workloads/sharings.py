@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.objects import embedded_documents
+from kcheck.kubernetes.objects import Object, embedded_documents
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import integer, text
 from kcheck.model import NOTHING, Sharing
@@ -14,7 +14,6 @@ from kcheck.text.values import Known, Unset, equals, known, mapped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
     from kcheck.text.text import Span
 

@@ -16,7 +16,7 @@ from kcheck.report.rule import CLASSES, url
 from kcheck.report.text import ALSO, closing, judged_lines, other_objects, related_code, sorted_checks
 from kcheck.report.verdict import STATES, Savings, Waste, owners, reach_of, states_text
 from kcheck.scale import walls
-from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kcheck.report.formats import Report
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
-    from kcheck.text.findings import Finding
 
 _MOST_ROWS = 200
 """Rows per table of the section "Not judged"."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kcheck.report.text import attribute_text
+from kcheck.text.findings import Finding
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
-from kcheck.text.text import OverlapError, grouped, steps
+from kcheck.text.text import Edit, OverlapError, Source, Span, grouped, steps
 from kcheck.text.units import clipped, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Edit, Source, Span
 
 _AROUND = 2
 """Context lines before and after a place or a change."""

@@ -11,7 +11,7 @@ from kcheck.report import capacity, simulation
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Number, Picture, Section
 from kcheck.report.page import HOME
-from kcheck.scale.simulate.results import PARTS, deciding_factors, part_nodes
+from kcheck.scale.simulate.results import PARTS, SimulationResult, deciding_factors, part_nodes
 from kcheck.scale.simulate.run import trace
 from kcheck.text.units import between, counted, money, node_hours
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from kcheck.fix.what_if import FixSaving
     from kcheck.scale.simulate.model import Span
-    from kcheck.scale.simulate.results import SimulationResult
 
 _ABOUT = "kcheck simulate: how long the job takes, what it costs, and which setting costs it"
 GUIDE = f"{HOME}/docs/simulate.md"

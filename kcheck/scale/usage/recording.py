@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
-from kcheck.scale.usage.histogram import Histogram  # noqa: TC001 - msgspec asks for it when it reads
+from kcheck.scale.usage.histogram import Histogram  # msgspec asks for it when it reads
 from kcheck.text.control_characters import visible
 from kcheck.text.files import system
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from kcheck.terraform import convert, type_rules
 from kcheck.terraform.access import each_branch, index
 from kcheck.terraform.functions.signature import (
-    NotKnownError,
     Table,
     alike,
     anything,
@@ -27,11 +26,9 @@ from kcheck.terraform.partial_collections import MOST_ELEMENTS, Gathering, gathe
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, NUMBER, STRING, ListData, Null, SetData, Type, list_of, map_of, set_of
+from kcheck.text.need import NotKnown
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 TABLE = Table()
 _NOWHERE = Origin(())
@@ -65,7 +62,7 @@ def _slice(datum: Datum, start: int, end: int) -> list[Datum] | ListData:
     if isinstance(datum, Unknown):
         symbol = datum.symbol
         if isinstance(datum, Either | Partial) or not 0 <= start <= end <= start + MOST_ELEMENTS:
-            raise NotKnownError(datum.reason, symbol)
+            raise NotKnown(Unknown(datum.reason, symbol=symbol))
         places = (Known(at, Origin(())) for at in range(start, end))
         return [Unknown(datum.reason, datum.origin, symbol and symbol.element(at)) for at in places]
     values = ordered(datum)
@@ -127,7 +124,7 @@ def _coalescelist(*values: Datum) -> Datum:
         if item.part if isinstance(item, Partial) else items(item):
             return item
         if isinstance(item, Partial):
-            raise NotKnownError(item.reason)
+            raise NotKnown(Unknown(item.reason))
     raise EvaluationError("coalescelist() has no argument that is not empty")
 
 
@@ -187,7 +184,7 @@ def unique(values: tuple[Datum, ...]) -> list[Datum]:
     Symbols differ from each other and from known values.
 
     Raises:
-        NotKnownError: an element has neither value nor symbol, so it may equal another.
+        NotKnown: an element has neither value nor symbol, so it may equal another.
     """
     if len(values) > 1:
         for item in values:
@@ -202,11 +199,11 @@ def comparable(datum: Datum) -> None:
     """Require a value or a symbol in every part.
 
     Raises:
-        NotKnownError: some part has neither.
+        NotKnown: some part has neither.
     """
     if isinstance(datum, Unknown):
         if datum.symbol is None:
-            raise NotKnownError(datum.reason)
+            raise NotKnown(Unknown(datum.reason))
         return
     for part in parts(datum.value):
         comparable(part)
@@ -228,7 +225,7 @@ def _matches(wanted: Datum, values: tuple[Datum, ...] | list[Datum]) -> bool:
         if same is None:
             unsure = unsure or (item, wanted)
     if unsure:
-        raise NotKnownError(_reason(*unsure))
+        raise NotKnown(Unknown(_reason(*unsure)))
     return False
 
 
@@ -284,7 +281,7 @@ TABLE.add(
 @TABLE.function(anything)
 def _issensitive(datum: Datum) -> bool:
     if isinstance(datum, Unknown) and not isinstance(datum, Secret):
-        raise NotKnownError(datum.reason)
+        raise NotKnown(Unknown(datum.reason))
     return isinstance(datum, Secret)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64  # PyYAML brings it
 from functools import partial
 
-from kcheck.terraform.functions.signature import NotKnownError, Table, anything, text
+from kcheck.terraform.functions.signature import Table, anything, text
+from kcheck.text.need import NotKnown
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Unrendered
+from kcheck.text.values import Datum, Unknown, Unrendered
 
 TABLE = Table()
 
@@ -102,4 +103,4 @@ def _textdecodebase64(value: str, encoding: str) -> str:
     try:
         return data.decode("utf-16-be" if codec == "utf-16" and not marked else codec)
     except ValueError as error:  # Terraform marks what cannot be read in its own way
-        raise NotKnownError(f"the text is not in {encoding}") from error
+        raise NotKnown(Unknown(f"the text is not in {encoding}")) from error

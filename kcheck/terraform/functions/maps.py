@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import NoneType
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -17,9 +17,6 @@ from kcheck.text.data_types import DYNAMIC, STRING, ListData, MapData, Type, lis
 from kcheck.text.keys import Reference, key_of
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TABLE = Table()
 _NOWHERE = Origin(())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from kcheck.terraform.functions.signature import NotKnownError, Table, integer, settled, text
+from kcheck.terraform.functions.signature import Table, integer, settled, text
 from kcheck.text.data_types import STRING, list_of
+from kcheck.text.need import NotKnown
 from kcheck.text.partly_known import called
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Known, Origin, Subnetwork
+from kcheck.text.values import Known, Origin, Subnetwork, Unknown
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -71,7 +72,7 @@ def _cidrsubnet(cidr: str, placed: Known[int], number: int, budget: Budget) -> s
     if prefix > bits:
         raise EvaluationError(f"insufficient address space to extend prefix of {network.prefixlen} by {newbits}")
     if number < 0 or newbits < 0:
-        raise NotKnownError("a block outside of its range is not computed")
+        raise NotKnown(Unknown("a block outside of its range is not computed"))
     if number >= 1 << newbits:
         raise EvaluationError(f"prefix extension of {newbits} does not accommodate a subnet numbered {number}")
     result = Subnetwork(_block(network, int(network[0]) + (number << (bits - prefix)), prefix))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, present, truths
+from kcheck.terraform.functions.signature import Table, integer, number, numbers, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
 from kcheck.text.data_types import NUMBER, list_of
+from kcheck.text.need import NotKnown
 from kcheck.text.scalars import EvaluationError, to_bool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.text.values import Datum
+from kcheck.text.values import Datum, Unknown
 
 TABLE = Table()
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -55,9 +52,9 @@ def _float(compute: Callable[[], float]) -> Fraction:
     except ZeroDivisionError:
         result = math.inf
     except (ValueError, OverflowError):
-        raise NotKnownError("the result is not a finite number") from None
+        raise NotKnown(Unknown("the result is not a finite number")) from None
     if isinstance(result, complex) or not math.isfinite(result):
-        raise NotKnownError("the result is not a finite number")
+        raise NotKnown(Unknown("the result is not a finite number"))
     return Fraction(repr(result))
 
 
@@ -97,7 +94,7 @@ def _power(value: float, power: float) -> float:
     if abs(power) == 0.5:
         return math.sqrt(value) if power > 0 else 1 / math.sqrt(value)
     if power != int(power):  # it depends on the processor
-        raise NotKnownError("a power that is not whole is not computed")
+        raise NotKnown(Unknown("a power that is not whole is not computed"))
     result, exponent = 1.0, 0
     base, shift = math.frexp(value)
     count = int(abs(power))
@@ -158,11 +155,11 @@ def _range(
 
 def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
     """Whether an element equals `decisive`; the others may then be unknown."""
-    missing: NotKnownError | None = None
+    missing: NotKnown | None = None
     for item in values:
         try:
             value = _settled(item)
-        except NotKnownError as error:
+        except NotKnown as error:
             missing = missing or error
             continue
         if (False if value is None else to_bool(value)) == decisive:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kcheck.terraform import convert
-from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, give, text
+from kcheck.terraform.functions.signature import Table, anything, data, give, text
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING, Type, list_of
+from kcheck.text.need import NotKnown
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.syntax.yaml import pyyaml
+from kcheck.text.syntax.yaml import Node, pyyaml
 from kcheck.text.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from yaml import SafeLoader
 
     from kcheck.terraform.budget import Budget
-    from kcheck.text.syntax.yaml import Node
 
 TABLE = Table()
 
@@ -64,8 +64,8 @@ def _encoded(value: Datum, write: Callable[[object], str]) -> str | Datum:
     """Encode a value to text that keeps its source data."""
     try:
         result = Encoded(write(data(value)))
-    except NotKnownError as error:
-        return Unencoded(error.reason, datum=value)
+    except NotKnown as error:
+        return Unencoded(error.missing.reason, datum=value)
     if isinstance(value, Known):
         result.datum = value
     return result
@@ -102,7 +102,7 @@ def _jsondecode(datum: Datum, budget: Budget) -> object:
         found = json.loads(written, parse_int=scalars.to_number, parse_float=scalars.to_number, parse_constant=_refuse)
         return _placed(_sorted(found), datum)
     except RecursionError as error:
-        raise NotKnownError(_TOO_DEEP) from error
+        raise NotKnown(Unknown(_TOO_DEEP)) from error
     except ValueError as error:
         raise EvaluationError(f"jsondecode(): {error}") from error
 
@@ -154,10 +154,10 @@ def _loader() -> type[SafeLoader]:
 
 
 def _partly(value: Datum) -> list[Datum]:
-    """Parse the documents of a partly unknown text; raise NotKnownError if none of it is known."""
+    """Parse the documents of a partly unknown text; raise NotKnown if none of it is known."""
     found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
     if not found:
-        raise NotKnownError(value.reason if isinstance(value, Unknown) else "it is empty")
+        raise NotKnown(Unknown(value.reason if isinstance(value, Unknown) else "it is empty"))
     return found
 
 
@@ -205,10 +205,10 @@ def _yaml_data(value: str) -> object:
             raise EvaluationError("yamldecode() of an empty document")
         return _Reader().read(node)
     except RecursionError as error:
-        raise NotKnownError(_TOO_DEEP) from error
+        raise NotKnown(Unknown(_TOO_DEEP)) from error
     except pyyaml.YAMLError as error:
         if "nesting depth" in str(error):  # since PyYAML 6.0.4; Terraform's parser goes deeper
-            raise NotKnownError(_TOO_DEEP) from error
+            raise NotKnown(Unknown(_TOO_DEEP)) from error
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
 
 
@@ -284,7 +284,7 @@ def _scalar(node: YamlNode) -> str | bool | int | Fraction | None:
     if based := _BASE.fullmatch(value):
         return int(based["hex"], 16) if based["hex"] else int(based["octal"], 8)
     if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", value):
-        raise NotKnownError("infinite numbers are not computed")
+        raise NotKnown(Unknown("infinite numbers are not computed"))
     date = _DATE.fullmatch(value)
     return _moment(date) if date else value
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 from kcheck.terraform import convert
+from kcheck.terraform.budget import Budget
 from kcheck.terraform.functions.collections import unique
 from kcheck.terraform.functions.signature import Table, anything, check, items
 from kcheck.terraform.partial_collections import gathered, items_of
@@ -14,11 +15,6 @@ from kcheck.terraform.type_rules import element_type, type_of, unify
 from kcheck.text.data_types import DYNAMIC, ListData, SetData, Type, set_of
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Datum, Known, Origin, Partial, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from kcheck.terraform.budget import Budget
 
 TABLE = Table()
 

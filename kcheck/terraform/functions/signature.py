@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -12,12 +12,10 @@ from kcheck.terraform import convert
 from kcheck.terraform.budget import Budget
 from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
+from kcheck.text.need import NotKnown
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.template import normal
 from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, parts, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Kind: TypeAlias = Callable[[Datum], object]
 """Converts an argument for an implementation."""
@@ -38,15 +36,6 @@ class Function(Protocol):
 
 
 RESOURCE = "a whole resource is passed to a function"
-
-
-class NotKnownError(Exception):
-    """Raised when a result depends on an unknown value."""
-
-    def __init__(self, reason: str, symbol: Symbol | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.symbol = symbol
 
 
 class Table(dict[str, Function]):
@@ -80,10 +69,10 @@ class Table(dict[str, Function]):
                     if type(made) is list and budget is not None:
                         budget.spend(len(made))  # before each becomes a datum
                     result = _typed(_placed(give(made, origin), origin), gives, bits)
-                except NotKnownError as error:
+                except NotKnown as error:
                     of = args[0] if part else None
-                    symbol = Symbol(of.symbol.address, "?") if isinstance(of, Unknown) and of.symbol else error.symbol
-                    return Unknown(error.reason, origin, symbol)
+                    of_part = Symbol(of.symbol.address, "?") if isinstance(of, Unknown) and of.symbol else None
+                    return Unknown(error.missing.reason, origin, of_part or error.missing.symbol)
                 return result if part or budget is None else budget.hold(result)
 
             self[called] = call
@@ -101,14 +90,14 @@ def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
     """Convert all arguments, so that an error of any comes before an unknown value.
 
     Raises:
-        NotKnownError: one is unknown; the first says why.
+        NotKnown: one is unknown; the first says why.
     """
     values: list[object] = []
-    missing: list[NotKnownError] = []
+    missing: list[NotKnown] = []
     for arg, kind in zip(args, kinds, strict=False):
         try:
             values.append(kind(arg))
-        except NotKnownError as error:
+        except NotKnown as error:
             missing.append(error)
     if missing:
         raise missing[0]
@@ -146,12 +135,12 @@ def settled(datum: Datum) -> object:
     """Return the value of a datum whose top level is known.
 
     Raises:
-        NotKnownError: it is unknown.
+        NotKnown: it is unknown.
     """
     if isinstance(datum, Unknown):
-        raise NotKnownError(datum.reason)
+        raise NotKnown(Unknown(datum.reason))
     if scalars.kind(datum.value) == "resource":
-        raise NotKnownError(RESOURCE)
+        raise NotKnown(Unknown(RESOURCE))
     return datum.value
 
 
@@ -159,7 +148,7 @@ def present(datum: Datum) -> object:
     """Return a value that may not be null.
 
     Raises:
-        NotKnownError: it is unknown.
+        NotKnown: it is unknown.
         EvaluationError: it is null.
     """
     value = settled(datum)
@@ -277,7 +266,7 @@ def data(datum: Datum) -> object:
     """Convert a fully known argument to plain data.
 
     Raises:
-        NotKnownError: some part is unknown.
+        NotKnown: some part is unknown.
     """
     check(datum)
     return plain(datum)
@@ -287,7 +276,7 @@ def check(datum: Datum) -> None:
     """Require that all parts are known.
 
     Raises:
-        NotKnownError: some part is not.
+        NotKnown: some part is not.
     """
     for item in parts(settled(datum)):
         check(item)

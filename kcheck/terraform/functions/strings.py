@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import posixpath
+import re
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from kcheck.terraform.budget import Budget
 from kcheck.terraform.functions.serial import json_text
 from kcheck.terraform.functions.signature import (
-    NotKnownError,
     Table,
     anything,
     check,
@@ -21,16 +22,11 @@ from kcheck.terraform.functions.signature import (
 from kcheck.terraform.partial_collections import gathered, items_of
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING, list_of
+from kcheck.text.need import NotKnown, or_unknown
 from kcheck.text.partly_known import distinct
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError, floating
 from kcheck.text.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterator
-
-    from kcheck.terraform.budget import Budget
 
 TABLE = Table()
 _MOST_BLANKS = 10_000
@@ -128,7 +124,7 @@ def _split(separator: str, value: Datum, budget: Budget) -> list[str] | tuple[Da
     if isinstance(value, Joined) and value.separator == separator and not separator.isalnum():
         return value.parts  # ids hold no separators of lists
     if isinstance(value, Unknown):
-        raise NotKnownError(value.reason, value.symbol and Symbol(value.symbol.address, "?"))
+        raise NotKnown(Unknown(value.reason, symbol=value.symbol and Symbol(value.symbol.address, "?")))
     whole = text(value)
     budget.count(whole.count(separator))
     return whole.split(separator) if separator else list(whole)
@@ -260,17 +256,8 @@ def _formatlist(template: str, *arguments: Datum, budget: Budget) -> list[Datum 
     lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}
     if len(lengths) > 1:
         raise EvaluationError("formatlist() needs lists of one length")
-    return [_line(template, row, budget) for row in _rows(arguments, lengths.pop() if lengths else 1)]
-
-
-def _line(template: str, row: list[Datum], budget: Budget) -> Datum | str:
-    try:
-        line: str = _format(template, *row, budget=budget)
-    except NotKnownError as error:
-        return Unknown(error.reason)
-    return line
-
-
-def _rows(arguments: tuple[Datum, ...], count: int) -> Iterator[list[Datum]]:
-    for i in range(count):
-        yield [items[i] if isinstance(items := settled(argument), tuple) else argument for argument in arguments]
+    rows = (
+        [items[at] if isinstance(items := settled(argument), tuple) else argument for argument in arguments]
+        for at in range(lengths.pop() if lengths else 1)
+    )
+    return [or_unknown(_format)(template, *row, budget=budget) for row in rows]

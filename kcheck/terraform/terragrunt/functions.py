@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 from kcheck.terraform import filesystem
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions import FUNCTIONS
+from kcheck.terraform.scope import Scope
 from kcheck.terraform.terragrunt.config import Config, Members
 from kcheck.text import scalars
 from kcheck.text.files.tree import UNIT
 from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Known, Origin, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.terraform.scope import Scope
-    from kcheck.text.syntax.hcl import nodes
 
 _Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"
 """Function of a config, the text arguments, the last argument as a datum, and the place of the call."""

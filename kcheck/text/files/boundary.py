@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from kcheck.text.files import system
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 REASON = "outside of the repository"
 

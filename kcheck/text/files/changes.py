@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from kcheck.text.files import folders, system
 from kcheck.text.files.boundary import around
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _PAUSE = 0.3
 """Seconds between two polls."""

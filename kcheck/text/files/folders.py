@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from kcheck.text.files import system
 from kcheck.text.text import Skipped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 FOREIGN = frozenset({"vendor", "testdata"})
 """Folders of third-party or deliberately broken files, where people also put Terraform and manifests."""

@@ -6,17 +6,15 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.text import deadline
 from kcheck.text.errors import Error
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, leads_out
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TEMPORARY = regex(r"\.kcheck-(\d{1,10})-\w{8}\.tmp")
 """Name of a file being written, with the number of its process."""

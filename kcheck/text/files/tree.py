@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from kcheck.text import placeholders
 from kcheck.text.errors import Error
 from kcheck.text.files import configurations, folders, system
-from kcheck.text.files.boundary import REASON, around, contains_path, remedy, repository
-from kcheck.text.files.disk import Disk, TooLargeError
+from kcheck.text.files.boundary import REASON, Boundary, around, contains_path, remedy, repository
+from kcheck.text.files.disk import DirectoryEntry, Disk, TooLargeError
 from kcheck.text.files.ignored import Ignored
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.text.files.boundary import Boundary
-    from kcheck.text.files.disk import DirectoryEntry
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")

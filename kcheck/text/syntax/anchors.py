@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from kcheck.text.syntax import yaml
-
-if TYPE_CHECKING:
-    from kcheck.text.text import Source, Span
+from kcheck.text.text import Source, Span
 
 _EXTENSION = "x-"
 """Prefix of top-level keys that only hold anchors for the rest."""

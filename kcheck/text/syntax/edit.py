@@ -15,13 +15,12 @@ from kcheck.text.syntax.hcl.write import literal
 from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add
 from kcheck.text.syntax.style import quotes
-from kcheck.text.text import Edit, OverlapError, apply
+from kcheck.text.text import Edit, OverlapError, Source, Span, apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.text.findings import Change
-    from kcheck.text.text import Source, Span
     from kcheck.text.values import Data
 
 _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")

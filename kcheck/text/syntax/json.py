@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from fractions import Fraction
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError, to_number
-from kcheck.text.text import BOM, Problem, not_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from fractions import Fraction
-
-    from kcheck.text.text import Source, Span
+from kcheck.text.text import BOM, Problem, Source, Span, not_text
 
 MAX_DEPTH = 200
 

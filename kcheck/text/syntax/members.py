@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -12,13 +12,8 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion, sibling
 from kcheck.text.syntax.style import Style, column, style_of
-from kcheck.text.text import Edit, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcheck.text.text import Span
-    from kcheck.text.values import Data
+from kcheck.text.text import Edit, Source, Span
+from kcheck.text.values import Data
 
 _NULLS = ("", "null", "Null", "NULL", "~")
 _ALIAS = regex(rb"(?<=[\s:,\[-])\*(?=[\w.-])")

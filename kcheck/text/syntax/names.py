@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from kcheck.text.syntax import json, texts, yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from kcheck.text.text import Problem, Source, Span
-    from kcheck.text.values import Piece
+from kcheck.text.text import Problem, Source, Span
+from kcheck.text.values import Piece
 
 _ARGUMENTS = frozenset({"args", "command", "arguments", "additionalArgs"})
 _DEPTH = 4

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from kcheck.text.files.tree import in_braces
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.text.text import Source, Span
+from kcheck.text.text import Source, Span
 
 _FLOW_KIND = regex(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
 # Begins with its literal, and looks back from there: 40 times faster than a pattern that is tried on every line.

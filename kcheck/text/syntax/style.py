@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.text.text import Span
-    from kcheck.text.values import Data
+from kcheck.text.text import Span
+from kcheck.text.values import Data
 
 _BLANK = rb"[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
 _KEY = rb"^( *(?:- +)*)[\w.\"'/-]+:" + _BLANK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,9 +12,6 @@ from msgspec.structs import replace
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _UNKNOWN = "unknown-part"
 """Stands for an unknown part while a text is parsed."""

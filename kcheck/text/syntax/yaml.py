@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,9 +20,6 @@ from msgspec.structs import replace
 from kcheck.text.regex import late, regex
 from kcheck.text.text import BOM, Problem, Source, Span
 from kcheck.text.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 with late():
     import yaml

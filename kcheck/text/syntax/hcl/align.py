@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kcheck.text.syntax.hcl.trees import tokens
-from kcheck.text.text import apply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.text.text import Edit
+from kcheck.text.text import Edit, apply
 
 _OPENING = frozenset({"{", "[", "(", "template_interpolation_start", "template_directive_start"})
 _CLOSING = frozenset({"}", "]", ")", "template_interpolation_end", "template_directive_end"})

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 _TOKEN = regex(
     rb"#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|<<-?(\w+)[ \t]*\n(?:(?![ \t]*\1\b)[^\n]*\n)*+[ \t]*\1\b"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kcheck.text.syntax import json
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse_expression, parse_template
-from kcheck.text.text import Problem, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.text.text import Span
+from kcheck.text.text import Problem, Source, Span
 
 _LABELS = {"resource": 2, "data": 2, "ephemeral": 2, "variable": 1, "module": 1, "output": 1, "provider": 1, "check": 1}
 _COMMENT = "//"

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source, Span
 from kcheck.text.values import Piece
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.text.text import Source, Span
-
 
 _start = attrgetter("span.start")
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.text import scalars
-from kcheck.text.text import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from fractions import Fraction
-
-    from kcheck.text.text import Problem
+from kcheck.text.text import Problem, Span
 
 
 class Expression(Struct, eq=False):

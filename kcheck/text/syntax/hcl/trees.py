@@ -9,14 +9,12 @@ import tree_sitter_hcl
 from tree_sitter import Language, Parser
 
 from kcheck.text.regex import regex
-from kcheck.text.text import Problem
+from kcheck.text.text import Problem, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
-
-    from kcheck.text.text import Source
 
 _LANGUAGE = Language(tree_sitter_hcl.language())
 _EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from kcheck.text.keys import Json, MapName
 from kcheck.text.regex import regex
-from kcheck.text.syntax.insertion import sibling
-from kcheck.text.text import Edit
+from kcheck.text.syntax.insertion import Insertion, sibling
+from kcheck.text.text import Edit, Source
 
 if TYPE_CHECKING:
     from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.syntax.insertion import Insertion
-    from kcheck.text.text import Source
     from kcheck.text.values import Data
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
