@@ -61,6 +61,8 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
         reading.skipped += manifests.unrendered(reading)
     if tree.configurations:
         _configurations(tree, reading)
+    if reading.machines:
+        import_module("kcheck.inventory.clouds.selfmanaged.machines").join(reading.machines, reading.inventory)
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources

@@ -10,6 +10,7 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity
+from kcheck.inventory.clouds.selfmanaged.machines import groups
 from kcheck.inventory.embedded import machines
 from kcheck.model import Candidates, Reservation, Resource
 from kcheck.terraform import missing_modules, providers
@@ -51,8 +52,10 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
             found = (cloud.registry_cache(root, instance) for instance in root.instances(cloud.cache))
             inventory.mirrors += [mirror for mirror in found if mirror is not None]
     booted = [machines.read(root, kinds[root]) for root in roots]
-    registry.read_objects([item for found, _ in booted for item in found], inventory)
-    reading.skipped += [one for _, skipped in booted for one in skipped]
+    registry.read_objects([item for one in booted for item in one.objects], inventory)
+    reading.skipped += [skipped for one in booted for skipped in one.skipped]
+    for root, one in zip(roots, booted, strict=True):
+        reading.machines += groups(root, kinds[root], one.starts, inventory)
     for root in roots:
         deadline.check()
         _deploy(root, kinds[root], tree, reading, wanted)

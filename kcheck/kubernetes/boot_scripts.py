@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.text.regex import regex
@@ -31,7 +31,9 @@ _STARTS = regex(
     r"\bkubeadm[ \t]+(?:init|join)\b|get\.k3s\.io|get\.rke2\.io|get\.k0s\.sh|\brke2-(?:server|agent)\b"
     r"|\bname:[ \t]*[\"']?kubelet\.service\b"
 )
-_TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "kubelet": "a kubelet of its own"}
+TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "kubelet": "a kubelet of its own"}
+CLUSTERS = {"ClusterConfiguration"}
+"""Kinds of the objects that describe a cluster."""
 _UNKNOWN = "\0"
 _KIND_TOOL = "kind.x-k8s.io"
 """Mark of scripts for kind, whose throw-away clusters run in containers on one machine."""
@@ -47,10 +49,20 @@ def objects(pieces: tuple[Piece, ...]) -> list[Object]:
     return found if any(item.kind == "ClusterConfiguration" for item in found) else [*found, *_of_flags(pieces)]
 
 
-def tool(text: str) -> str:
-    """Return the tool with which a script makes its machine a node; '' if none."""
+class Start(NamedTuple):
+    """A script that makes its machine a node: by a tool, as a server if it runs the control plane."""
+
+    tool: str
+    server: bool
+
+
+def start(pieces: tuple[Piece, ...], found: list[Object]) -> Start | None:
+    """Return how a script makes its machine a node, given the objects in it; None if it does not."""
+    text = "".join(piece.text for piece in pieces)
     match = _STARTS.search(text)
-    return next((name for word, name in _TOOLS.items() if match and word in match[0]), "")
+    kinds = {item.kind for item in found} & CLUSTERS
+    tool = next((word for word in TOOLS if match and word in match[0]), "kubeadm" if kinds else "")
+    return Start(tool, bool(kinds) or "kubeadm init" in text) if tool else None
 
 
 def whole(source: Source) -> tuple[Piece, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
 from kcheck.text.text import Skipped
@@ -13,39 +13,49 @@ from kcheck.text.values import Known, Origin, Piece, pieces_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.kubernetes.boot_scripts import Start
     from kcheck.kubernetes.objects import Object
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.values import Datum
 
-_CLUSTER = "ClusterConfiguration"
-"""kubeadm's object that describes its cluster."""
+
+class Booted(NamedTuple):
+    """Objects in the scripts of a root module, nodes without their cluster, and what starts by address."""
+
+    objects: list[Object]
+    skipped: list[Skipped]
+    starts: dict[str, Start]
 
 
-def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
-    """Read kubeadm objects in the scripts of a root module, and report nodes without their cluster."""
+def read(root: Module, kinds: set[str]) -> Booted:
+    """Read the objects in the scripts of a root module, and report nodes without their cluster."""
     scripts = names.scripts()
     own = sorted(kinds & scripts.keys())
     if not own:
-        return [], []
+        return Booted([], [], {})
     from kcheck.kubernetes import boot_scripts  # which most root modules do not need
 
     found: dict[tuple[str, int, str], Object] = {}
     skipped: dict[str, Skipped] = {}
+    starts: dict[str, Start] = {}
     for kind in own:
         for instance in root.instances(kind):
+            address = instance.address.partition("[")[0]
             for datum in _scripts(instance, scripts[kind]):
                 pieces = _pieces(datum, instance)
                 objects = boot_scripts.objects(pieces) if pieces else []
                 found |= {(item.span.source.path, item.span.start, item.kind): item for item in objects}
-                tool = boot_scripts.tool("".join(piece.text for piece in pieces))
-                if tool and not any(item.kind == _CLUSTER for item in objects):
-                    address = instance.address.partition("[")[0]
-                    why = f"{address} starts nodes with {tool}; their cluster is not read"
+                start = boot_scripts.start(pieces, objects)
+                if start is None:
+                    continue
+                starts.setdefault(address, start)
+                if not any(item.kind in boot_scripts.CLUSTERS for item in objects):
+                    why = f"{address} starts nodes with {boot_scripts.TOOLS[start.tool]}; their cluster is not read"
                     place, what = instance.span, "cluster not judged"
                     skipped.setdefault(address, Skipped(place.source.path, why, place.begin.line, what=what))
-    configured = any(item.kind == _CLUSTER for item in found.values())
-    return list(found.values()), [] if configured else list(skipped.values())
+    configured = any(item.kind in boot_scripts.CLUSTERS for item in found.values())
+    return Booted(list(found.values()), [] if configured else list(skipped.values()), starts)
 
 
 def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:

@@ -1,0 +1,210 @@
+"""Terraform machines that are nodes of self-managed clusters: single ones, and groups of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import names, profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, identity, or_default, resolve_reference
+from kcheck.inventory.clouds.selfmanaged import clusters
+from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Machine, NodePool, Size
+from kcheck.text.regex import regex
+from kcheck.text.text import grouped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcheck.kubernetes.boot_scripts import Start
+    from kcheck.model import Subnet
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+_OWNER = regex(r"kubernetes\.io/cluster/([^$]+)")
+"""Tag of AWS machines that names their cluster."""
+
+
+class Group(NamedTuple):
+    """Equal machines: a pool without its cluster, how a script starts them, and the cluster that their tags name."""
+
+    pool: NodePool
+    start: Start | None
+    owner: str
+    environment: str
+
+
+def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory: Inventory) -> Iterator[Group]:
+    """Yield the machines of a root module that a script makes nodes, or whose tags name a cluster.
+
+    `starts` has the scripts by address, of machines and of launch templates.
+    """
+    subnets: dict[str, dict[str, Subnet]] = {}
+    for kind in sorted(kinds.intersection(names.listed("nodes"))):
+        cloud = _cloud_of(kind)
+        single = not profiles.table(cloud)[kind].keys() & {"count", "max"}
+        every = grouped(root.instances(kind), lambda one: _stem(one.address) if single else one.address)
+        for address, instances in every.items():
+            fields = Fields(cloud, kind, instances[0])
+            template = _template(root, kinds, fields)
+            start = starts.get(_stem(address)) or (starts.get(_stem(template.address)) if template else None)
+            owner = _owner(instances[0])
+            if start is None and not owner:
+                continue
+            if cloud not in subnets:
+                subnets[cloud] = _subnets(root, kinds, cloud, inventory)
+            size = _size(root, kinds, fields, instances)
+            pool = _pool(root, cloud, address, size, fields, template, subnets[cloud])
+            mode = Known(CONTROL_PLANE, Origin((pool.place,))) if start is not None and start.server else NOTHING
+            yield Group(replace(pool, mode=mode), start, owner, root.environment)
+
+
+def join(found: Iterable[Group], inventory: Inventory) -> None:
+    """Replace the nodes of unknown number of self-managed clusters by their machines, if some are workers."""
+    for cluster in [one for one in inventory.clusters if one.cloud == clusters.CLOUD]:
+        own = [group for group in found if _is_of(group, cluster, inventory.clusters)]
+        base = next((pool for pool in inventory.pools if pool.id == f"{cluster.id}/nodes"), None)
+        workers = any(group.start is None or not group.start.server for group in own)
+        if base is None or not isinstance(base.size.max_nodes, Unknown) or not workers:
+            continue
+        if len({group.environment for group in own}) == 1:
+            at = inventory.pools.index(base)
+            taken = {group.pool.id for group in own}
+            inventory.pools[at : at + 1] = [_joined(group.pool, base) for group in own]
+            inventory.pools = [pool for pool in inventory.pools if pool.id not in taken]
+
+
+def _joined(pool: NodePool, base: NodePool) -> NodePool:
+    cluster = known(base.cluster)
+    return replace(
+        pool,
+        id=f"{cluster.id if cluster else ''}/{pool.address}",
+        cluster=base.cluster,
+        addresses=replace(base.addresses, subnets=pool.addresses.subnets),
+        scheduling=base.scheduling,
+        machine=pool.machine if isinstance(pool.machine.instance_types, Known) else base.machine,
+    )
+
+
+def _is_of(group: Group, cluster: Cluster, every: Iterable[Cluster]) -> bool:
+    """Whether machines are of a cluster: by their tags, else by the tool that starts both in one folder."""
+    if group.owner and known(cluster.name) == group.owner:
+        return True
+    if group.start is None or group.owner or group.start.tool not in clusters.makers(cluster):
+        return False
+    alike = [one for one in every if group.start.tool in clusters.makers(one) and _near(group, one)]
+    return alike == [cluster]
+
+
+def _near(group: Group, cluster: Cluster) -> bool:
+    root = group.pool.root
+    return cluster.environment in ("", group.environment) and (
+        root in (".", cluster.root) or cluster.root.startswith(f"{root}/")
+    )
+
+
+def _cloud_of(kind: str) -> str:
+    return next((one.name for one in registry.every() if kind in profiles.table(one.name)), clusters.CLOUD)
+
+
+def _stem(address: str) -> str:
+    """Return the address of a resource without its instance."""
+    return _INSTANCE.sub("", address)
+
+
+_INSTANCE = regex(r"(?:\[[^\]]*\])$")
+
+
+def _template(root: Module, kinds: set[str], fields: Fields) -> Instance | None:
+    """Find the launch template that a group's reference names."""
+    datum = fields.raw("launch_template") if fields.has("launch_template") else None
+    symbol = datum.symbol if isinstance(datum, Unknown) else None
+    kind = _stem(symbol.address).split(".")[-2] if symbol and "." in symbol.address else ""
+    found = root.instances(kind) if kind in kinds else ()
+    return next((one for one in found if symbol is not None and one.address == symbol.address), None)
+
+
+def _owner(instance: Instance) -> str:
+    """Return the cluster that a machine's tags name; '' if none."""
+    keys = [str(known(key)) for one in blocks_below(instance, "tag") if (key := one.entry("key")) is not None]
+    tags = instance.entry("tags")
+    keys += [*tags.value] if isinstance(tags, Known) and isinstance(tags.value, dict) else []
+    return next((match[1] for key in keys if (match := _OWNER.fullmatch(key))), "")
+
+
+def _subnets(root: Module, kinds: set[str], cloud: str, inventory: Inventory) -> dict[str, Subnet]:
+    """Return the subnets of a root module by address, read for its machines if it has no cluster of the cloud."""
+    owner = registry.cloud(cloud)
+    if owner.resources and not any(kind.startswith(owner.resources) for kind in kinds):
+        own = Inventory()
+        owner.read([root], own)
+        inventory.subnets += own.subnets
+    return {one.address: one for one in inventory.subnets if one.id == identity(cloud, root, one.address)}
+
+
+def _size(root: Module, kinds: set[str], fields: Fields, instances: list[Instance]) -> Size:
+    """Return the size of a group: its autoscaler's bounds, its own, or a count of machines."""
+    origin, doubt = Origin((fields.record.span,)), next((one.doubt for one in instances if one.doubt), "")
+    address, bounds = instances[0].address, fields if fields.has("max") else None
+    for kind in kinds.intersection(names.listed("scalers")):
+        for one in root.instances(kind):
+            scaler = Fields(_cloud_of(kind), kind, one)
+            datum = scaler.raw("group")
+            if isinstance(datum, Unknown) and datum.symbol and datum.symbol.address == address:
+                bounds = scaler
+    if doubt:
+        return clusters.unknown_size(doubt, origin)
+    if bounds is not None:
+        low, high = bounds.number("min"), bounds.number("max")
+        return Size(mapped(high, lambda most: most > (known(low) or 0)), low, or_default(high, _unset))
+    count = fields.number("count") if fields.has("count") else Known(len(instances), origin)
+    return clusters.fixed_size(or_default(count, _unset), origin)
+
+
+def _unset(origin: Origin) -> Unknown:
+    return Unknown("its number of machines is not set", origin)
+
+
+def _pool(
+    root: Module, cloud: str, address: str, size: Size, fields: Fields, template: Instance | None,
+    subnets: Mapping[str, Subnet],
+) -> NodePool:  # fmt: skip
+    place = fields.record.span
+    origin = Origin((place,))
+    kind = template.address.split(".")[-2] if template is not None else ""
+    parts = [Fields(cloud, kind, template)] if template is not None and kind in profiles.table(cloud) else []
+    parts.insert(0, fields)
+    types: Value[tuple[str, ...]] = NOTHING
+    gpus: Value[int] = NOTHING
+    where: Value[tuple[Subnet, ...]] = NOTHING
+    for one in parts:
+        types = mapped(one.text("instance_type"), lambda name: (name,)) if one.has("instance_type") else types
+        gpus = one.number("gpus") if one.has("gpus") else gpus
+        where = _placed(one, subnets) if one.has("subnets") else where
+    if isinstance(gpus, Unset):
+        gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
+    else:
+        gpu = mapped(gpus, bool)
+    pool = NodePool(
+        identity(cloud, root, address), place, address, NOTHING, Known(_stem(address).rpartition(".")[2], origin),
+        root.configuration.folder, managed=False, size=size, machine=Machine(types, gpu, gpus),
+    )  # fmt: skip
+    surge = fields.text("max_surge") if fields.has("max_surge") else Unset(origin)
+    pool = clusters.upgraded(pool, or_default(surge, lambda at: Known("0", at)))
+    return replace(pool, addresses=replace(pool.addresses, subnets=where))
+
+
+def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet, ...]]:
+    """Return the subnets that machines join; Unknown if one is not in this root module."""
+    datum = fields.raw("subnets")
+    if datum is None:
+        return Unset(Origin((fields.record.span,)))
+    items = datum.value if isinstance(datum, Known) and isinstance(datum.value, tuple) else (datum,)
+    links = [resolve_reference(item, subnets) for item in items]
+    found = [link.value for link in links if link is not None]
+    if len(found) < len(links) or not found:
+        return datum if isinstance(datum, Unknown) else Unknown("its subnets are not in this root module", datum.origin)
+    return Known(tuple(dict.fromkeys(found)), datum.origin or Origin((fields.record.span,)))
