@@ -10,7 +10,8 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity
-from kcheck.inventory.clouds.selfmanaged.machines import groups
+from kcheck.inventory.clouds.selfmanaged import machines as machines_of
+from kcheck.inventory.clouds.selfmanaged import makers
 from kcheck.inventory.embedded import machines
 from kcheck.model import Candidates, Reservation, Resource
 from kcheck.terraform import missing_modules, providers
@@ -55,7 +56,8 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     registry.read_objects([item for one in booted for item in one.objects], inventory)
     reading.skipped += [skipped for one in booted for skipped in one.skipped]
     for root, one in zip(roots, booted, strict=True):
-        reading.machines += groups(root, kinds[root], one.starts, inventory)
+        makers.read(root, kinds[root], one.servers, inventory)
+        reading.machines += machines_of.groups(root, kinds[root], one.starts, inventory)
     for root in roots:
         deadline.check()
         _deploy(root, kinds[root], tree, reading, wanted)
@@ -80,7 +82,8 @@ _NOT_MADE = "cluster not made with these values"
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
     """Yield the clusters of a root module that are not judged, and those that no environment creates."""
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
-    for kind in sorted(kinds.intersection(table["terraform"])):
+    makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
+    for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
         yield from (registry.unjudged(instance.span, instance.address) for instance in root.instances(kind))
     for module, block, address in root.left_out(frozenset(table["judged"])):
         count = block.body.attributes.get("count") if module is root else None

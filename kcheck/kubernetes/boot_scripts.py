@@ -32,11 +32,24 @@ _STARTS = regex(
     r"|\bname:[ \t]*[\"']?kubelet\.service\b"
 )
 TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "kubelet": "a kubelet of its own"}
-CLUSTERS = {"ClusterConfiguration"}
+SERVERS = {"k3s", "rke2"}
+"""Tools whose servers have the settings of their cluster."""
+CLUSTERS = {"ClusterConfiguration", *SERVERS}
 """Kinds of the objects that describe a cluster."""
 _UNKNOWN = "\0"
 _KIND_TOOL = "kind.x-k8s.io"
 """Mark of scripts for kind, whose throw-away clusters run in containers on one machine."""
+_SETTING = regex(
+    r"(?m)(?:^|--|[\s\"'])cluster-cidr[\"']?(?:=|:?[ \t]+)[\"']?(?P<pods>[^\s\"'\\])"
+    r"|(?:^|--|[\s\"'])service-cidr[\"']?(?:=|:?[ \t]+)[\"']?(?P<services>[^\s\"'\\])"
+    r"|(?:^|--|[\s\"'])(?:flannel-backend|cni)[\"']?(?:=|:?[\s-]+)[\"']?(?P<plugin>[\w-])"
+    r"|node-cidr-mask-size(?:-ipv4)?=(?P<mask>[^\s\"'\\])"
+    r"|INSTALL_(?:K3S|RKE2)_(?:VERSION|CHANNEL)=[\"']?(?P<version>v\d|[$\x00])"
+)
+"""Flags, keys of config.yaml and variables of k3s and RKE2; each group begins a value."""
+_FREE = regex(r"\x00|\$\{?\w+\}?|\$\{?\w+\[@\]\}?|\$[@*]")
+_SERVER = regex(r"(?m)^[^#\n]*?(?:(?:^|[\s\"'=])server(?:[\s\"']|$)|rke2-server)")
+_AGENT = regex(r"(?m)^[^#\n]*?(?:K3S_URL|RKE2_URL|RKE2_TYPE=\W?agent|rke2-agent|(?:^|[\s\"'=])agent(?:[\s\"']|$))")
 _VARIABLE = regex(r"[$`]|\{\{")
 _API = "kubeadm.k8s.io/v1beta3"
 
@@ -62,7 +75,9 @@ def start(pieces: tuple[Piece, ...], found: list[Object]) -> Start | None:
     match = _STARTS.search(text)
     kinds = {item.kind for item in found} & CLUSTERS
     tool = next((word for word in TOOLS if match and word in match[0]), "kubeadm" if kinds else "")
-    return Start(tool, bool(kinds) or "kubeadm init" in text) if tool else None
+    if tool in SERVERS:
+        return Start(tool, server=bool(_SERVER.search(text)) or not _AGENT.search(text))
+    return Start(tool, server=bool(kinds) or "kubeadm init" in text) if tool else None
 
 
 def whole(source: Source) -> tuple[Piece, ...]:
@@ -99,29 +114,61 @@ def _continues(line: str, indent: str) -> bool:
 
 def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
     """Yield the configuration that `kubeadm init` flags stand for."""
-    text = "".join(_UNKNOWN if isinstance(piece.datum, Unknown) else piece.text for piece in pieces)
+    text = _plain(pieces)
     for command in _INIT.finditer(text):
         flags = {flag[1]: command.start() + flag.start(2) for flag in _FLAG.finditer(command[0])}
         if "pod-network-cidr" in flags and "config" not in flags:
             place = _scalar(pieces, command.start(), "kubeadm").span
-            yield Object("ClusterConfiguration", _API, _configuration(pieces, text, flags, place), place)
+            inner: dict[str, list[yaml.Pair]] = {"": [yaml.Pair(_key("apiVersion", place), _key(_API, place))]}
+            for flag, path in _PATHS.items():
+                if flag in flags:
+                    value = _value(pieces, text, flags[flag], f"--{flag}")
+                    inner.setdefault("".join(path[:-1]), []).append(yaml.Pair(_key(path[-1], place), value))
+            entries = inner.pop("")
+            entries += [yaml.Pair(_key(name, place), _mapping(found, place)) for name, found in inner.items()]
+            yield Object("ClusterConfiguration", _API, _mapping(entries, place), place)
             return
 
 
-def _configuration(pieces: tuple[Piece, ...], text: str, flags: dict[str, int], place: Span) -> yaml.Mapping:
-    inner: dict[str, list[yaml.Pair]] = {"": []}
-    for flag, path in _PATHS.items():
-        if flag in flags:
-            end = re.compile(r"[\s\"'\\]|$").search(text, flags[flag])
-            written = text[flags[flag] : end.start() if end else None]
-            value = _scalar(pieces, flags[flag], written)
-            if _VARIABLE.search(written):
-                why = Unknown(f"--{flag} is a variable of the script", Origin((value.span,)))
-                value = yaml.Computed(*value.span, None, written, "double", tag=None, datum=why)
-            inner.setdefault("".join(path[:-1]), []).append(yaml.Pair(_key(path[-1], place), value))
-    entries = [*inner.pop(""), yaml.Pair(_key("apiVersion", place), _key(_API, place))]
-    entries += [yaml.Pair(_key(name, place), _mapping(found, place)) for name, found in inner.items()]
-    return _mapping(entries, place)
+def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
+    """Yield the settings of a server of k3s or RKE2, from flags, environment variables and its config.yaml."""
+    text = _plain(pieces)
+    found = {match.lastgroup or "": match.start(match.lastgroup or "") for match in _SETTING.finditer(text)}
+    install = _STARTS.search(text)
+    place = _scalar(pieces, install.start() if install else 0, tool).span
+    entries = [yaml.Pair(_key(name, place), _value(pieces, text, at, name)) for name, at in found.items()]
+    if any(map(_has_free_flags, text.replace("\\\n", " ").splitlines())):
+        why = Unknown(f"the flags of {tool} are a variable of the script", Origin((place,)))
+        free = yaml.Computed(*place, None, "", "double", tag=None, datum=why)
+        entries += [yaml.Pair(_key(name, place), free) for name in ("pods", "services", "mask") if name not in found]
+    yield Object(tool, tool, _mapping(entries, place), place)
+
+
+def _has_free_flags(line: str) -> bool:
+    """Whether a line that installs a tool has flags that are unknown as a whole."""
+    if not _STARTS.search(line) and "_EXEC=" not in line:
+        return False
+    words = [word.strip("\"';") for word in line.replace("_EXEC=", "_EXEC= ").split()]
+    before = ["", *words]
+    return any(
+        _FREE.fullmatch(word) and (not last.startswith("-") or "=" in last or last == "-")
+        for last, word in zip(before, words, strict=False)
+    )
+
+
+def _plain(pieces: tuple[Piece, ...]) -> str:
+    return "".join(_UNKNOWN if isinstance(piece.datum, Unknown) else piece.text for piece in pieces)
+
+
+def _value(pieces: tuple[Piece, ...], text: str, at: int, flag: str) -> yaml.Scalar:
+    """Return the value of a flag that begins at an offset; unknown if the script computes it."""
+    end = re.compile(r"[\s\"'\\]|$").search(text, at)
+    written = text[at : end.start() if end else None]
+    value = _scalar(pieces, at, written)
+    if not _VARIABLE.search(written):
+        return value
+    why = Unknown(f"{flag} is a variable of the script", Origin((value.span,)))
+    return yaml.Computed(*value.span, None, written, "double", tag=None, datum=why)
 
 
 def _mapping(entries: list[yaml.Pair], place: Span) -> yaml.Mapping:

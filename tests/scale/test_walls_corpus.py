@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 OPEN = {
     "eks/karpenter-limits": "address units of gateways and the control plane are not counted",
-    "selfmanaged/k3s-gce-unknown-range": "k3s is named and not judged",
     "selfmanaged/kops-cilium": "the addresses of kops' load balancer are not counted",
-    "selfmanaged/talos-fixed": "Talos is named and not judged",
 }
 """Trees on which kcheck is still wrong, or says too little, and why. Only to be made shorter."""
 

@@ -77,7 +77,7 @@ def node_pool(
     )
 
 
-_MAKERS = {"kubeadm": ("ClusterConfiguration/", "static pods")}
+_MAKERS = {"kubeadm": ("ClusterConfiguration/", "static pods"), "k3s": ("k3s",), "rke2": ("rke2",), "talos": ("talos",)}
 """Tools that start nodes -> begins of the addresses of their clusters."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -45,8 +46,8 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
     subnets: dict[str, dict[str, Subnet]] = {}
     for kind in sorted(kinds.intersection(names.listed("nodes"))):
         cloud = _cloud_of(kind)
-        single = not profiles.table(cloud)[kind].keys() & {"count", "max"}
-        every = grouped(root.instances(kind), lambda one: _stem(one.address) if single else one.address)
+        grows = bool(profiles.table(cloud)[kind].keys() & {"count", "max"})
+        every = grouped(root.instances(kind), attrgetter("address") if grows else lambda one: _stem(one.address))
         for address, instances in every.items():
             fields = Fields(cloud, kind, instances[0])
             template = _template(root, kinds, fields)
@@ -66,6 +67,8 @@ def join(found: Iterable[Group], inventory: Inventory) -> None:
     """Replace the nodes of unknown number of self-managed clusters by their machines, if some are workers."""
     for cluster in [one for one in inventory.clusters if one.cloud == clusters.CLOUD]:
         own = [group for group in found if _is_of(group, cluster, inventory.clusters)]
+        made = {group.start and group.start.server for group in own if _APPLY not in group.pool.address}
+        own = [one for one in own if _APPLY not in one.pool.address or (one.start and one.start.server) not in made]
         base = next((pool for pool in inventory.pools if pool.id == f"{cluster.id}/nodes"), None)
         workers = any(group.start is None or not group.start.server for group in own)
         if base is None or not isinstance(base.size.max_nodes, Unknown) or not workers:
@@ -75,6 +78,10 @@ def join(found: Iterable[Group], inventory: Inventory) -> None:
             taken = {group.pool.id for group in own}
             inventory.pools[at : at + 1] = [_joined(group.pool, base) for group in own]
             inventory.pools = [pool for pool in inventory.pools if pool.id not in taken]
+
+
+_APPLY = "talos_machine_configuration_apply."
+"""What sends a configuration to a machine, and stands for it where its resource has none."""
 
 
 def _joined(pool: NodePool, base: NodePool) -> NodePool:
