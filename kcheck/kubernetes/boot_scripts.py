@@ -47,8 +47,9 @@ _SETTING = regex(
     r"|INSTALL_(?:K3S|RKE2)_(?:VERSION|CHANNEL)=[\"']?(?P<version>v\d|[$\x00])"
 )
 """Flags, keys of config.yaml and variables of k3s and RKE2; each group begins a value."""
-_FREE = regex(r"\x00|\$\{?\w+\}?|\$\{?\w+\[@\]\}?|\$[@*]")
+_FREE = regex(r"(?:\x00|\$\{?(\w+|[@*])(?:\[[@*]\])?\}?)")
 _SERVER = regex(r"(?m)^[^#\n]*?(?:(?:^|[\s\"'=])server(?:[\s\"']|$)|rke2-server)")
+_ROLE = regex(r"(?m)^[ \t]*(?:export )?\w*TYPE=\W?(server|agent)\b")
 _AGENT = regex(r"(?m)^[^#\n]*?(?:K3S_URL|RKE2_URL|RKE2_TYPE=\W?agent|rke2-agent|(?:^|[\s\"'=])agent(?:[\s\"']|$))")
 _VARIABLE = regex(r"[$`]|\{\{")
 _API = "kubeadm.k8s.io/v1beta3"
@@ -76,7 +77,9 @@ def start(pieces: tuple[Piece, ...], found: list[Object]) -> Start | None:
     kinds = {item.kind for item in found} & CLUSTERS
     tool = next((word for word in TOOLS if match and word in match[0]), "kubeadm" if kinds else "")
     if tool in SERVERS:
-        return Start(tool, server=bool(_SERVER.search(text)) or not _AGENT.search(text))
+        role = _ROLE.search(text)
+        server = _SERVER.search(text) is not None or _AGENT.search(text) is None
+        return Start(tool, server=role[1] == "server" if role else server)
     return Start(tool, server=bool(kinds) or "kubeadm init" in text) if tool else None
 
 
@@ -137,23 +140,23 @@ def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
     install = _STARTS.search(text)
     place = _scalar(pieces, install.start() if install else 0, tool).span
     entries = [yaml.Pair(_key(name, place), _value(pieces, text, at, name)) for name, at in found.items()]
-    if any(map(_has_free_flags, text.replace("\\\n", " ").splitlines())):
+    if any(_has_free_flags(line, text) for line in text.replace("\\\n", " ").splitlines()):
         why = Unknown(f"the flags of {tool} are a variable of the script", Origin((place,)))
         free = yaml.Computed(*place, None, "", "double", tag=None, datum=why)
         entries += [yaml.Pair(_key(name, place), free) for name in ("pods", "services", "mask") if name not in found]
     yield Object(tool, tool, _mapping(entries, place), place)
 
 
-def _has_free_flags(line: str) -> bool:
-    """Whether a line that installs a tool has flags that are unknown as a whole."""
-    if not _STARTS.search(line) and "_EXEC=" not in line:
+def _has_free_flags(line: str, text: str) -> bool:
+    """Whether a line is unknown as a whole, or installs a tool with flags that a variable from elsewhere has."""
+    words = [word.strip("\"';()") for word in line.replace("_EXEC=", "_EXEC= ").split()]
+    if words[1:] and not _STARTS.search(line) and "_EXEC=" not in line:
         return False
-    words = [word.strip("\"';") for word in line.replace("_EXEC=", "_EXEC= ").split()]
-    before = ["", *words]
-    return any(
-        _FREE.fullmatch(word) and (not last.startswith("-") or "=" in last or last == "-")
-        for last, word in zip(before, words, strict=False)
-    )
+    free = [
+        match is not None and f"{match[1]}=" not in text.replace("+=", "=") for match in map(_FREE.fullmatch, words)
+    ]
+    values = [last.startswith("--") and "=" not in last for last in ["", *words]]  # of the flag before
+    return any(one and not value for one, value in zip(free, values, strict=False))
 
 
 def _plain(pieces: tuple[Piece, ...]) -> str:
@@ -187,10 +190,10 @@ def _scalar(pieces: tuple[Piece, ...], offset: int, text: str) -> yaml.Scalar:
     for piece in pieces:
         length = 1 if isinstance(piece.datum, Unknown) else len(piece.text)
         if offset < at + length:
-            if piece.datum is not None:
+            if isinstance(piece.datum, Unknown) or (piece.datum is not None and piece.text == text):
                 return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=piece.datum)
             skipped = len(piece.text[: offset - at].encode())
-            if piece.span.text == piece.text:
+            if piece.datum is None and piece.span.text == piece.text:
                 start = piece.span.start + skipped
                 return _key(text, piece.span.source.span(start, start + len(text.encode())))
             datum = Known(text, Origin((piece.span,)))

@@ -191,13 +191,14 @@ def _pool(
         types = mapped(one.text("instance_type"), lambda name: (name,)) if one.has("instance_type") else types
         gpus = one.number("gpus") if one.has("gpus") else gpus
         where = _placed(one, subnets) if one.has("subnets") else where
-    if isinstance(gpus, Unset):
+    gpu = mapped(gpus, bool)
+    if isinstance(gpus, Unset) and cloud != clusters.CLOUD:
         gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
-    else:
-        gpu = mapped(gpus, bool)
+    name = fields.text("name") if fields.has("name") else NOTHING
+    name = name if isinstance(name, Known) else Known(_stem(address).rpartition(".")[2], origin)
     pool = NodePool(
-        identity(cloud, root, address), place, address, NOTHING, Known(_stem(address).rpartition(".")[2], origin),
-        root.configuration.folder, managed=False, size=size, machine=Machine(types, gpu, gpus),
+        identity(cloud, root, address), place, address, NOTHING, name, root.configuration.folder, managed=False,
+        size=size, machine=Machine(types, gpu, gpus),
     )  # fmt: skip
     surge = fields.text("max_surge") if fields.has("max_surge") else Unset(origin)
     pool = clusters.upgraded(pool, or_default(surge, lambda at: Known("0", at)))

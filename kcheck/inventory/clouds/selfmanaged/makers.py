@@ -35,9 +35,14 @@ def read(root: Module, kinds: set[str], servers: Iterable[Object], inventory: In
     for item in {item.kind: item for item in reversed(list(servers))}.values():
         add(root, Fields(clusters.CLOUD, item.kind, MappingRecord(item.root, item.span)), item.kind, inventory)
     sources = [one for _, one in root.sources(machines.TALOS)] if kinds & machines.TALOS_KINDS else []
-    for name, own in grouped(sources, lambda one: text_of(one.entry("cluster_name") or NOTHING) or "").items():
+    for name, own in grouped(sources, lambda one: text_of(one.entry("cluster_name") or NOTHING)).items():
         patched = [*own, *root.instances(_APPLY)] if _APPLY in kinds else own
-        add(root, Fields(clusters.CLOUD, _TALOS, _patched(own[0], patched)), f"{_TALOS}/{name}", inventory)
+        add(
+            root,
+            Fields(clusters.CLOUD, _TALOS, _patched(own[0], patched)),
+            f"{_TALOS}/{name}" if name else _TALOS,
+            inventory,
+        )
 
 
 _TALOS, _APPLY = "talos", "talos_machine_configuration_apply"
