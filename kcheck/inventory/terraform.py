@@ -56,7 +56,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     registry.read_objects([item for one in booted for item in one.objects], inventory)
     reading.skipped += [skipped for one in booted for skipped in one.skipped]
     for root, one in zip(roots, booted, strict=True):
-        makers.read(root, kinds[root], one.servers, inventory)
+        makers.read(root, kinds[root], one.objects, inventory)
         reading.machines += machines_of.groups(root, kinds[root], one.starts, inventory)
     for root in roots:
         deadline.check()

@@ -48,9 +48,10 @@ _SETTING = regex(
 )
 """Flags, keys of config.yaml and variables of k3s and RKE2; each group begins a value."""
 _FREE = regex(r"(?:\x00|\$\{?(\w+|[@*])(?:\[[@*]\])?\}?)")
-_SERVER = regex(r"(?m)^[^#\n]*?(?:(?:^|[\s\"'=])server(?:[\s\"']|$)|rke2-server)")
+_SERVER = regex(r"(?:^|[\s\"'=])server(?:[\s\"']|$)|rke2-server")
 _ROLE = regex(r"(?m)^[ \t]*(?:export )?\w*TYPE=\W?(server|agent)\b")
-_AGENT = regex(r"(?m)^[^#\n]*?(?:K3S_URL|RKE2_URL|RKE2_TYPE=\W?agent|rke2-agent|(?:^|[\s\"'=])agent(?:[\s\"']|$))")
+_AGENT = regex(r"K3S_URL|RKE2_URL|RKE2_TYPE=\W?agent|rke2-agent|(?:^|[\s\"'=])agent(?:[\s\"']|$)")
+_COMMENT = regex(r"(?m)^[ \t]*#.*$")
 _VARIABLE = regex(r"[$`]|\{\{")
 _API = "kubeadm.k8s.io/v1beta3"
 
@@ -72,7 +73,7 @@ class Start(NamedTuple):
 
 def start(pieces: tuple[Piece, ...], found: list[Object]) -> Start | None:
     """Return how a script makes its machine a node, given the objects in it; None if it does not."""
-    text = "".join(piece.text for piece in pieces)
+    text = _plain(pieces)
     match = _STARTS.search(text)
     kinds = {item.kind for item in found} & CLUSTERS
     tool = next((word for word in TOOLS if match and word in match[0]), "kubeadm" if kinds else "")
@@ -160,7 +161,9 @@ def _has_free_flags(line: str, text: str) -> bool:
 
 
 def _plain(pieces: tuple[Piece, ...]) -> str:
-    return "".join(_UNKNOWN if isinstance(piece.datum, Unknown) else piece.text for piece in pieces)
+    """Return the text of a script, of the same length, with spaces for comments."""
+    text = "".join(_UNKNOWN if isinstance(piece.datum, Unknown) else piece.text for piece in pieces)
+    return _COMMENT.sub(lambda found: " " * len(found[0]), text)
 
 
 def _value(pieces: tuple[Piece, ...], text: str, at: int, flag: str) -> yaml.Scalar:

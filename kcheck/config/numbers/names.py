@@ -16,19 +16,9 @@ if TYPE_CHECKING:
     from typing import Literal, TypeAlias, TypedDict
 
     Key: TypeAlias = Literal[
-        "cards",
-        "shares",
-        "slices",
-        "queued",
-        "vendors",
-        "stores",
-        "disks",
-        "file_systems",
-        "unordered",
-        "whole",
-        "nodes",
-        "scalers",
-    ]
+        "cards", "shares", "slices", "queued", "vendors", "stores", "disks", "file_systems", "unordered", "whole",
+        "nodes", "scalers",
+    ]  # fmt: skip
 
     class Names(TypedDict, total=False):
         """Names of one owner; the head of `any/names.yaml` explains the keys."""

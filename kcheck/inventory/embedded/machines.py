@@ -26,10 +26,9 @@ TALOS_KINDS = {"talos_machine_secrets", "talos_machine_configuration_apply"}
 
 
 class Booted(NamedTuple):
-    """Objects in the scripts of a root module, settings of servers, nodes without a cluster, and starts by address."""
+    """Objects in the scripts of a root module, nodes without their cluster, and how machines start by address."""
 
     objects: list[Object]
-    servers: list[Object]
     skipped: list[Skipped]
     starts: dict[str, Start]
 
@@ -39,13 +38,12 @@ def read(root: Module, kinds: set[str]) -> Booted:
     scripts = names.scripts()
     own = sorted(kinds & scripts.keys())
     if not own:
-        return Booted([], [], [], {})
+        return Booted([], [], {})
     from kcheck.kubernetes import boot_scripts  # which most root modules do not need
 
     found: dict[tuple[str, int, str], Object] = {}
     skipped: dict[str, Skipped] = {}
     starts: dict[str, Start] = {}
-    servers: list[Object] = []
     talos = dict(root.sources(TALOS)) if kinds & TALOS_KINDS else {}
     for kind in own:
         for instance in root.instances(kind):
@@ -53,19 +51,19 @@ def read(root: Module, kinds: set[str]) -> Booted:
             for datum in _scripts(instance, scripts[kind]):
                 pieces = pieces_in(datum, instance)
                 objects = boot_scripts.objects(pieces) if pieces else []
-                found |= {(item.span.source.path, item.span.start, item.kind): item for item in objects}
                 start = boot_scripts.start(pieces, objects) or _of_talos(datum, talos)
+                if start is not None and start.server and start.tool in boot_scripts.SERVERS:
+                    objects += boot_scripts.server(pieces, start.tool)
+                found |= {(item.span.source.path, item.span.start, item.kind): item for item in objects}
                 if start is None:
                     continue
                 starts.setdefault(address, start)
-                if start.server and start.tool in boot_scripts.SERVERS:
-                    servers += boot_scripts.server(pieces, start.tool)
                 if start.tool in boot_scripts.TOOLS and not any(item.kind in boot_scripts.CLUSTERS for item in objects):
                     why = f"{address} starts nodes with {boot_scripts.TOOLS[start.tool]}; their cluster is not read"
                     place, what = instance.span, "cluster not judged"
                     skipped.setdefault(address, Skipped(place.source.path, why, place.begin.line, what=what))
-    configured = servers or any(item.kind in boot_scripts.CLUSTERS for item in found.values())
-    return Booted(list(found.values()), servers, [] if configured else list(skipped.values()), starts)
+    configured = any(item.kind in boot_scripts.CLUSTERS for item in found.values())
+    return Booted(list(found.values()), [] if configured else list(skipped.values()), starts)
 
 
 def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:

@@ -100,6 +100,7 @@ def sizes(project: Project) -> dict[str, int | str | None]:
             (None, "10.43.0.0/16", "10.42.0.0/16", 24),
         ),
         (f"{INSTALL} sh -s - server ${{var.flags}}", (None, None, None, None)),
+        (f"# --cluster-cidr=10.8.0.0/17\n    {INSTALL} sh -", (None, "10.43.0.0/16", "10.42.0.0/16", 24)),
         (f"{INSTALL} sh -s - server $FLAGS", (None, None, None, None)),
         (f"FLAGS=--selinux\n{INSTALL} sh -s - server $FLAGS", (None, "10.43.0.0/16", "10.42.0.0/16", 24)),
         (f"{INSTALL} sh -s - server --cluster-cidr $PODS", (None, "10.43.0.0/16", None, 24)),

@@ -33,7 +33,8 @@ class Group(NamedTuple):
     """Equal machines: a pool without its cluster, how a script starts them, and the cluster that their tags name."""
 
     pool: NodePool
-    start: Start | None
+    tool: str
+    server: bool
     owner: str
     environment: str
 
@@ -59,19 +60,19 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
                 subnets[cloud] = _subnets(root, kinds, cloud, inventory)
             size = _size(root, kinds, fields, instances)
             pool = _pool(root, cloud, address, size, fields, template, subnets[cloud])
-            mode = Known(CONTROL_PLANE, Origin((pool.place,))) if start is not None and start.server else NOTHING
-            yield Group(replace(pool, mode=mode), start, owner, root.environment)
+            tool, server = start or ("", False)
+            mode = Known(CONTROL_PLANE, Origin((pool.place,))) if server else NOTHING
+            yield Group(replace(pool, mode=mode), tool, server, owner, root.environment)
 
 
 def join(found: Iterable[Group], inventory: Inventory) -> None:
     """Replace the nodes of unknown number of self-managed clusters by their machines, if some are workers."""
     for cluster in [one for one in inventory.clusters if one.cloud == clusters.CLOUD]:
         own = [group for group in found if _is_of(group, cluster, inventory.clusters)]
-        made = {group.start and group.start.server for group in own if _APPLY not in group.pool.address}
-        own = [one for one in own if _APPLY not in one.pool.address or (one.start and one.start.server) not in made]
+        made = {group.server for group in own if _APPLY not in group.pool.address}
+        own = [group for group in own if _APPLY not in group.pool.address or group.server not in made]
         base = next((pool for pool in inventory.pools if pool.id == f"{cluster.id}/nodes"), None)
-        workers = any(group.start is None or not group.start.server for group in own)
-        if base is None or not isinstance(base.size.max_nodes, Unknown) or not workers:
+        if base is None or not isinstance(base.size.max_nodes, Unknown) or all(group.server for group in own):
             continue
         if len({group.environment for group in own}) == 1:
             at = inventory.pools.index(base)
@@ -100,17 +101,15 @@ def _is_of(group: Group, cluster: Cluster, every: Iterable[Cluster]) -> bool:
     """Whether machines are of a cluster: by their tags, else by the tool that starts both in one folder."""
     if group.owner and known(cluster.name) == group.owner:
         return True
-    if group.start is None or group.owner or group.start.tool not in clusters.makers(cluster):
+    if group.owner:
         return False
-    alike = [one for one in every if group.start.tool in clusters.makers(one) and _near(group, one)]
-    return alike == [cluster]
+    return [one for one in every if _started(group, one)] == [cluster]
 
 
-def _near(group: Group, cluster: Cluster) -> bool:
+def _started(group: Group, cluster: Cluster) -> bool:
     root = group.pool.root
-    return cluster.environment in ("", group.environment) and (
-        root in (".", cluster.root) or cluster.root.startswith(f"{root}/")
-    )
+    inside = root in (".", cluster.root) or cluster.root.startswith(f"{root}/")
+    return inside and cluster.environment in ("", group.environment) and group.tool in clusters.makers(cluster)
 
 
 def _cloud_of(kind: str) -> str:
@@ -182,15 +181,10 @@ def _pool(
     place = fields.record.span
     origin = Origin((place,))
     kind = template.address.split(".")[-2] if template is not None else ""
-    parts = [Fields(cloud, kind, template)] if template is not None and kind in profiles.table(cloud) else []
-    parts.insert(0, fields)
-    types: Value[tuple[str, ...]] = NOTHING
-    gpus: Value[int] = NOTHING
-    where: Value[tuple[Subnet, ...]] = NOTHING
-    for one in parts:
-        types = mapped(one.text("instance_type"), lambda name: (name,)) if one.has("instance_type") else types
-        gpus = one.number("gpus") if one.has("gpus") else gpus
-        where = _placed(one, subnets) if one.has("subnets") else where
+    own = Fields(cloud, kind, template) if template is not None and kind in profiles.table(cloud) else fields
+    types = mapped(own.text("instance_type"), lambda name: (name,)) if own.has("instance_type") else NOTHING
+    gpus = own.number("gpus") if own.has("gpus") else NOTHING
+    where = _placed(fields if fields.has("subnets") else own, subnets)
     gpu = mapped(gpus, bool)
     if isinstance(gpus, Unset) and cloud != clusters.CLOUD:
         gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
@@ -207,7 +201,7 @@ def _pool(
 
 def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet, ...]]:
     """Return the subnets that machines join; Unknown if one is not in this root module."""
-    datum = fields.raw("subnets")
+    datum = fields.raw("subnets") if fields.has("subnets") else None
     if datum is None:
         return Unset(Origin((fields.record.span,)))
     items = datum.value if isinstance(datum, Known) and isinstance(datum.value, tuple) else (datum,)

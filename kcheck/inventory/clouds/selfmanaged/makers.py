@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
     from kcheck.text.values import Datum
 
+_SERVERS = ("k3s", "rke2")
 _BLOCKS = frozenset({"canal", "flannel", "vxlan", "host-gw", "wireguard", "wireguard-native", "ipsec", "udp"})
 """Network plugins, and backends of Flannel, with which nodes have blocks cut by the controller manager."""
 
 
-def read(root: Module, kinds: set[str], servers: Iterable[Object], inventory: Inventory) -> None:
+def read(root: Module, kinds: set[str], objects: Iterable[Object], inventory: Inventory) -> None:
     """Add the clusters that a root module makes with other tools than kubeadm; of equal servers, the first decides."""
-    for item in {item.kind: item for item in reversed(list(servers))}.values():
+    for item in {item.kind: item for item in reversed(list(objects)) if item.kind in _SERVERS}.values():
         add(root, Fields(clusters.CLOUD, item.kind, MappingRecord(item.root, item.span)), item.kind, inventory)
     sources = [one for _, one in root.sources(machines.TALOS)] if kinds & machines.TALOS_KINDS else []
     for name, own in grouped(sources, lambda one: text_of(one.entry("cluster_name") or NOTHING)).items():
