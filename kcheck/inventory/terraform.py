@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers import profiles
+from kcheck.config.numbers import names, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity
-from kcheck.inventory.clouds.selfmanaged import machines as machines_of
-from kcheck.inventory.clouds.selfmanaged import makers
 from kcheck.inventory.embedded import machines
 from kcheck.model import Candidates, Reservation, Resource
 from kcheck.terraform import missing_modules, providers
@@ -56,8 +55,10 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     registry.read_objects([item for one in booted for item in one.objects], inventory)
     reading.skipped += [skipped for one in booted for skipped in one.skipped]
     for root, one in zip(roots, booted, strict=True):
-        makers.read(root, kinds[root], one.objects, inventory)
-        reading.machines += machines_of.groups(root, kinds[root], one.starts, inventory)
+        if one.objects or not kinds[root].isdisjoint((*machines.TALOS_KINDS, *names.listed("nodes"))):
+            import_module("kcheck.inventory.clouds.selfmanaged.makers").read(root, kinds[root], one.objects, inventory)
+            nodes = import_module("kcheck.inventory.clouds.selfmanaged.machines")
+            reading.machines += nodes.groups(root, kinds[root], one.starts, inventory)
     for root in roots:
         deadline.check()
         _deploy(root, kinds[root], tree, reading, wanted)

@@ -79,7 +79,7 @@ def facts(project: Project) -> tuple[str | None, str | None, str | None, int | N
 
 def sizes(project: Project) -> dict[str, int | str | None]:
     """The maximum of each pool by name, or why it is not known."""
-    found = {known(pool.name) or "?": pool.size.max_nodes for pool in project.inventory.pools}
+    found = {pool.display_name: pool.size.max_nodes for pool in project.inventory.pools}
     return {name: size.reason if isinstance(size, Unknown) else known(size) for name, size in found.items()}
 
 

@@ -113,7 +113,7 @@ class _Cluster:
             CLOUD,
             self.address,
             self.folder,
-            "",
+            gap="",
             name=self._name(),
             version=fields.text("version"),
             service_cidr=clusters.ipv4(fields.text("service_cidr")),

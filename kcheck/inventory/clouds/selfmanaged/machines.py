@@ -58,11 +58,16 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
                 continue
             if cloud not in subnets:
                 subnets[cloud] = _subnets(root, kinds, cloud, inventory)
-            size = _size(root, kinds, fields, instances)
-            pool = _pool(root, cloud, address, size, fields, template, subnets[cloud])
             tool, server = start or ("", False)
-            mode = Known(CONTROL_PLANE, Origin((pool.place,))) if server else NOTHING
-            yield Group(replace(pool, mode=mode), tool, server, owner, root.environment)
+            pool = replace(
+                _pool(cloud, fields, template, subnets[cloud]),
+                id=identity(cloud, root, address),
+                address=address,
+                root=root.configuration.folder,
+                size=_size(root, kinds, fields, instances),
+                mode=Known(CONTROL_PLANE, Origin((instances[0].span,))) if server else NOTHING,
+            )
+            yield Group(pool, tool, server, owner, root.environment)
 
 
 def join(found: Iterable[Group], inventory: Inventory) -> None:
@@ -142,7 +147,7 @@ def _owner(instance: Instance) -> str:
 
 
 def _subnets(root: Module, kinds: set[str], cloud: str, inventory: Inventory) -> dict[str, Subnet]:
-    """Return the subnets of a root module by address, read for its machines if it has no cluster of the cloud."""
+    """Return the subnets of a root module by address; those of a root without a managed cluster are read here."""
     owner = registry.cloud(cloud)
     if owner.resources and not any(kind.startswith(owner.resources) for kind in kinds):
         own = Inventory()
@@ -174,10 +179,8 @@ def _unset(origin: Origin) -> Unknown:
     return Unknown("its number of machines is not set", origin)
 
 
-def _pool(
-    root: Module, cloud: str, address: str, size: Size, fields: Fields, template: Instance | None,
-    subnets: Mapping[str, Subnet],
-) -> NodePool:  # fmt: skip
+def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mapping[str, Subnet]) -> NodePool:
+    """Return a pool with what machines and their template set."""
     place = fields.record.span
     origin = Origin((place,))
     kind = template.address.split(".")[-2] if template is not None else ""
@@ -189,11 +192,7 @@ def _pool(
     if isinstance(gpus, Unset) and cloud != clusters.CLOUD:
         gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
     name = fields.text("name") if fields.has("name") else NOTHING
-    name = name if isinstance(name, Known) else Known(_stem(address).rpartition(".")[2], origin)
-    pool = NodePool(
-        identity(cloud, root, address), place, address, NOTHING, name, root.configuration.folder, managed=False,
-        size=size, machine=Machine(types, gpu, gpus),
-    )  # fmt: skip
+    pool = NodePool("", place, "", NOTHING, name, managed=False, machine=Machine(types, gpu, gpus))
     surge = fields.text("max_surge") if fields.has("max_surge") else Unset(origin)
     pool = clusters.upgraded(pool, or_default(surge, lambda at: Known("0", at)))
     return replace(pool, addresses=replace(pool.addresses, subnets=where))

@@ -10,6 +10,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import text_of, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.embedded import machines
+from kcheck.kubernetes.patches import merged_template
 from kcheck.kubernetes.record import MappingRecord, datum
 from kcheck.model import NOTHING, Cluster
 from kcheck.terraform.resource import ObjectRecord
@@ -38,12 +39,8 @@ def read(root: Module, kinds: set[str], objects: Iterable[Object], inventory: In
     sources = [one for _, one in root.sources(machines.TALOS)] if kinds & machines.TALOS_KINDS else []
     for name, own in grouped(sources, lambda one: text_of(one.entry("cluster_name") or NOTHING)).items():
         patched = [*own, *root.instances(_APPLY)] if _APPLY in kinds else own
-        add(
-            root,
-            Fields(clusters.CLOUD, _TALOS, _patched(own[0], patched)),
-            f"{_TALOS}/{name}" if name else _TALOS,
-            inventory,
-        )
+        fields = Fields(clusters.CLOUD, _TALOS, _patched(own[0], patched))
+        add(root, fields, f"{_TALOS}/{name}" if name else _TALOS, inventory)
 
 
 _TALOS, _APPLY = "talos", "talos_machine_configuration_apply"
@@ -52,28 +49,19 @@ _TALOS, _APPLY = "talos", "talos_machine_configuration_apply"
 def _patched(source: Instance, patched: Iterable[Instance]) -> ObjectRecord:
     """Return a machine configuration of Talos, with what its patches set of the cluster."""
     found: dict[str, Datum] = {name: one for name in source.names() if (one := source.entry(name)) is not None}
+    merged: yaml.Mapping | None = None
     for instance in patched:
         listed = instance.entry("config_patches")
         for patch in listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else (listed,):
             pieces = () if patch is None else machines.pieces_in(patch, instance)
             if isinstance(patch, Unknown) and not pieces:
-                found["cluster"] = patch
+                return ObjectRecord(Known({**found, "cluster": patch}, Origin((source.span,))))
             for document in texts.documents(pieces):
-                part = yaml.get(document, "cluster")
-                if isinstance(part, yaml.Mapping):
-                    found["cluster"] = _merged(found.get("cluster"), datum(part))
+                if isinstance(document, yaml.Mapping):
+                    merged = merged_template(merged, document) if merged is not None else document
+    if isinstance(part := yaml.get(merged, "cluster"), yaml.Mapping):
+        found["cluster"] = datum(part)
     return ObjectRecord(Known(found, Origin((source.span,))))
-
-
-def _merged(first: Datum | None, second: Datum) -> Datum:
-    """Merge two values as Talos merges patches: the second wins, maps are joined."""
-    if not isinstance(first, Known) or not isinstance(first.value, dict):
-        return first if isinstance(first, Unknown) else second
-    if not isinstance(second, Known) or not isinstance(second.value, dict):
-        return second
-    return Known(
-        first.value | {key: _merged(first.value.get(key), one) for key, one in second.value.items()}, second.origin
-    )
 
 
 def add(root: Module, fields: Fields, address: str, inventory: Inventory) -> None:
