@@ -40,13 +40,14 @@ _UNKNOWN = "\0"
 _KIND_TOOL = "kind.x-k8s.io"
 """Mark of scripts for kind, whose throw-away clusters run in containers on one machine."""
 _SETTING = regex(
-    r"(?m)(?:^|--|[\s\"'])cluster-cidr[\"']?(?:=|:?[ \t]+)[\"']?(?P<pods>[^\s\"'\\])"
-    r"|(?:^|--|[\s\"'])service-cidr[\"']?(?:=|:?[ \t]+)[\"']?(?P<services>[^\s\"'\\])"
-    r"|(?:^|--|[\s\"'])(?:flannel-backend|cni)[\"']?(?:=|:?[\s-]+)[\"']?(?P<plugin>[\w-])"
-    r"|node-cidr-mask-size(?:-ipv4)?=(?P<mask>[^\s\"'\\])"
+    r"(?m)(?:^|--|[\s\"'])cluster-cidr[\"']?(?:=|:?[ \t]+)[\"']?(?P<cluster_cidr>[^\s\"'\\])"
+    r"|(?:^|--|[\s\"'])service-cidr[\"']?(?:=|:?[ \t]+)[\"']?(?P<service_cidr>[^\s\"'\\])"
+    r"|(?:^|--|[\s\"'])(?:flannel-backend|cni)[\"']?(?:=|:?[\s-]+)[\"']?(?P<cni>[\w-])"
+    r"|node-cidr-mask-size(?:-ipv4)?=(?P<node_cidr_mask_size>[^\s\"'\\])"
     r"|INSTALL_(?:K3S|RKE2)_(?:VERSION|CHANNEL)=[\"']?(?P<version>v\d|[$\x00])"
 )
 """Flags, keys of config.yaml and variables of k3s and RKE2; each group begins a value."""
+_RANGES = ("cluster-cidr", "service-cidr", "node-cidr-mask-size")
 _FREE = regex(r"(?:\x00|\$\{?(\w+|[@*])(?:\[[@*]\])?\}?)")
 _SERVER = regex(r"(?:^|[\s\"'=])server(?:[\s\"']|$)|rke2-server")
 _ROLE = regex(r"(?m)^[ \t]*(?:export )?\w*TYPE=\W?(server|agent)\b")
@@ -137,14 +138,15 @@ def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
 def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
     """Yield the settings of a server of k3s or RKE2, from flags, environment variables and its config.yaml."""
     text = _plain(pieces)
-    found = {match.lastgroup or "": match.start(match.lastgroup or "") for match in _SETTING.finditer(text)}
+    named = [(match.lastgroup or "", match) for match in _SETTING.finditer(text)]
+    found = {name.replace("_", "-"): match.start(name) for name, match in named}
     install = _STARTS.search(text)
     place = _scalar(pieces, install.start() if install else 0, tool).span
     entries = [yaml.Pair(_key(name, place), _value(pieces, text, at, name)) for name, at in found.items()]
     if any(_has_free_flags(line, text) for line in text.replace("\\\n", " ").splitlines()):
         why = Unknown(f"the flags of {tool} are a variable of the script", Origin((place,)))
         free = yaml.Computed(*place, None, "", "double", tag=None, datum=why)
-        entries += [yaml.Pair(_key(name, place), free) for name in ("pods", "services", "mask") if name not in found]
+        entries += [yaml.Pair(_key(name, place), free) for name in _RANGES if name not in found]
     yield Object(tool, tool, _mapping(entries, place), place)
 
 
@@ -170,7 +172,7 @@ def _value(pieces: tuple[Piece, ...], text: str, at: int, flag: str) -> yaml.Sca
     """Return the value of a flag that begins at an offset; unknown if the script computes it."""
     end = re.compile(r"[\s\"'\\]|$").search(text, at)
     written = text[at : end.start() if end else None]
-    value = _scalar(pieces, at, written)
+    value = _scalar(pieces, at, written, flag)
     if not _VARIABLE.search(written):
         return value
     why = Unknown(f"{flag} is a variable of the script", Origin((value.span,)))
@@ -187,8 +189,8 @@ def _key(text: str, place: Span) -> yaml.Scalar:
     return yaml.Scalar(*place, anchor=None, text=text, style="double", tag=None)
 
 
-def _scalar(pieces: tuple[Piece, ...], offset: int, text: str) -> yaml.Scalar:
-    """Return the scalar at an offset of a text, with its place."""
+def _scalar(pieces: tuple[Piece, ...], offset: int, text: str, name: str = "") -> yaml.Scalar:
+    """Return the scalar at an offset of a text, with its place, or its name in an encoded text."""
     at = 0
     for piece in pieces:
         length = 1 if isinstance(piece.datum, Unknown) else len(piece.text)
@@ -199,7 +201,7 @@ def _scalar(pieces: tuple[Piece, ...], offset: int, text: str) -> yaml.Scalar:
             if piece.datum is None and piece.span.text == piece.text:
                 start = piece.span.start + skipped
                 return _key(text, piece.span.source.span(start, start + len(text.encode())))
-            datum = Known(text, Origin((piece.span,)))
+            datum = Known(text, Origin((piece.span,), within=(name,) if name else ()))
             return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=datum)
         at += length
     return _key(text, pieces[-1].span)

@@ -249,3 +249,39 @@ def test_groups_that_join_by_kubeadm(load: Callable[[str], Project]) -> None:
 def test_a_size_without_a_value_is_said(load: Callable[[str], Project]) -> None:
     found = sizes(load(GROUP.replace("MOST", "var.most") + 'variable "most" {}\n'))
     assert found == {"gpu": "var.most has no value", "master": 1}
+
+
+ENCODED = """
+resource "azurerm_linux_virtual_machine" "server" {
+  size        = "Standard_D4s_v5"
+  custom_data = base64encode("#!/bin/sh\\ncurl -sfL https://get.k3s.io | sh -s - server --cluster-cidr 10.99.0.0/20\\n")
+}
+resource "azurerm_linux_virtual_machine_scale_set" "gpu" {
+  name        = "gpu"
+  sku         = "Standard_NC24ads_A100_v4"
+  instances   = 4
+  custom_data = base64encode("#!/bin/sh\\ncurl -sfL https://get.k3s.io | K3S_URL=https://10.0.0.4:6443 sh -\\n")
+}
+resource "azurerm_monitor_autoscale_setting" "gpu" {
+  target_resource_id = azurerm_linux_virtual_machine_scale_set.gpu.id
+  profile {
+    capacity {
+      default = 4
+      minimum = 4
+      maximum = 70
+    }
+  }
+}
+"""
+
+
+def test_help_names_the_flag_in_an_encoded_script(load: Callable[[str], Project]) -> None:
+    found = {one.rule: one.help for one in load(ENCODED).check().findings}
+    assert found["pod-range-too-small"] == "set cluster-cidr: 10.99.0.0/17"
+
+
+def test_taints_that_a_script_may_register_are_not_taken_for_none(load: Callable[[str], Project]) -> None:
+    report = load(ENCODED).check()
+    assert "gpu-pool-untainted" not in {one.rule for one in report.findings}
+    (undecided,) = [one for one in report.undecided if one.rule == "gpu-pool-untainted"]
+    assert "taints" in str(undecided)

@@ -91,23 +91,28 @@ _APPLY = "talos_machine_configuration_apply."
 
 
 def _joined(pool: NodePool, base: NodePool) -> NodePool:
+    """Complete machines with their cluster; what their scripts register is not read but from kubeadm's objects."""
+    own, why = (
+        base.scheduling,
+        Unknown("the labels and taints that its nodes register are not read", Origin((pool.place,))),
+    )
     cluster = known(base.cluster)
     return replace(
         pool,
         id=f"{cluster.id if cluster else ''}/{pool.address}",
         cluster=base.cluster,
         addresses=replace(base.addresses, subnets=pool.addresses.subnets),
-        scheduling=base.scheduling,
+        scheduling=replace(
+            own, labels=or_default(own.labels, lambda _: why), taints=or_default(own.taints, lambda _: why)
+        ),
         machine=pool.machine if isinstance(pool.machine.instance_types, Known) else base.machine,
     )
 
 
 def _is_of(group: Group, cluster: Cluster, every: Iterable[Cluster]) -> bool:
     """Whether machines are of a cluster: by their tags, else by the tool that starts both in one folder."""
-    if group.owner and known(cluster.name) == group.owner:
-        return True
     if group.owner:
-        return False
+        return known(cluster.name) == group.owner
     return [one for one in every if _started(group, one)] == [cluster]
 
 
@@ -169,8 +174,8 @@ def _size(root: Module, kinds: set[str], fields: Fields, instances: list[Instanc
     if doubt:
         return clusters.unknown_size(doubt, origin)
     if bounds is not None:
-        low, high = bounds.number("min"), bounds.number("max")
-        return Size(mapped(high, lambda most: most > (known(low) or 0)), low, or_default(high, _unset))
+        low, high = bounds.number("min"), or_default(bounds.number("max"), _unset)
+        return Size(mapped(high, lambda most: most > (known(low) or 0)), low, high)
     count = fields.number("count") if fields.has("count") else Known(len(instances), origin)
     return clusters.fixed_size(or_default(count, _unset), origin)
 
@@ -189,7 +194,9 @@ def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mappin
     gpus = own.number("gpus") if own.has("gpus") else NOTHING
     where = _placed(fields if fields.has("subnets") else own, subnets)
     gpu = mapped(gpus, bool)
-    if isinstance(gpus, Unset) and cloud != clusters.CLOUD:
+    if cloud == clusters.CLOUD:
+        gpu = Unknown("whether its machines have GPUs is not known", origin)
+    elif isinstance(gpus, Unset):
         gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
     name = fields.text("name") if fields.has("name") else NOTHING
     pool = NodePool("", place, "", NOTHING, name, managed=False, machine=Machine(types, gpu, gpus))
