@@ -137,11 +137,12 @@ def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
 
 def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
     """Yield the settings of a server of k3s or RKE2, from flags, environment variables and its config.yaml."""
+    pieces = tuple(piece for line in texts.lines(pieces) for piece in line)  # each has a place of its own
     text = _plain(pieces)
     named = [(match.lastgroup or "", match) for match in _SETTING.finditer(text)]
     found = {name.replace("_", "-"): match.start(name) for name, match in named}
     install = _STARTS.search(text)
-    place = _scalar(pieces, install.start() if install else 0, tool).span
+    place = _scalar(pieces, install.start() if install else 0, install[0] if install else tool).span
     entries = [yaml.Pair(_key(name, place), _value(pieces, text, at, name)) for name, at in found.items()]
     if any(_has_free_flags(line, text) for line in text.replace("\\\n", " ").splitlines()):
         why = Unknown(f"the flags of {tool} are a variable of the script", Origin((place,)))
@@ -197,11 +198,11 @@ def _scalar(pieces: tuple[Piece, ...], offset: int, text: str, name: str = "") -
         if offset < at + length:
             if isinstance(piece.datum, Unknown) or (piece.datum is not None and piece.text == text):
                 return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=piece.datum)
-            skipped = len(piece.text[: offset - at].encode())
-            if piece.datum is None and piece.span.text == piece.text:
-                start = piece.span.start + skipped
-                return _key(text, piece.span.source.span(start, start + len(text.encode())))
-            datum = Known(text, Origin((piece.span,), within=(name,) if name else ()))
-            return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=datum)
+            place, exact = piece.span, piece.datum is None and piece.span.text == piece.text
+            if exact:
+                begin = place.start + len(piece.text[: offset - at].encode())
+                place = place.source.span(begin, begin + len(text.encode()))
+            datum = Known(text, Origin((place,), literal=exact, within=(name,) if name else ()))
+            return yaml.Computed(*place, None, text, "double", tag=None, datum=datum)
         at += length
     return _key(text, pieces[-1].span)

@@ -285,3 +285,11 @@ def test_taints_that_a_script_may_register_are_not_taken_for_none(load: Callable
     assert "gpu-pool-untainted" not in {one.rule for one in report.findings}
     (undecided,) = [one for one in report.undecided if one.rule == "gpu-pool-untainted"]
     assert "taints" in str(undecided)
+
+
+def test_a_flag_has_its_own_line(load: Callable[[str], Project]) -> None:
+    (pods,) = load(machines(f"{INSTALL} sh -s - server \\\n      --cluster-cidr=10.8.0.0/17")).inventory.ranges
+    assert pods.cidr.origin is not None
+    assert pods.cidr.origin.written.text == "10.8.0.0/17"
+    assert pods.cidr.origin.path[-1] == "cluster-cidr"
+    assert pods.place.text == "get.k3s.io"
