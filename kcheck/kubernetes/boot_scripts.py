@@ -49,6 +49,7 @@ _SETTING = regex(
 """Flags, keys of config.yaml and variables of k3s and RKE2; each group begins a value."""
 _RANGES = ("cluster-cidr", "service-cidr", "node-cidr-mask-size")
 _FREE = regex(r"(?:\x00|\$\{?(\w+|[@*])(?:\[[@*]\])?\}?)")
+_ASSIGNED = regex(r"(\w+)\+?=")
 _SERVER = regex(r"(?:^|[\s\"'=])server(?:[\s\"']|$)|rke2-server")
 _ROLE = regex(r"(?m)^[ \t]*(?:export )?\w*TYPE=\W?(server|agent)\b")
 _AGENT = regex(r"K3S_URL|RKE2_URL|RKE2_TYPE=\W?agent|rke2-agent|(?:^|[\s\"'=])agent(?:[\s\"']|$)")
@@ -144,21 +145,20 @@ def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
     install = _STARTS.search(text)
     place = _scalar(pieces, install.start() if install else 0, install[0] if install else tool).span
     entries = [yaml.Pair(_key(name, place), _value(pieces, text, at, name)) for name, at in found.items()]
-    if any(_has_free_flags(line, text) for line in text.replace("\\\n", " ").splitlines()):
+    assigned = set(_ASSIGNED.findall(text))
+    if any(_has_free_flags(line, assigned) for line in text.replace("\\\n", " ").splitlines()):
         why = Unknown(f"the flags of {tool} are a variable of the script", Origin((place,)))
         free = yaml.Computed(*place, None, "", "double", tag=None, datum=why)
         entries += [yaml.Pair(_key(name, place), free) for name in _RANGES if name not in found]
     yield Object(tool, tool, _mapping(entries, place), place)
 
 
-def _has_free_flags(line: str, text: str) -> bool:
-    """Whether a line is unknown as a whole, or installs a tool with flags that a variable from elsewhere has."""
+def _has_free_flags(line: str, assigned: set[str]) -> bool:
+    """Whether a line is unknown as a whole, or installs a tool with flags in a variable that is not `assigned`."""
     words = [word.strip("\"';()") for word in line.replace("_EXEC=", "_EXEC= ").split()]
     if words[1:] and not _STARTS.search(line) and "_EXEC=" not in line:
         return False
-    free = [
-        match is not None and f"{match[1]}=" not in text.replace("+=", "=") for match in map(_FREE.fullmatch, words)
-    ]
+    free = [match is not None and match[1] not in assigned for match in map(_FREE.fullmatch, words)]
     values = [last.startswith("--") and "=" not in last for last in ["", *words]]  # of the flag before
     return any(one and not value for one, value in zip(free, values, strict=False))
 
