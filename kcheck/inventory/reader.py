@@ -59,8 +59,7 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
         if tree.charts:
             manifests.read_charts(tree, reading)
         reading.skipped += manifests.unrendered(reading)
-    if tree.configurations:
-        _configurations(tree, reading)
+    _configurations(tree, reading)
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources
@@ -79,7 +78,7 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
 
 
 def _configurations(tree: Tree, reading: Reading) -> None:
-    """Read clusters from files of other tools."""
+    """Read clusters from files of other tools, and join machines with the clusters of all files."""
     scripts = [source for source in tree.configurations.get(SCRIPT, ()) if source not in reading.asked]
     if scripts:
         from kcheck.kubernetes import boot_scripts
@@ -96,6 +95,8 @@ def _configurations(tree: Tree, reading: Reading) -> None:
                 place = source.span(*match.span(1))
                 reading.skipped.append(registry.unjudged(place, place.text, why))
     reading.sources += [source for sources in tree.configurations.values() for source in sources]
+    if reading.machines:
+        import_module("kcheck.inventory.clouds.selfmanaged.machines").join(reading.machines, reading.inventory)
 
 
 # --- clusters of manifests

@@ -13,6 +13,7 @@ from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from kcheck.config.config import Environment
+    from kcheck.inventory.clouds.selfmanaged.machines import Group
     from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.model import Inventory, Thing
     from kcheck.terraform.module import Module
@@ -28,7 +29,8 @@ class Reading(Struct):
     `variables` knows the tfvars files; `gaps` are kustomization features that are not rendered. Terraform `asked` for
     some files, such as chart values, and `filled` some manifests as templates. `charts` are those of the tree; of
     `unrendered` ones, listed with their templates, only values were read. `roots` are Terraform root modules,
-    `environments` those from variable files beside them. `skipped` was not read.
+    `environments` those from variable files beside them. `skipped` was not read. `machines` may be nodes of a cluster
+    that other files describe.
     """
 
     inventory: Inventory
@@ -44,6 +46,7 @@ class Reading(Struct):
     roots: list[Module] = []
     environments: list[Environment] = []
     skipped: list[Skipped] = []
+    machines: list[Group] = []
 
     def finish(self) -> None:
         """Add the files asked for, drop duplicates, and list skipped clusters first."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers import profiles
+from kcheck.config.numbers import names, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity
@@ -51,8 +52,13 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
             found = (cloud.registry_cache(root, instance) for instance in root.instances(cloud.cache))
             inventory.mirrors += [mirror for mirror in found if mirror is not None]
     booted = [machines.read(root, kinds[root]) for root in roots]
-    registry.read_objects([item for found, _ in booted for item in found], inventory)
-    reading.skipped += [one for _, skipped in booted for one in skipped]
+    registry.read_objects([item for one in booted for item in one.objects], inventory)
+    reading.skipped += [skipped for one in booted for skipped in one.skipped]
+    for root, one in zip(roots, booted, strict=True):
+        if one.objects or not kinds[root].isdisjoint((*machines.TALOS_KINDS, *names.listed("nodes"))):
+            import_module("kcheck.inventory.clouds.selfmanaged.makers").read(root, kinds[root], one.objects, inventory)
+            nodes = import_module("kcheck.inventory.clouds.selfmanaged.machines")
+            reading.machines += nodes.groups(root, kinds[root], one.starts, inventory)
     for root in roots:
         deadline.check()
         _deploy(root, kinds[root], tree, reading, wanted)
@@ -77,7 +83,8 @@ _NOT_MADE = "cluster not made with these values"
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
     """Yield the clusters of a root module that are not judged, and those that no environment creates."""
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
-    for kind in sorted(kinds.intersection(table["terraform"])):
+    makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
+    for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
         yield from (registry.unjudged(instance.span, instance.address) for instance in root.instances(kind))
     for module, block, address in root.left_out(frozenset(table["judged"])):
         count = block.body.attributes.get("count") if module is root else None

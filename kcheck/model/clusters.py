@@ -82,15 +82,15 @@ class Plane(Struct, frozen=True, eq=False):
     `serial_pulls`: whether kubelets pull one image at a time. `features`: feature gates of the API server.
     """
 
-    data_dir: Value[str]
-    etcd_quota: Value[int]
-    event_servers: Value[str]
-    reads_inflight: Value[int]
-    writes_inflight: Value[int]
-    controller_qps: Value[int]
-    controller_burst: Value[int]
-    serial_pulls: Value[bool]
-    features: Value[str]
+    data_dir: Value[str] = NOTHING
+    etcd_quota: Value[int] = NOTHING
+    event_servers: Value[str] = NOTHING
+    reads_inflight: Value[int] = NOTHING
+    writes_inflight: Value[int] = NOTHING
+    controller_qps: Value[int] = NOTHING
+    controller_burst: Value[int] = NOTHING
+    serial_pulls: Value[bool] = NOTHING
+    features: Value[str] = NOTHING
 
 
 class Cluster(Thing, frozen=True):

@@ -95,8 +95,6 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
         and not any(isinstance(p.datum, Unknown) and p.datum is not unknown for p in pieces)
     ):
         return _text_of_each(unknown, pieces, origin, symbol)
-    if node.quoted:
-        return Unknown(unknown.reason, origin, symbol)
     return Unrendered(unknown.reason, origin, symbol, pieces)
 
 

@@ -184,7 +184,7 @@ def test_flags_of_kubeadm(command: str, cidr: str, read: Callable[..., dict[str,
 @pytest.mark.parametrize(
     ("script", "tool"),
     [
-        ("curl -sfL https://get.k3s.io | sh -", "k3s"),
+        ("curl -sfL https://get.k3s.io | K3S_URL=https://10.0.0.1:6443 sh -", "k3s"),
         ("kubeadm join 10.0.0.1:6443 --token a", "kubeadm"),
         ("apt-get update", ""),
     ],

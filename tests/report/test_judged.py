@@ -306,7 +306,7 @@ metadata: {name: b}
 """
 AKS = "Microsoft.ContainerService/managedClusters"
 COMMANDS = "the flags of commands are not read; kcheck judges Terraform and manifests"
-JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, kops, Kubespray and Cluster API"
+JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, k3s, RKE2, Talos, kops, Kubespray, Cluster API"
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,6 @@ from tests.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-OPEN = {
-    "selfmanaged/k3s-gce-unknown-range": "k3s is named and not judged",
-    "selfmanaged/kubeadm-calico-blocks": "scaling groups with the tag of a kubeadm cluster are not its pools",
-    "selfmanaged/kubeadm-flannel": "scaling groups with the tag of a kubeadm cluster are not its pools",
-    "selfmanaged/talos-fixed": "Talos is named and not judged",
-}
-"""Trees on which kcheck is still wrong, or says too little, and why. Only to be made shorter."""
-
-
 def differences(tree: Path) -> list[str]:
     """Where kcheck and the calculation by hand do not agree."""
     expected = by_hand(tree)
@@ -42,11 +33,7 @@ def differences(tree: Path) -> list[str]:
 @pytest.mark.medium
 @pytest.mark.parametrize("tree", TREES, ids=name)
 def test_first_walls_are_those_worked_out_by_hand(tree: Path) -> None:
-    found = differences(tree)
-    if name(tree) in OPEN:
-        assert found, "it agrees now: take it from the list"
-        pytest.xfail(f"{OPEN[name(tree)]}: {found}")
-    assert found == []
+    assert differences(tree) == []
 
 
 RULES = {

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from typing import Literal, TypeAlias, TypedDict
 
     Key: TypeAlias = Literal[
-        "cards", "shares", "slices", "queued", "vendors", "stores", "disks", "file_systems", "unordered", "whole"
-    ]
+        "cards", "shares", "slices", "queued", "vendors", "stores", "disks", "file_systems", "unordered", "whole",
+        "nodes", "scalers",
+    ]  # fmt: skip
 
     class Names(TypedDict, total=False):
         """Names of one owner; the head of `any/names.yaml` explains the keys."""
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
         file_systems: list[str]
         unordered: list[str]
         whole: list[str]
+        nodes: list[str]
+        scalers: list[str]
         scripts: dict[str, list[str]]
         machines: dict[str, str]
 

@@ -143,23 +143,17 @@ class _Cluster:
         fields, listed = _fields(self.control), not self.control.api_version.endswith("/v1beta1")
         outside = not isinstance(fields.texts("external"), Unset)
 
-        def number(name: str) -> Value[int]:
-            return selfmanaged.spelled(fields.number(name), listed=listed)
-
+        plane = fields.record_of(
+            Plane,
+            data_dir=NOTHING if outside else fields.text("data_dir"),
+            etcd_quota=NOTHING if outside else mapped(fields.number("etcd_quota"), selfmanaged.quota),
+            serial_pulls=self._serial_pulls(self.control),
+        )
+        spelled = {name: selfmanaged.spelled(getattr(plane, name), listed=listed) for name in plane.__struct_fields__}
         return replace(
             cluster,
             version=or_default(fields.text("version"), lambda _: cluster.version),
-            plane=Plane(
-                data_dir=NOTHING if outside else fields.text("data_dir"),
-                etcd_quota=NOTHING if outside else mapped(number("etcd_quota"), selfmanaged.quota),
-                event_servers=selfmanaged.spelled(fields.text("event_servers"), listed=listed),
-                reads_inflight=number("reads_inflight"),
-                writes_inflight=number("writes_inflight"),
-                controller_burst=number("controller_burst"),
-                controller_qps=number("controller_qps"),
-                serial_pulls=self._serial_pulls(self.control),
-                features=selfmanaged.spelled(fields.text("features"), listed=listed),
-            ),
+            plane=replace(plane, **spelled),
             dns_replicas=Known(profiles.settings(_OWN)["coredns.replicas"].number, self.origin),
         )
 

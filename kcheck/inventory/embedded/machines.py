@@ -4,48 +4,78 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
 from kcheck.text.text import Skipped
-from kcheck.text.values import Known, Origin, Piece, pieces_of
+from kcheck.text.values import Known, Origin, Piece, Unknown, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from kcheck.kubernetes.boot_scripts import Start
     from kcheck.kubernetes.objects import Object
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.values import Datum
-
-_CLUSTER = "ClusterConfiguration"
-"""kubeadm's object that describes its cluster."""
+    from kcheck.text.values import Datum, Record
 
 
-def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
-    """Read kubeadm objects in the scripts of a root module, and report nodes without their cluster."""
+TALOS = "talos_machine_configuration"
+TALOS_KINDS = {"talos_machine_secrets", "talos_machine_configuration_apply"}
+"""Resources beside the data source that makes a configuration of Talos."""
+
+
+class Booted(NamedTuple):
+    """Objects in the scripts of a root module, nodes without their cluster, and how machines start by address."""
+
+    objects: list[Object]
+    skipped: list[Skipped]
+    starts: dict[str, Start]
+
+
+def read(root: Module, kinds: set[str]) -> Booted:
+    """Read the objects in the scripts of a root module, and report nodes without their cluster."""
     scripts = names.scripts()
     own = sorted(kinds & scripts.keys())
     if not own:
-        return [], []
+        return Booted([], [], {})
     from kcheck.kubernetes import boot_scripts  # which most root modules do not need
 
     found: dict[tuple[str, int, str], Object] = {}
     skipped: dict[str, Skipped] = {}
+    starts: dict[str, Start] = {}
+    talos = dict(root.sources(TALOS)) if kinds & TALOS_KINDS else {}
     for kind in own:
         for instance in root.instances(kind):
+            address = instance.address.partition("[")[0]
             for datum in _scripts(instance, scripts[kind]):
-                pieces = _pieces(datum, instance)
+                pieces = pieces_in(datum, instance)
                 objects = boot_scripts.objects(pieces) if pieces else []
+                start = boot_scripts.start(pieces, objects) or _of_talos(datum, talos)
+                if start is not None and start.server and start.tool in boot_scripts.SERVERS:
+                    objects += boot_scripts.server(pieces, start.tool)
                 found |= {(item.span.source.path, item.span.start, item.kind): item for item in objects}
-                tool = boot_scripts.tool("".join(piece.text for piece in pieces))
-                if tool and not any(item.kind == _CLUSTER for item in objects):
-                    address = instance.address.partition("[")[0]
-                    why = f"{address} starts nodes with {tool}; their cluster is not read"
+                if start is None:
+                    continue
+                starts.setdefault(address, start)
+                if start.tool in boot_scripts.TOOLS and not any(item.kind in boot_scripts.CLUSTERS for item in objects):
+                    why = f"{address} starts nodes with {boot_scripts.TOOLS[start.tool]}; their cluster is not read"
                     place, what = instance.span, "cluster not judged"
                     skipped.setdefault(address, Skipped(place.source.path, why, place.begin.line, what=what))
-    configured = any(item.kind == _CLUSTER for item in found.values())
-    return list(found.values()), [] if configured else list(skipped.values())
+    configured = any(item.kind in boot_scripts.CLUSTERS for item in found.values())
+    return Booted(list(found.values()), [] if configured else list(skipped.values()), starts)
+
+
+def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:
+    """Return how a machine starts whose user data is a configuration of Talos."""
+    symbol = datum.symbol if isinstance(datum, Unknown) else None
+    source = sources.get(symbol.address) if symbol else None
+    if source is None:
+        return None
+    from kcheck.kubernetes.boot_scripts import Start
+
+    kind = source.entry("machine_type")
+    return Start("talos", server=isinstance(kind, Known) and kind.value == "controlplane")
 
 
 def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
@@ -57,7 +87,7 @@ def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
             yield datum
 
 
-def _pieces(datum: Datum, instance: Instance) -> tuple[Piece, ...]:
+def pieces_in(datum: Datum, instance: Record) -> tuple[Piece, ...]:
     """Return the pieces of a script; those of an encoded script have no places."""
     pieces = pieces_of(datum)
     if pieces or not isinstance(datum, Known) or not isinstance(datum.value, str):

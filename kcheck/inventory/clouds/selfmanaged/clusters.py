@@ -77,6 +77,15 @@ def node_pool(
     )
 
 
+_MAKERS = {"kubeadm": ("ClusterConfiguration/", "static pods"), "k3s": ("k3s",), "rke2": ("rke2",), "talos": ("talos",)}
+"""Tools that start nodes -> begins of the addresses of their clusters."""
+
+
+def makers(cluster: Cluster) -> tuple[str, ...]:
+    """Return the tools that start nodes of a cluster."""
+    return tuple(tool for tool, begins in _MAKERS.items() if cluster.address.startswith(begins))
+
+
 def upgraded(pool: NodePool, surge: Value[str]) -> NodePool:
     """Set the surge of a pool's upgrades."""
     return replace(pool, upgrade=Upgrade(surge=surge_of(surge) if isinstance(surge, Known) else surge))

@@ -84,15 +84,14 @@ class _Cluster:
             name=fields.text("name"),
             version=fields.text("version"),
             service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._services())),
-            plane=Plane(
+            plane=fields.record_of(
+                Plane,
                 data_dir=NOTHING,  # kops gives etcd volumes of its own
                 etcd_quota=mapped(self._quota(), clusters.quota),
                 event_servers=Known("/events#", self.origin) if self._etcd("events") else Unset(self.origin),
                 reads_inflight=_bare(fields.number("reads_inflight")),
                 writes_inflight=_bare(fields.number("writes_inflight")),
-                controller_qps=fields.number("controller_qps"),
                 controller_burst=_bare(fields.number("controller_burst")),
-                serial_pulls=fields.flag("serial_pulls"),
                 features=mapped(fields.text("features"), lambda on: f"GenericWorkload={on}"),
             ),
         )

@@ -106,27 +106,21 @@ class _Cluster:
 
     def add(self) -> None:
         fields = self.fields
-        cluster = Cluster(
+        cluster = fields.record_of(
+            Cluster,
             self.identity,
             self.place,
             CLOUD,
             self.address,
             self.folder,
-            "",
+            gap="",
             name=self._name(),
             version=fields.text("version"),
-            proxy_mode=fields.text("proxy_mode"),
-            containerd=fields.text("containerd"),
             service_cidr=clusters.ipv4(fields.text("service_cidr")),
-            plane=Plane(
-                data_dir=fields.text("data_dir"),
+            plane=fields.record_of(
+                Plane,
                 etcd_quota=mapped(fields.number("etcd_quota"), clusters.quota),
                 event_servers=self._event_servers(),
-                reads_inflight=fields.number("reads_inflight"),
-                writes_inflight=fields.number("writes_inflight"),
-                controller_qps=fields.number("controller_qps"),
-                controller_burst=fields.number("controller_burst"),
-                serial_pulls=fields.flag("serial_pulls"),
                 features=mapped(fields.texts("features"), ",".join),
             ),
             dns_replicas=self._dns(),

@@ -1,0 +1,218 @@
+"""Terraform machines that are nodes of self-managed clusters: single ones, and groups of them."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import names, profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, identity, or_default, resolve_reference
+from kcheck.inventory.clouds.selfmanaged import clusters
+from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Machine, NodePool, Size
+from kcheck.text.regex import regex
+from kcheck.text.text import grouped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcheck.kubernetes.boot_scripts import Start
+    from kcheck.model import Subnet
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+_OWNER = regex(r"kubernetes\.io/cluster/([^$]+)")
+"""Tag of AWS machines that names their cluster."""
+
+
+class Group(NamedTuple):
+    """Equal machines: a pool without its cluster, how a script starts them, and the cluster that their tags name."""
+
+    pool: NodePool
+    tool: str
+    server: bool
+    owner: str
+    environment: str
+
+
+def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory: Inventory) -> Iterator[Group]:
+    """Yield the machines of a root module that a script makes nodes, or whose tags name a cluster.
+
+    `starts` has the scripts by address, of machines and of launch templates.
+    """
+    subnets: dict[str, dict[str, Subnet]] = {}
+    for kind in sorted(kinds.intersection(names.listed("nodes"))):
+        cloud = _cloud_of(kind)
+        grows = bool(profiles.table(cloud)[kind].keys() & {"count", "max"})
+        every = grouped(root.instances(kind), attrgetter("address") if grows else lambda one: _stem(one.address))
+        for address, instances in every.items():
+            fields = Fields(cloud, kind, instances[0])
+            template = _template(root, kinds, fields)
+            start = starts.get(_stem(address)) or (starts.get(_stem(template.address)) if template else None)
+            owner = _owner(instances[0])
+            if start is None and not owner:
+                continue
+            if cloud not in subnets:
+                subnets[cloud] = _subnets(root, kinds, cloud, inventory)
+            tool, server = start or ("", False)
+            pool = replace(
+                _pool(cloud, fields, template, subnets[cloud]),
+                id=identity(cloud, root, address),
+                address=address,
+                root=root.configuration.folder,
+                size=_size(root, kinds, fields, instances),
+                mode=Known(CONTROL_PLANE, Origin((instances[0].span,))) if server else NOTHING,
+            )
+            yield Group(pool, tool, server, owner, root.environment)
+
+
+def join(found: Iterable[Group], inventory: Inventory) -> None:
+    """Replace the nodes of unknown number of self-managed clusters by their machines, if some are workers."""
+    for cluster in [one for one in inventory.clusters if one.cloud == clusters.CLOUD]:
+        own = [group for group in found if _is_of(group, cluster, inventory.clusters)]
+        made = {group.server for group in own if _APPLY not in group.pool.address}
+        own = [group for group in own if _APPLY not in group.pool.address or group.server not in made]
+        base = next((pool for pool in inventory.pools if pool.id == f"{cluster.id}/nodes"), None)
+        if base is None or not isinstance(base.size.max_nodes, Unknown) or all(group.server for group in own):
+            continue
+        if len({group.environment for group in own}) == 1:
+            at = inventory.pools.index(base)
+            taken = {group.pool.id for group in own}
+            inventory.pools[at : at + 1] = [_joined(group.pool, base) for group in own]
+            inventory.pools = [pool for pool in inventory.pools if pool.id not in taken]
+
+
+_APPLY = "talos_machine_configuration_apply."
+"""What sends a configuration to a machine, and stands for it where its resource has none."""
+
+
+def _joined(pool: NodePool, base: NodePool) -> NodePool:
+    """Complete machines with their cluster; what their scripts register is not read but from kubeadm's objects."""
+    own, why = (
+        base.scheduling,
+        Unknown("the labels and taints that its nodes register are not read", Origin((pool.place,))),
+    )
+    cluster = known(base.cluster)
+    return replace(
+        pool,
+        id=f"{cluster.id if cluster else ''}/{pool.address}",
+        cluster=base.cluster,
+        addresses=replace(base.addresses, subnets=pool.addresses.subnets),
+        scheduling=replace(
+            own, labels=or_default(own.labels, lambda _: why), taints=or_default(own.taints, lambda _: why)
+        ),
+        machine=pool.machine if isinstance(pool.machine.instance_types, Known) else base.machine,
+    )
+
+
+def _is_of(group: Group, cluster: Cluster, every: Iterable[Cluster]) -> bool:
+    """Whether machines are of a cluster: by their tags, else by the tool that starts both in one folder."""
+    if group.owner:
+        return known(cluster.name) == group.owner
+    return [one for one in every if _started(group, one)] == [cluster]
+
+
+def _started(group: Group, cluster: Cluster) -> bool:
+    root = group.pool.root
+    inside = root in (".", cluster.root) or cluster.root.startswith(f"{root}/")
+    return inside and cluster.environment in ("", group.environment) and group.tool in clusters.makers(cluster)
+
+
+def _cloud_of(kind: str) -> str:
+    return next((one.name for one in registry.every() if kind in profiles.table(one.name)), clusters.CLOUD)
+
+
+def _stem(address: str) -> str:
+    """Return the address of a resource without its instance."""
+    return _INSTANCE.sub("", address)
+
+
+_INSTANCE = regex(r"(?:\[[^\]]*\])$")
+
+
+def _template(root: Module, kinds: set[str], fields: Fields) -> Instance | None:
+    """Find the launch template that a group's reference names."""
+    datum = fields.raw("launch_template") if fields.has("launch_template") else None
+    symbol = datum.symbol if isinstance(datum, Unknown) else None
+    kind = _stem(symbol.address).split(".")[-2] if symbol and "." in symbol.address else ""
+    found = root.instances(kind) if kind in kinds else ()
+    return next((one for one in found if symbol is not None and one.address == symbol.address), None)
+
+
+def _owner(instance: Instance) -> str:
+    """Return the cluster that a machine's tags name; '' if none."""
+    keys = [str(known(key)) for one in blocks_below(instance, "tag") if (key := one.entry("key")) is not None]
+    tags = instance.entry("tags")
+    keys += [*tags.value] if isinstance(tags, Known) and isinstance(tags.value, dict) else []
+    return next((match[1] for key in keys if (match := _OWNER.fullmatch(key))), "")
+
+
+def _subnets(root: Module, kinds: set[str], cloud: str, inventory: Inventory) -> dict[str, Subnet]:
+    """Return the subnets of a root module by address; those of a root without a managed cluster are read here."""
+    owner = registry.cloud(cloud)
+    if owner.resources and not any(kind.startswith(owner.resources) for kind in kinds):
+        own = Inventory()
+        owner.read([root], own)
+        inventory.subnets += own.subnets
+    return {one.address: one for one in inventory.subnets if one.id == identity(cloud, root, one.address)}
+
+
+def _size(root: Module, kinds: set[str], fields: Fields, instances: list[Instance]) -> Size:
+    """Return the size of a group: its autoscaler's bounds, its own, or a count of machines."""
+    origin, doubt = Origin((fields.record.span,)), next((one.doubt for one in instances if one.doubt), "")
+    address, bounds = instances[0].address, fields if fields.has("max") else None
+    for kind in kinds.intersection(names.listed("scalers")):
+        for one in root.instances(kind):
+            scaler = Fields(_cloud_of(kind), kind, one)
+            datum = scaler.raw("group")
+            if isinstance(datum, Unknown) and datum.symbol and datum.symbol.address == address:
+                bounds = scaler
+    if doubt:
+        return clusters.unknown_size(doubt, origin)
+    if bounds is not None:
+        low, high = bounds.number("min"), or_default(bounds.number("max"), _unset)
+        return Size(mapped(high, lambda most: most > (known(low) or 0)), low, high)
+    count = fields.number("count") if fields.has("count") else Known(len(instances), origin)
+    return clusters.fixed_size(or_default(count, _unset), origin)
+
+
+def _unset(origin: Origin) -> Unknown:
+    return Unknown("its number of machines is not set", origin)
+
+
+def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mapping[str, Subnet]) -> NodePool:
+    """Return a pool with what machines and their template set."""
+    place = fields.record.span
+    origin = Origin((place,))
+    kind = template.address.split(".")[-2] if template is not None else ""
+    own = Fields(cloud, kind, template) if template is not None and kind in profiles.table(cloud) else fields
+    types = mapped(own.text("instance_type"), lambda name: (name,)) if own.has("instance_type") else NOTHING
+    gpus = own.number("gpus") if own.has("gpus") else NOTHING
+    where = _placed(fields if fields.has("subnets") else own, subnets)
+    gpu = mapped(gpus, bool)
+    if cloud == clusters.CLOUD:
+        gpu = Unknown("whether its machines have GPUs is not known", origin)
+    elif isinstance(gpus, Unset):
+        gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
+    name = fields.text("name") if fields.has("name") else NOTHING
+    pool = NodePool("", place, "", NOTHING, name, managed=False, machine=Machine(types, gpu, gpus))
+    surge = fields.text("max_surge") if fields.has("max_surge") else Unset(origin)
+    pool = clusters.upgraded(pool, or_default(surge, lambda at: Known("0", at)))
+    return replace(pool, addresses=replace(pool.addresses, subnets=where))
+
+
+def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet, ...]]:
+    """Return the subnets that machines join; Unknown if one is not in this root module."""
+    datum = fields.raw("subnets") if fields.has("subnets") else None
+    if datum is None:
+        return Unset(Origin((fields.record.span,)))
+    items = datum.value if isinstance(datum, Known) and isinstance(datum.value, tuple) else (datum,)
+    links = [resolve_reference(item, subnets) for item in items]
+    found = [link.value for link in links if link is not None]
+    if len(found) < len(links) or not found:
+        return datum if isinstance(datum, Unknown) else Unknown("its subnets are not in this root module", datum.origin)
+    return Known(tuple(dict.fromkeys(found)), datum.origin or Origin((fields.record.span,)))

@@ -1,0 +1,295 @@
+"""Clusters of k3s, RKE2, Talos and kubeadm, with the Terraform machines that are their nodes."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kcheck
+from kcheck.text.values import Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from kcheck.api import Project
+
+FLAGS = "--service-cidr 10.9.0.0/16 --kube-controller-manager-arg=node-cidr-mask-size-ipv4=26"
+INSTALL = "curl -sfL https://get.k3s.io |"
+AGENT = f"{INSTALL} K3S_URL=https://10.0.0.1:6443 sh -"
+RKE2 = """\
+#cloud-config
+write_files:
+  - path: /etc/rancher/rke2/config.yaml
+    content: |
+      cluster-cidr: 10.60.0.0/16
+      service-cidr: 10.61.0.0/16
+      cni:
+        - canal
+      kube-controller-manager-arg:
+        - "node-cidr-mask-size=25"
+runcmd:
+  - curl -sfL https://get.rke2.io | INSTALL_RKE2_VERSION=v1.33.4+rke2r1 sh -
+  - systemctl enable --now rke2-server
+"""
+
+
+def machines(server: str, agent: str = AGENT, more: str = "") -> str:
+    """A server and seven agents that scripts start."""
+    return f"""
+{more}
+resource "hcloud_server" "server" {{
+  server_type = "cpx31"
+  user_data   = <<-EOT
+    #!/bin/sh
+    {server}
+  EOT
+}}
+resource "hcloud_server" "agent" {{
+  count       = 7
+  server_type = "cpx51"
+  user_data   = <<-EOT
+    #!/bin/sh
+    # joins the server
+    {agent}
+  EOT
+}}
+"""
+
+
+@pytest.fixture
+def load(write: Callable[..., Path]) -> Callable[[str], Project]:
+    """Load a root module."""
+
+    def run(main: str) -> Project:
+        write({"main.tf": main})
+        return kcheck.load(".")
+
+    return run
+
+
+def facts(project: Project) -> tuple[str | None, str | None, str | None, int | None]:
+    """The version, Service range, pod range and mask of the only cluster."""
+    (cluster,) = project.inventory.clusters
+    (pods,) = project.inventory.ranges
+    return known(cluster.version), known(cluster.service_cidr), known(pods.cidr), known(pods.block)
+
+
+def sizes(project: Project) -> dict[str, int | str | None]:
+    """The maximum of each pool by name, or why it is not known."""
+    found = {pool.display_name: pool.size.max_nodes for pool in project.inventory.pools}
+    return {name: size.reason if isinstance(size, Unknown) else known(size) for name, size in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        (f"{INSTALL} sh -s - server", (None, "10.43.0.0/16", "10.42.0.0/16", 24)),
+        (
+            f"{INSTALL} INSTALL_K3S_VERSION=v1.34.1+k3s1 sh -s - server --cluster-cidr=10.8.0.0/17 {FLAGS}",
+            ("v1.34.1+k3s1", "10.9.0.0/16", "10.8.0.0/17", 26),
+        ),
+        (
+            f'{INSTALL} INSTALL_K3S_CHANNEL="v1.34" INSTALL_K3S_EXEC="--cluster-cidr 10.8.0.0/17" sh -',
+            ("v1.34", "10.43.0.0/16", "10.8.0.0/17", 24),
+        ),
+        (
+            f"{INSTALL} INSTALL_K3S_CHANNEL=stable sh -s - server --token ${{var.token}}",
+            (None, "10.43.0.0/16", "10.42.0.0/16", 24),
+        ),
+        (f"{INSTALL} sh -s - server ${{var.flags}}", (None, None, None, None)),
+        (f"# --cluster-cidr=10.8.0.0/17\n    {INSTALL} sh -", (None, "10.43.0.0/16", "10.42.0.0/16", 24)),
+        (f"{INSTALL} sh -s - server $FLAGS", (None, None, None, None)),
+        (f"FLAGS=--selinux\n{INSTALL} sh -s - server $FLAGS", (None, "10.43.0.0/16", "10.42.0.0/16", 24)),
+        (f"{INSTALL} sh -s - server --cluster-cidr $PODS", (None, "10.43.0.0/16", None, 24)),
+    ],
+)
+def test_servers_of_k3s(server: str, expected: tuple[str | None, ...], load: Callable[[str], Project]) -> None:
+    variables = 'variable "token" {}\nvariable "flags" {}\n'
+    project = load(machines(server, more=variables))
+    assert facts(project) == expected
+    assert sizes(project) == {"server": 1, "agent": 7}
+    assert {known(pool.mode) for pool in project.inventory.pools} == {"control-plane", None}
+
+
+@pytest.mark.parametrize("form", ["plain", "base64"])
+def test_configuration_of_rke2(form: str, load: Callable[[str], Project]) -> None:
+    agent = RKE2.replace("rke2-server", "rke2-agent").replace("cluster-cidr", "node-label")
+    texts = [RKE2, agent]
+    if form == "base64":
+        texts = [base64.b64encode(text.encode()).decode() for text in texts]
+    parts = [
+        f'resource "openstack_compute_instance_v2" "{name}" {{\n  count = {count}\n  flavor_name = "large"\n'
+        f"  user_data = <<-EOT\n{text}\nEOT\n}}\n"
+        for name, count, text in zip(("server", "agent"), (3, 20), texts, strict=True)
+    ]
+    project = load("".join(parts).replace("<<-EOT\n", "trimspace(<<-EOT\n").replace("\nEOT\n", "\nEOT\n)\n"))
+    assert facts(project) == ("v1.33.4+rke2r1", "10.61.0.0/16", "10.60.0.0/16", 25)
+    assert sizes(project) == {"server": 3, "agent": 20}
+
+
+@pytest.mark.parametrize("flag", ["--flannel-backend=none", "--flannel-backend none"])
+def test_ranges_of_other_network_plugins_are_not_known(flag: str, load: Callable[[str], Project]) -> None:
+    project = load(machines(f"{INSTALL} sh -s - server {flag}"))
+    assert not project.inventory.ranges
+    assert all(isinstance(pool.addresses.pod_range, Unknown) for pool in project.inventory.pools)
+
+
+def test_agents_alone_are_named(load: Callable[[str], Project]) -> None:
+    project = load(machines(AGENT))
+    assert not project.inventory.clusters
+
+
+def test_servers_alone_leave_the_number_of_nodes_open(load: Callable[[str], Project]) -> None:
+    project = load(machines(f"{INSTALL} sh -s - server", "apt-get update"))
+    assert sizes(project) == {"nodes": "the nodes of k3s are not in this code; set --nodes N"}
+
+
+@pytest.mark.parametrize("kind", ["server", "agent"])
+def test_a_variable_decides_what_one_script_starts(kind: str, load: Callable[[str], Project]) -> None:
+    script = (
+        'TYPE="{}"\n    if [ $TYPE = "server" ]; then systemctl start rke2-server; else systemctl start rke2-agent; fi'
+    )
+    project = load(machines(script.format("server"), script.format(kind)))
+    assert len(project.inventory.clusters) == 1
+    assert sizes(project).keys() == ({"server", "agent"} if kind == "agent" else {"nodes"})
+
+
+TALOS = """
+resource "talos_machine_secrets" "this" {}
+data "talos_machine_configuration" "this" {
+  for_each           = toset(["controlplane", "worker"])
+  cluster_name       = "edge"
+  kubernetes_version = "v1.34.0"
+  machine_type       = each.key
+  config_patches     = [PATCHES]
+}
+resource "talos_machine_configuration_apply" "cp" {
+  count                       = 3
+  node                        = "10.0.0.${count.index}"
+  machine_configuration_input = data.talos_machine_configuration.this["controlplane"].machine_configuration
+}
+resource "talos_machine_configuration_apply" "worker" {
+  for_each                    = toset(["a", "b", "c", "d"])
+  node                        = each.key
+  machine_configuration_input = data.talos_machine_configuration.this["worker"].machine_configuration
+  config_patches              = [yamlencode({ machine = { network = { hostname = each.key } } })]
+}
+variable "given" {}
+"""
+PODS = 'yamlencode({ cluster = { network = { podSubnets = ["10.8.0.0/17"] } } })'
+SERVICES = "<<-EOT\n    cluster:\n      network:\n        serviceSubnets: [10.9.0.0/16]\n  EOT\n  "
+
+
+@pytest.mark.parametrize(
+    ("patches", "expected"),
+    [
+        ("", ("v1.34.0", "10.96.0.0/12", "10.244.0.0/16", 24)),
+        (f"{PODS}, {SERVICES}", ("v1.34.0", "10.9.0.0/16", "10.8.0.0/17", 24)),
+        (
+            'yamlencode({ cluster = { controllerManager = { extraArgs = { "node-cidr-mask-size" = "26" } } } })',
+            ("v1.34.0", "10.96.0.0/12", "10.244.0.0/16", 26),
+        ),
+    ],
+)
+def test_patches_of_talos(patches: str, expected: tuple[str | None, ...], load: Callable[[str], Project]) -> None:
+    project = load(TALOS.replace("PATCHES", patches))
+    assert facts(project) == expected
+    assert sizes(project) == {"cp": 3, "worker": 4}
+
+
+def test_an_unknown_patch_of_talos_may_set_anything(load: Callable[[str], Project]) -> None:
+    project = load(TALOS.replace("PATCHES", "var.given"))
+    assert not project.inventory.ranges
+    (reason,) = {pool.addresses.pod_range.reason for pool in project.inventory.pools}  # type: ignore[union-attr]
+    assert "network plugin" in reason
+
+
+GROUP = """
+resource "aws_vpc" "a" {
+  cidr_block = "10.0.0.0/16"
+}
+resource "aws_subnet" "a" {
+  vpc_id     = aws_vpc.a.id
+  cidr_block = "10.0.0.0/24"
+}
+resource "aws_launch_template" "node" {
+  instance_type = "p4d.24xlarge"
+  user_data     = base64encode("#!/bin/sh\\nkubeadm join 10.0.0.9:6443 --token ${var.token}\\n")
+}
+variable "token" {}
+resource "aws_autoscaling_group" "node" {
+  name                = "gpu"
+  min_size            = 1
+  max_size            = MOST
+  vpc_zone_identifier = [aws_subnet.a.id]
+  launch_template {
+    id = aws_launch_template.node.id
+  }
+}
+resource "aws_instance" "master" {
+  instance_type = "m5.large"
+  user_data     = "kubeadm init --pod-network-cidr=10.244.0.0/16"
+}
+"""
+
+
+def test_groups_that_join_by_kubeadm(load: Callable[[str], Project]) -> None:
+    project = load(GROUP.replace("MOST", "40"))
+    assert sizes(project) == {"gpu": 40, "master": 1}
+    (pool,) = [pool for pool in project.inventory.pools if known(pool.name) == "gpu"]
+    assert known(pool.machine.instance_types) == ("p4d.24xlarge",)
+    assert known(pool.machine.gpus) == 8
+    assert [subnet.address for subnet in known(pool.addresses.subnets) or ()] == ["aws_subnet.a"]
+    assert known(pool.cluster) is project.inventory.clusters[0]
+
+
+def test_a_size_without_a_value_is_said(load: Callable[[str], Project]) -> None:
+    found = sizes(load(GROUP.replace("MOST", "var.most") + 'variable "most" {}\n'))
+    assert found == {"gpu": "var.most has no value", "master": 1}
+
+
+ENCODED = """
+resource "azurerm_linux_virtual_machine" "server" {
+  size        = "Standard_D4s_v5"
+  custom_data = base64encode("#!/bin/sh\\ncurl -sfL https://get.k3s.io | sh -s - server --cluster-cidr 10.99.0.0/20\\n")
+}
+resource "azurerm_linux_virtual_machine_scale_set" "gpu" {
+  name        = "gpu"
+  sku         = "Standard_NC24ads_A100_v4"
+  instances   = 4
+  custom_data = base64encode("#!/bin/sh\\ncurl -sfL https://get.k3s.io | K3S_URL=https://10.0.0.4:6443 sh -\\n")
+}
+resource "azurerm_monitor_autoscale_setting" "gpu" {
+  target_resource_id = azurerm_linux_virtual_machine_scale_set.gpu.id
+  profile {
+    capacity {
+      default = 4
+      minimum = 4
+      maximum = 70
+    }
+  }
+}
+"""
+
+
+def test_help_names_the_flag_in_an_encoded_script(load: Callable[[str], Project]) -> None:
+    found = {one.rule: one.help for one in load(ENCODED).check().findings}
+    assert found["pod-range-too-small"] == "set cluster-cidr: 10.99.0.0/17"
+
+
+def test_taints_that_a_script_may_register_are_not_taken_for_none(load: Callable[[str], Project]) -> None:
+    report = load(ENCODED).check()
+    assert "gpu-pool-untainted" not in {one.rule for one in report.findings}
+    (undecided,) = [one for one in report.undecided if one.rule == "gpu-pool-untainted"]
+    assert "taints" in str(undecided)
+
+
+def test_a_flag_has_its_own_line(load: Callable[[str], Project]) -> None:
+    (pods,) = load(machines(f"{INSTALL} sh -s - server \\\n      --cluster-cidr=10.8.0.0/17")).inventory.ranges
+    assert pods.cidr.origin is not None
+    assert pods.cidr.origin.written.text == "10.8.0.0/17"
+    assert pods.cidr.origin.path[-1] == "cluster-cidr"
+    assert pods.place.text == "get.k3s.io"
