@@ -8,7 +8,7 @@ from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY
 from kcheck.scale import placement
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
@@ -102,6 +102,8 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
     """Count the pods for which a node of their pools has GPUs, CPU and memory; null where unknown."""
     found = need(alike(pods, world))
     each = world.pools.per_node(pods, found[0], ports=False) if found else None
+    if found and each is None:
+        need(first_unknown((pods.gpus, found[0].machine.instance_types)))
     return computed(pods, each.exact if each else None)
 
 
@@ -226,7 +228,7 @@ def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
 def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
     found = need(world.pools.candidates(template))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    spot = [pool for pool, certain in found if certain and known(pool.market.spot)]
+    spot = [pool for pool, certain in found if certain and if_set(pool.market.spot)]
     if cluster is not None and spot and len(spot) == len(found):
         entry = world.numbers.limits(cluster.cloud).get(NOTICE)
         return computed(template, entry.number if entry else None)
