@@ -104,7 +104,7 @@ def _most_spread(pool: NodePool, world: World) -> tuple[Workload, int] | None:
 @once
 @or_unknown
 def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[tuple[Workload, int | Unknown]]]:
-    """List by pool the GPU jobs whose pods talk to each other, with the number of its nodes that each fills."""
+    """List by pool the GPU jobs whose pods talk to each other, with the nodes that each fills."""
     result: dict[str, list[tuple[Workload, int | Unknown]]] = {}
     for workload in world.deployed.on(cluster).workloads:
         templates = [one for one in workload.templates if or_unknown(_distributed)(workload, one)]
@@ -203,7 +203,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 
 
 def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
-    found = known(of_pods(template, world))
+    found = if_set(of_pods(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     return None if found is None or cluster is None else fabrics.fabric(cluster.cloud, found.machine)
 

@@ -11,6 +11,7 @@ from kcheck.scale import placement
 from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
+from kcheck.text import placeholders
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
@@ -127,8 +128,10 @@ def idles(pods: PodTemplate, world: World) -> Value[str]:
     """Return the command that keeps pods and their GPUs idle; null without, and for workers that a launcher drives."""
     if world.deployed.workload(pods).kind == "MPIJob":
         return computed(pods, None)
-    found = (_IDLE.search(one.text) for one in pods.containers if isinstance(one.gpu, Known))
-    return computed(pods, next((match[0] for match in found if match), None))
+    texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
+    found = next((match[0] for match in map(_IDLE.search, texts) if match), None)
+    missing = next(filter(None, (placeholders.first(text.partition(" ")[0]) for text in texts)), "")
+    return computed(pods, Unknown(placeholders.reason(missing)) if missing and not found else found)
 
 
 @or_unknown
@@ -228,6 +231,12 @@ def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
 def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
     found = need(world.pools.candidates(template))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    unsure = [pool for pool, certain in found if not certain]
+    need(
+        first_unknown(
+            (template.gpus, *(one for pool in unsure for one in (pool.machine.instance_types, pool.market.spot)))
+        )
+    )
     spot = [pool for pool, certain in found if certain and if_set(pool.market.spot)]
     if cluster is not None and spot and len(spot) == len(found):
         entry = world.numbers.limits(cluster.cloud).get(NOTICE)

@@ -66,21 +66,19 @@ class Configuration(Struct):
     def undeclared(self) -> list[str]:
         """List the variables and resources that its blocks refer to and that it does not declare."""
         owners = {kind.partition("_")[0] for kind, _ in self.resources}
-        blocks = (*self.resources.values(), *self.data.values(), *self.calls.values(), *self.outputs.values())
-        bodies = [body for block in blocks for body in (block.body, *(one.body for one in block.body.nested()))]
-        entries = (*self.locals.values(), *(entry for body in bodies for entry in body.attributes.values()))
-        found = dict.fromkeys(
-            (node.target.name, node.name)
-            for entry in entries
-            for node in nodes.walk(entry.expression)
-            if isinstance(node, nodes.GetAttr) and isinstance(node.target, nodes.Variable)
-        )
-        return [
-            f"{kind}.{name}"
-            for kind, name in found
-            if (kind == "var" and name not in self.variables)
-            or ("_" in kind and kind.partition("_")[0] in owners and (kind, name) not in self.resources)
+        bodies = [
+            block.body for table in (self.resources, self.data, self.calls, self.outputs) for block in table.values()
         ]
+        bodies += [block.body for body in bodies for block in body.nested()]
+        entries = (*self.locals.values(), *(entry for body in bodies for entry in body.attributes.values()))
+        found: dict[str, None] = {}
+        for node in (node for entry in entries for node in nodes.walk(entry.expression)):
+            if isinstance(node, nodes.GetAttr) and isinstance(node.target, nodes.Variable):
+                kind, name = node.target.name, node.name
+                is_owned = "_" in kind and kind.partition("_")[0] in owners
+                if (kind == "var" and name not in self.variables) or (is_owned and (kind, name) not in self.resources):
+                    found[f"{kind}.{name}"] = None
+        return list(found)
 
     def add_all(self, files: Iterable[tuple[str, nodes.File]]) -> None:
         """Add `.tf` files by name; override files come last and change earlier declarations."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.terraform.resource import Instance
+    from kcheck.terraform.roots import Loader
     from kcheck.text.values import Datum
 
 _KEYS = {
@@ -38,12 +39,12 @@ _MOST = 20
 class States:
     """States of some roots, and the roots that read them."""
 
-    def __init__(self, roots: list[Module], bound: Callable[[Module, str], Module]) -> None:
+    def __init__(self, roots: list[Module], bound: Callable[[Module, str], Module], loader: Loader) -> None:
         self._bound = bound
         self._clusters = frozenset(profiles.other_clusters()["judged"])
         self._writers: dict[tuple[str, ...], list[tuple[Module, str]]] = {}
         for root in roots:
-            for name, identity in _written(root):
+            for name, identity in _written(root, loader):
                 self._writers.setdefault(identity, []).append((root, name))
         self._homes: dict[Module, set[Module]] = {}
         self._parts = {root: {root.configuration.folder: root} for root in roots}
@@ -96,7 +97,7 @@ class States:
         top.joined.append(part)
 
 
-def _written(root: Module) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _written(root: Module, loader: Loader) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the states that a root writes, each with its environment; none if that is not in its code."""
     if not root.configuration.backends:
         yield "", _identity("local", {}, root)
@@ -104,17 +105,19 @@ def _written(root: Module) -> Iterator[tuple[str, tuple[str, ...]]]:
     block = root.configuration.backends[-1]
     bodies = (block.body, *(inner.body for inner in block.body.all("workspaces")))
     config = {name: evaluate(one.expression, root.scope) for body in bodies for name, one in body.attributes.items()}
-    own = [("", config)] if any(name in config for name in ("key", "prefix", "address", "name")) else _given(root)
+    own = (
+        [("", config)] if any(name in config for name in ("key", "prefix", "address", "name")) else _given(root, loader)
+    )
     for name, more in own or [("", config)]:
         yield name, _identity("".join(block.labels) or "remote", config | more, root)
 
 
-def _given(root: Module) -> list[tuple[str, dict[str, Datum]]]:
+def _given(root: Module, loader: Loader) -> list[tuple[str, dict[str, Datum]]]:
     """Read the files for `-backend-config` beside a root, each with the environment that it is named after.
 
     https://developer.hashicorp.com/terraform/language/backend#partial-configuration
     """
-    tree, folder = root.host.tree, root.configuration.folder
+    tree, folder = loader.tree, root.configuration.folder
     others = {one.path for one in tree.folders} - {folder}
     found = []
     for path in tree.disk.walk(folder):
@@ -122,7 +125,7 @@ def _given(root: Module) -> list[tuple[str, dict[str, Datum]]]:
         source = tree.source(path) if match and os.path.dirname(path) not in others else None
         name = (match["name"] or match["own"] or "") if match else ""
         if source is not None and root.environment in ("", name):
-            entries = root.host.parse(source).body.attributes
+            entries = loader.parse(source).body.attributes
             found.append((name, {key: evaluate(one.expression, root.scope) for key, one in entries.items()}))
     return found
 

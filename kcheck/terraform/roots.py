@@ -125,7 +125,7 @@ class Loader:
             own = next((one for one in found.get(root.configuration.folder, ()) if one.name == name), None)
             return root if own is None or root.environment else self._root(root.configuration, own)
 
-        joined: list[Module] = import_module("kcheck.terraform.remote_states").States(roots, bound).join()
+        joined: list[Module] = import_module("kcheck.terraform.remote_states").States(roots, bound, self).join()
         return joined
 
     def _units(self, by_root: dict[str, list[Environment]]) -> tuple[list[Module], set[str]]:

@@ -31,6 +31,8 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 UNIT = "terragrunt.hcl"
 STACK = "terragrunt.stack.hcl"
+COMPONENTS = (".tfcomponent.hcl", ".tfstack.hcl")
+"""Files of Terraform Stacks: https://developer.hashicorp.com/terraform/language/stacks"""
 """File names of Terragrunt's units and stacks."""
 KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Kernel settings of nodes: sysctl.conf, or files in a folder such as sysctl.d."""
@@ -311,6 +313,9 @@ class Tree:
                 self.source(path)
         elif name in (UNIT, STACK):
             self.units.append(path)
+        elif name.endswith(COMPONENTS):
+            reason = "Terraform Stacks are not evaluated; the modules of its components are judged with their defaults"
+            self.skipped.append(Skipped(display_path(path), reason, what="not judged"))
         elif name.endswith(".json") and not name.endswith(TERRAFORM):
             self._add_json(path)
         elif name.endswith(".conf") and KERNEL.search(display_path(path)):
