@@ -68,3 +68,11 @@ def test_a_root_with_a_mistake_stays_a_root(more: str, check: Check) -> None:
 def test_a_called_folder_is_no_fragment(check: Check) -> None:
     result = check({"pools/main.tf": POOLS, "main.tf": CLUSTER + 'module "pools" {\n  source = "./pools"\n}\n'})
     assert not [one for one in result.judged.skipped if one.what == "not judged"]
+
+
+@pytest.mark.parametrize("name", ["components.tfcomponent.hcl", "components.tfstack.hcl"])
+def test_a_terraform_stack_is_named(name: str, check: Check) -> None:
+    stack = 'component "pools" {\n  source = "./pools"\n  inputs = {\n    most = 3\n  }\n}\n'
+    result = check({f"stack/{name}": stack, "stack/deployments.tfdeploy.hcl": 'deployment "prod" {\n}\n'})
+    assert [(one.path, one.what) for one in result.judged.skipped] == [(f"stack/{name}", "not judged")]
+    assert result.relevant
