@@ -10,7 +10,7 @@ from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Machine, Market, NodePool, Scheduling, Size
 from kcheck.scale import deletion, placement
-from kcheck.scale.basics import anyone, cluster_of, computed, is_default, parsed, unknown_size
+from kcheck.scale.basics import anyone, cluster_of, computed, first_unknown, is_default, may_count, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.queue_limits import Excess
 from kcheck.scale.simulate import scenario
@@ -231,21 +231,24 @@ def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def overrun(autoscaler: Autoscaler, world: World) -> Value[Excess]:
     """Find the job that asks for most accelerators beyond what auto-provisioning adds; null without one."""
-    cluster, limits = known(autoscaler.cluster), known(autoscaler.max_accelerators)
+    cluster, limits = known(autoscaler.cluster), if_set(autoscaler.max_accelerators)
     if cluster is None or limits is None:
         return computed(autoscaler, None)
     labels, pools = cloud(cluster.cloud).gpu_labels, world.pools.of_cluster(cluster)
-    found = []
+    found, missing = [], None
     for job in (one for one in world.deployed.on(cluster).workloads if one.batch and not one.per_node):
-        for pods in (one for one in job.templates if number(one.gpus, 0) and number(one.count, 0)):
+        for pods in (one for one in job.templates if may_count(one.gpus) and may_count(one.count)):
             terms = sure(pods.selection) or ()
             names = {name for term in terms for one in term if one.key in labels for name in one.values} or {*limits}
             if len(names) != 1 or any(world.pools.fit(pods, pool).fits is not False for pool in pools):
                 continue  # nodes with another kind, or of a pool, may take them
             kind, count, each = names.pop(), number(pods.count, 0), number(pods.gpus, 0)
+            missing = missing or first_unknown((pods.gpus, pods.count))
             if count * each > limits.get(kind, 0):
                 parts, name = f"{counted(count, 'pod')} x {each}", known(job.name) or "?"
                 found.append(Excess(kind, count * each, limits.get(kind, 0), parts, job.kind, name))
+    if not found:
+        need(missing)
     return computed(autoscaler, max(found, key=lambda one: one.asked, default=None))
 
 

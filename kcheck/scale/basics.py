@@ -53,6 +53,11 @@ def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T
     return Unknown(f"`{value.value}` is {why}", value.origin) if found is None else Known(found, value.origin)
 
 
+def may_count(value: Value[int]) -> bool:
+    """Whether a number is above 0, or unknown."""
+    return isinstance(value, Unknown) or bool(isinstance(value, Known) and value.value)
+
+
 def first_unknown(values: Iterable[object]) -> Unknown | None:
     """Return the first of some values that is unknown."""
     return next((value for value in values if isinstance(value, Unknown)), None)

@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.basics import anyone, computed, runs
+from kcheck.scale.basics import anyone, computed, first_unknown, runs
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
 from kcheck.scale.world.memory import once
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, sure
+from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of, sure
 
 if TYPE_CHECKING:
     from typing import Annotated
@@ -95,36 +95,38 @@ def spread_nodes(pool: NodePool, world: World) -> Value[int]:
 def _most_spread(pool: NodePool, world: World) -> tuple[Workload, int] | None:
     cluster = known(pool.cluster)
     jobs = need(_spread_jobs(cluster, world)).get(pool.id, []) if cluster else []
-    return max(jobs, key=itemgetter(1), default=None)
+    found = [(job, nodes) for job, nodes in jobs if isinstance(nodes, int) and nodes > 1]
+    if not found:
+        need(first_unknown(nodes for _, nodes in jobs))
+    return max(found, key=itemgetter(1), default=None)
 
 
 @once
 @or_unknown
-def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[tuple[Workload, int]]]:
-    """List by pool the GPU jobs whose pods talk to each other on several of its nodes, with their number."""
-    result: dict[str, list[tuple[Workload, int]]] = {}
+def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[tuple[Workload, int | Unknown]]]:
+    """List by pool the GPU jobs whose pods talk to each other, with the nodes that each fills."""
+    result: dict[str, list[tuple[Workload, int | Unknown]]] = {}
     for workload in world.deployed.on(cluster).workloads:
-        templates = [one for one in workload.templates if _distributed(workload, one)]
+        templates = [one for one in workload.templates if or_unknown(_distributed)(workload, one)]
         for pool in (pool for one in templates for pool, _ in need(world.pools.candidates(one))):
-            nodes = _fewest(workload, pool, world)
-            if nodes > 1:
-                result.setdefault(pool.id, []).append((workload, nodes))
+            nodes = or_unknown(_fewest)(workload, pool, world)
+            result.setdefault(pool.id, []).append((workload, nodes))
     return result
 
 
 def _distributed(workload: Workload, template: PodTemplate) -> bool:
     """Whether pods with GPUs talk to each other: the job needs all of them, or torchrun may start several nodes."""
-    if not number(template.gpus, 0):
-        return False
-    return bool(known(workload.rigid)) or any(_NODES.search(one.text) for one in template.containers)
+    spread = known(workload.rigid) or any(_NODES.search(one.text) for one in template.containers)
+    return bool(spread and if_set(template.gpus))
 
 
 def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
-    """Count the fewest nodes of a pool that a GPU workload fills; 0 if unknown."""
+    """Count the fewest nodes of a pool that a GPU workload fills; 0 if its pods do not fit."""
     found, gpus = [filled(template, pool, world) for template in workload.templates], 0
     for template in workload.templates:
-        gpus += number(template.count, 0) * number(template.gpus, 0)
-    of_node = number(pool.machine.gpus, 0)
+        each = if_set(template.gpus)
+        gpus += each * need(template.count) if each else 0
+    of_node = if_set(pool.machine.gpus)
     return 0 if None in found or not of_node else max(-(-gpus // of_node), *(one or 0 for one in found))
 
 
@@ -201,7 +203,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 
 
 def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
-    found = known(of_pods(template, world))
+    found = if_set(of_pods(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     return None if found is None or cluster is None else fabrics.fabric(cluster.cloud, found.machine)
 

@@ -182,7 +182,10 @@ def alike(template: PodTemplate, world: World) -> list[NodePool]:
     sizes = {(known(pool.machine.gpus), placement.smallest(pool)) for pool, _ in found}
     counts = {world.pools.per_node(template, pool) for pool, _ in found}
     same = len(found) == 1 or (len(sizes) == len(counts) == 1 and None not in sizes.pop())
-    return [pool for pool, _ in found] if same and all(certain for _, certain in found) else []
+    if same and all(certain for _, certain in found):
+        return [pool for pool, _ in found]
+    need(first_unknown((template.gpus, *(pool.machine.instance_types for pool, _ in found))))
+    return []
 
 
 def only(template: PodTemplate, world: World) -> NodePool | None:

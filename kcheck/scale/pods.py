@@ -8,9 +8,10 @@ from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY
 from kcheck.scale import placement
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
+from kcheck.text import placeholders
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
@@ -102,6 +103,8 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
     """Count the pods for which a node of their pools has GPUs, CPU and memory; null where unknown."""
     found = need(alike(pods, world))
     each = world.pools.per_node(pods, found[0], ports=False) if found else None
+    if found and each is None:
+        need(first_unknown((pods.gpus, found[0].machine.instance_types)))
     return computed(pods, each.exact if each else None)
 
 
@@ -125,8 +128,10 @@ def idles(pods: PodTemplate, world: World) -> Value[str]:
     """Return the command that keeps pods and their GPUs idle; null without, and for workers that a launcher drives."""
     if world.deployed.workload(pods).kind == "MPIJob":
         return computed(pods, None)
-    found = (_IDLE.search(one.text) for one in pods.containers if isinstance(one.gpu, Known))
-    return computed(pods, next((match[0] for match in found if match), None))
+    texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
+    found = next((match[0] for match in map(_IDLE.search, texts) if match), None)
+    missing = next(filter(None, (placeholders.first(text.partition(" ")[0]) for text in texts)), "")
+    return computed(pods, Unknown(placeholders.reason(missing)) if missing and not found else found)
 
 
 @or_unknown
@@ -226,7 +231,13 @@ def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
 def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
     found = need(world.pools.candidates(template))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    spot = [pool for pool, certain in found if certain and known(pool.market.spot)]
+    unsure = [pool for pool, certain in found if not certain]
+    need(
+        first_unknown(
+            (template.gpus, *(one for pool in unsure for one in (pool.machine.instance_types, pool.market.spot)))
+        )
+    )
+    spot = [pool for pool, certain in found if certain and if_set(pool.market.spot)]
     if cluster is not None and spot and len(spot) == len(found):
         entry = world.numbers.limits(cluster.cloud).get(NOTICE)
         return computed(template, entry.number if entry else None)

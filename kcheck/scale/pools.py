@@ -11,7 +11,7 @@ from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.scale import money
-from kcheck.scale.basics import anyone, cluster_of, computed
+from kcheck.scale.basics import anyone, cluster_of, computed, first_unknown, may_count
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.scale.world.memory import once
@@ -51,6 +51,7 @@ def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
     if cluster is None:
         return None
     found: list[tuple[Workload, int]] = []
+    lacking: Unknown | None = None
     for workload in world.deployed.on(cluster).workloads:
         nodes = None if workload.per_node else _fills(workload, pool, world)
         missing = None if workload.per_node else _deciding(workload, pool, world)
@@ -60,14 +61,20 @@ def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
         beside = _room_of_all(workload, cluster, world) - own
         if own + beside < 1:
             every = (_deciding(workload, one, world) for one in world.pools.of_cluster(cluster))
-            need(next(filter(None, every), None))
+            lacking = lacking or next(filter(None, every), None)
         if nodes and beside < 1 and (own >= 1 or own + beside < 1):
             found.append((workload, nodes))
+    if not found:
+        need(lacking)
     return max(found, key=operator.itemgetter(1), default=None)
 
 
 def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | None:
-    """Return the input that decides how many nodes a GPU workload fills, where it has more pods."""
+    """Return the input that decides how many nodes a GPU workload fills, where it has more pods, or may."""
+    asked = [one for one in workload.templates if workload.batch and may_count(one.gpus)]
+    own = first_unknown(value for one in asked if world.pools.may_land(one, pool) for value in (one.gpus, one.count))
+    if own is not None:
+        return own
     pods = number(workload.pods, 0)
     of_cards = [one for one in workload.templates if number(one.gpus, 0)] if pods else []
     return world.pools.deciding(of_cards, pool) if number(pool.size.max_nodes, 0) < pods else None

@@ -10,7 +10,7 @@ from kcheck.config.numbers import fabrics as fabric_names
 from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.scale import fabrics, gpus, placement
-from kcheck.scale.basics import cluster_of, computed
+from kcheck.scale.basics import cluster_of, computed, first_unknown
 from kcheck.text.need import if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known, mapped, number
@@ -156,6 +156,8 @@ def barred(template: PodTemplate, world: World) -> Value[Barred]:
     kept_off = ((pool, _keeping(template, pool)) for pool in pools)
     found = {pool: own for pool, own in kept_off if own and not _has_other(pool, agent, role, world)}
     if not found:
+        every = world.pools.of_cluster(cluster)
+        need(first_unknown(pool.machine.instance_types for pool in every if _keeping(template, pool)))
         return computed(template, None)
     pool, kept = next(iter(found.items()))
     several = len({taint for own in found.values() for taint in own}) > 1

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kcheck.config.numbers.reserved import GI, MI
 from kcheck.inventory.clouds import registry
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, first_unknown
+from kcheck.scale.basics import computed, first_unknown, may_count
 from kcheck.text.need import need
 from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sure
@@ -61,7 +61,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     fits, missing = (world.pools.fit(template, pool) for pool in pools), None
     for fit in () if few else (one for one in fits if one.fits is not False or one.kind not in ("label", "gpus")):
         if fit.kind != "gpus" or fit.missing is None:  # a pool takes them, or may
-            return computed(template, None)
+            return template.gpus if isinstance(template.gpus, Unknown) else computed(template, None)
         missing = missing or fit.missing
     if not pools:
         return computed(template, None)
@@ -113,14 +113,17 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
     """Find the request that no node of the cluster has room for; null where one has, or may."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
-    if not (known(template.cpu) or known(template.memory)):
+    if not (may_count(template.cpu) or may_count(template.memory)):
         return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
-    fits = (world.pools.fit(template, pool) for pool in pools)
-    if any(fit.fits is not False or fit.kind == "taint" for fit in fits):
+    fits = [world.pools.fit(template, pool) for pool in pools]
+    if any(fit.fits or fit.kind == "taint" for fit in fits):
         return computed(template, None)  # a queue may add the toleration
+    if any(fit.fits is None for fit in fits):
+        inputs = (template.cpu, template.memory, *(pool.machine.instance_types for pool in pools))
+        return first_unknown(inputs) or computed(template, None)
     every = [(world.pools.shortage(template, pool), pool) for pool in pools if world.pools.chosen(template, pool)]
     found = [(share, pool) for share, pool in every if share is not None]
     if not found or need(_more_nodes(cluster, world)):

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.text.syntax.hcl import nodes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Problem
     from kcheck.text.values import Datum
 
@@ -26,7 +27,8 @@ class Configuration(Struct):
     `skeleton`: stands for a published module and declares only what matters; its version may have other `defaults`
     and may lack variables (`lacks`). `top`: for a copy of a published module, nothing outside this folder is read.
     A module without skeleton or copy gets a stand-in made from its arguments: `unread` says why, `inputs` maps its
-    variables to their spellings in the call, and a `partial` one may lack node pools.
+    variables to their spellings in the call, and a `partial` one may lack node pools. `has_settings`: it has a
+    `terraform` or `provider` block.
     """
 
     folder: str
@@ -49,6 +51,7 @@ class Configuration(Struct):
     unread: str = ""
     inputs: dict[str, tuple[str, ...]] = {}
     partial: bool = False
+    has_settings: bool = False
 
     @property
     def published(self) -> bool:
@@ -59,6 +62,23 @@ class Configuration(Struct):
     def needed(self) -> set[str]:
         """Names of the variables without default."""
         return {name for name, block in self.variables.items() if "default" not in block.body.attributes}
+
+    def undeclared(self) -> list[str]:
+        """List the variables and resources that its blocks refer to and that it does not declare."""
+        owners = {kind.partition("_")[0] for kind, _ in self.resources}
+        bodies = [
+            block.body for table in (self.resources, self.data, self.calls, self.outputs) for block in table.values()
+        ]
+        bodies += [block.body for body in bodies for block in body.nested()]
+        entries = (*self.locals.values(), *(entry for body in bodies for entry in body.attributes.values()))
+        found: dict[str, None] = {}
+        for node in (node for entry in entries for node in nodes.walk(entry.expression)):
+            if isinstance(node, nodes.GetAttr) and isinstance(node.target, nodes.Variable):
+                kind, name = node.target.name, node.name
+                is_owned = "_" in kind and kind.partition("_")[0] in owners
+                if (kind == "var" and name not in self.variables) or (is_owned and (kind, name) not in self.resources):
+                    found[f"{kind}.{name}"] = None
+        return list(found)
 
     def add_all(self, files: Iterable[tuple[str, nodes.File]]) -> None:
         """Add `.tf` files by name; override files come last and change earlier declarations."""
@@ -74,6 +94,7 @@ class Configuration(Struct):
                 for name, entry in block.body.attributes.items():
                     self.locals[name] = entry
                 continue
+            self.has_settings = self.has_settings or block.type in ("terraform", "provider")
             if block.type == "provider":
                 self.providers.append(block)
             if block.type == "terraform":

@@ -6,21 +6,30 @@ https://developer.hashicorp.com/terraform/language/state/remote-state-data
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.resource import Instance
-from kcheck.text.text import grouped
+from kcheck.text.regex import regex
 from kcheck.text.values import Datum, Known
+
+if TYPE_CHECKING:
+    from kcheck.terraform.roots import Loader
 
 _KEYS = {
     "s3": ("bucket", "key"), "gcs": ("bucket", "prefix"), "azurerm": ("storage_account_name", "container_name", "key"),
     "oss": ("bucket", "prefix", "key"), "http": ("address",), "remote": ("organization", "name"),
 }  # fmt: skip
 """Arguments of each backend that tell its states apart."""
+_BACKEND = regex(
+    r"(?:^|/)(?P<name>[^/.]+)(?:/backend[^/]*\.(?:hcl|tfvars)|\.(?:[^/]*\.)?tfbackend)$"
+    r"|^(?:backends?/|backend[-_]?)(?P<own>[^/.]*)\.(?:hcl|tfvars)$"
+)
+"""Files for `-backend-config`, by the environment that they are named after."""
 _MOST = 20
 """Most roots that are joined to one."""
 
@@ -28,10 +37,13 @@ _MOST = 20
 class States:
     """States of some roots, and the roots that read them."""
 
-    def __init__(self, roots: list[Module], bound: Callable[[Module, str], Module]) -> None:
+    def __init__(self, roots: list[Module], bound: Callable[[Module, str], Module], loader: Loader) -> None:
         self._bound = bound
         self._clusters = frozenset(profiles.other_clusters()["judged"])
-        self._writers = grouped(roots, _written)
+        self._writers: dict[tuple[str, ...], list[tuple[Module, str]]] = {}
+        for root in roots:
+            for name, identity in _written(root, loader):
+                self._writers.setdefault(identity, []).append((root, name))
         self._homes: dict[Module, set[Module]] = {}
         self._parts = {root: {root.configuration.folder: root} for root in roots}
 
@@ -62,19 +74,20 @@ class States:
         wanted = _text(instance.entry("workspace")) or top.environment
         found = self._writers.get(asked, []) if asked else []
         if len(found) > 1:
-            found = [one for one in found if wanted in (one.environment, _text(one.workspace))]
+            found = [one for one in found if wanted in (one[1] or one[0].environment, _text(one[0].workspace))]
         if len(found) != 1:
             return None
-        root, folder, parts = found[0], found[0].configuration.folder, self._parts[top]
+        (root, name), parts = found[0], self._parts[top]
+        folder = root.configuration.folder
         if folder not in parts and self._creates(root):
             self._homes.setdefault(reader, set()).add(root)
         elif folder not in parts and len(parts) < _MOST:
-            self._add(root, top, instance.address)
+            self._add(root, top, instance.address, name)
         return parts.get(folder)
 
-    def _add(self, root: Module, top: Module, address: str) -> None:
-        """Make a root a part of another one, in the environment of the same name."""
-        root = self._bound(root, top.environment)
+    def _add(self, root: Module, top: Module, address: str, name: str = "") -> None:
+        """Make a root a part of another one, in the named environment or that of the same name."""
+        root = self._bound(root, name or top.environment)
         own, inputs, workspace = root.configuration, root.inputs, root.workspace
         part = Module(own, inputs, root.host, address=address, environment=root.environment, workspace=workspace)
         self._parts[top][own.folder] = part
@@ -82,14 +95,37 @@ class States:
         top.joined.append(part)
 
 
-def _written(root: Module) -> tuple[str, ...]:
-    """Identify the state that a root writes; empty if that is not in its code."""
+def _written(root: Module, loader: Loader) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the states that a root writes, each with its environment; none if that is not in its code."""
     if not root.configuration.backends:
-        return _identity("local", {}, root)
+        yield "", _identity("local", {}, root)
+        return
     block = root.configuration.backends[-1]
     bodies = (block.body, *(inner.body for inner in block.body.all("workspaces")))
     config = {name: evaluate(one.expression, root.scope) for body in bodies for name, one in body.attributes.items()}
-    return _identity("".join(block.labels) or "remote", config, root)
+    own = (
+        [("", config)] if any(name in config for name in ("key", "prefix", "address", "name")) else _given(root, loader)
+    )
+    for name, more in own or [("", config)]:
+        yield name, _identity("".join(block.labels) or "remote", config | more, root)
+
+
+def _given(root: Module, loader: Loader) -> list[tuple[str, dict[str, Datum]]]:
+    """Read the files for `-backend-config` beside a root, each with the environment that it is named after.
+
+    https://developer.hashicorp.com/terraform/language/backend#partial-configuration
+    """
+    tree, folder = loader.tree, root.configuration.folder
+    others = {one.path for one in tree.folders} - {folder}
+    found = []
+    for path in tree.disk.walk(folder):
+        match = _BACKEND.search(os.path.relpath(path, folder))
+        source = tree.source(path) if match and os.path.dirname(path) not in others else None
+        name = (match["name"] or match["own"] or "") if match else ""
+        if source is not None and root.environment in ("", name):
+            entries = loader.parse(source).body.attributes
+            found.append((name, {key: evaluate(one.expression, root.scope) for key, one in entries.items()}))
+    return found
 
 
 def _identity(backend: str, config: Mapping[str, Datum], root: Module) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
 from kcheck.text.text import Problem, Skipped, Source
+from kcheck.text.units import some
 from kcheck.text.values import Known, Origin
 
 
@@ -57,7 +58,7 @@ class Loader:
     def roots(self, clusters: tuple[str, ...] = (), *, each: bool = True) -> list[Module]:
         """Find the root modules of the tree: uncalled folders and those in the settings.
 
-        Folders of which all files are linked into others are no roots.
+        Folders of which all files are linked into others are no roots, nor are fragments.
         Roots are bound once per environment in the settings, else once per workspace if they know a few, else once
         per variable file beside them if they create resources whose types begin with one of `clusters`. Without
         `each`, roots that are not in the settings are bound once.
@@ -85,12 +86,29 @@ class Loader:
         for configuration in configurations:
             own = by_root.get(real[configuration.folder], ())
             roots += [self._root(configuration, environment) for environment in own]
-            if real[configuration.folder] not in called and not own:
+            if real[configuration.folder] not in called and not own and not self._is_fragment(configuration, clusters):
                 beside = found.get(configuration.folder, ())
                 roots += self._each(configuration, beside, clusters) if each else [self._root(configuration)]
-        roots = roots or [self._root(configuration) for configuration in configurations]
+        named = {one.path for one in self.skipped}  # fragments, beside files
+        roots = roots or [self._root(one) for one in configurations if one.folder not in named]
         reads = any(kind == REMOTE_STATE for one in configurations for kind, _ in one.data)
         return self._joined(roots, found) if reads else roots
+
+    def _is_fragment(self, configuration: Configuration, clusters: tuple[str, ...]) -> bool:
+        """Whether a folder with clusters or pools is copied into roots or rendered; name it as not judged.
+
+        It has no `terraform` or `provider` block, and refers to a resource and one more name that it does not declare.
+        """
+        own = [".".join(key) for key in configuration.resources if clusters and key[0].startswith(clusters)]
+        if not own or configuration.has_settings or configuration.incomplete:
+            return False
+        lost = configuration.undeclared()
+        resource = next((name for name in lost if not name.startswith("var.")), "")
+        if not resource or len(lost) == 1:
+            return False
+        reason = f"a fragment: {resource} is declared nowhere in it; it has {some(own, 3, 'resources')}"
+        self.skipped.append(Skipped(configuration.folder, reason, what="not judged"))
+        return True
 
     def _joined(self, roots: list[Module], found: Mapping[str, Sequence[Environment]]) -> list[Module]:
         """Join roots that read each other's states, each in the environment of its reader's name."""
@@ -99,7 +117,7 @@ class Loader:
             own = next((one for one in found.get(root.configuration.folder, ()) if one.name == name), None)
             return root if own is None or root.environment else self._root(root.configuration, own)
 
-        joined: list[Module] = import_module("kcheck.terraform.remote_states").States(roots, bound).join()
+        joined: list[Module] = import_module("kcheck.terraform.remote_states").States(roots, bound, self).join()
         return joined
 
     def _units(self, by_root: dict[str, list[Environment]]) -> tuple[list[Module], set[str]]:

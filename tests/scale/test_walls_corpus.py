@@ -14,6 +14,7 @@ from tests.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 def differences(tree: Path) -> list[str]:
     """Where kcheck and the calculation by hand do not agree."""
     expected = by_hand(tree)

@@ -145,3 +145,36 @@ def test_a_state_is_that_of_the_environment_with_the_same_name(check: Check) -> 
     small = [one for one in result.findings if one.rule == "subnet-too-small"]
     assert [one.span.source.path for one in small] == ["net/env/dev.tfvars"]
     assert not [why for one in result.undecided for why in one.missing if "var.range" in why]
+
+
+PARTIAL = 'terraform {\n backend "s3" {}\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"net/state.tfbackend": 'bucket = "states"\nkey = "net"\n'}, True),
+        ({"net/backend/prod.hcl": 'bucket = "states"\nkey = "net"\n'}, True),
+        ({"net/backend.hcl": 'bucket = "states"\nkey = "other"\n'}, False),
+        ({"net/a.tfbackend": 'bucket = "states"\nkey = "net"\n', "net/b.tfbackend": 'key = "b"\n'}, True),
+        ({"net/part/main.tf": "", "net/part/backend.hcl": 'bucket = "states"\nkey = "net"\n'}, False),
+        ({}, False),
+    ],
+    ids=["beside it", "in a folder", "another key", "one of two", "of another root", "none"],
+)
+def test_the_file_of_a_partial_backend_names_the_state(files: dict[str, str], found: bool, check: Check) -> None:
+    """Where a file for -backend-config is beside the root that writes it; else the input is named."""
+    _, backend, config = STATES["s3"]
+    eks = reads("net", backend, config) + CLUSTER + OWN
+    result = check({"net/main.tf": PARTIAL + NETWORK, "eks/main.tf": eks, **files})
+    rules = {one.rule for one in result.findings}, {one.rule for one in result.undecided}
+    assert ("subnet-too-small" in rules[0], "subnet-too-small" in rules[1]) == (found, not found)
+
+
+def test_the_file_of_a_partial_backend_is_that_of_the_environment(check: Check) -> None:
+    files = {f"net/{name}.tfbackend": f'bucket = "states"\nkey = "net-{name}"\n' for name in ("dev", "prod")}
+    files |= {f"net/{name}.tfvars": f'cidr = "10.0.0.0/{bits}"\n' for name, bits in (("dev", 25), ("prod", 16))}
+    network = NETWORK.replace('"10.0.0.0/25"', "var.cidr") + 'variable "cidr" {}\n'
+    eks = reads("net", STATES["s3"][1], '{ bucket = "states", key = "net-dev", region = "us-west-2" }') + CLUSTER + OWN
+    result = check({"net/main.tf": PARTIAL + network, "eks/main.tf": eks, **files})
+    assert "subnet-too-small" in {one.rule for one in result.findings}

@@ -11,6 +11,7 @@ from kcheck.inventory.clouds.karpenter_machines import Requirement
 from kcheck.inventory.clouds.reader import has_accelerator
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, KarpenterPool
+from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.units import minor_version, seconds, whole_number
 from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, with_origin
@@ -181,6 +182,9 @@ def gpu_of_pool(tree: yaml.Mapping, kind: str, needs: Needs, place: Origin) -> V
     keys = [yaml.text(item, "key") for item in yaml.items(tree, *_spec(kind), "taints")]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
         return Known(value=True, origin=place)
+    every = (value for key in (INSTANCE_TYPE, SKU, *_FAMILIES) for value in _listed(needs, key))
+    if missing := next(filter(None, map(placeholders.first, every)), ""):
+        return Unknown(placeholders.reason(missing), place)
     types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)
     if types:
         return Known(all(_has_gpus(name) for name in types), place)

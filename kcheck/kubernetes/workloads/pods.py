@@ -281,6 +281,8 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     if isinstance(selector, Unknown):
         return Unknown(reason_of(selector), selector.origin)
+    if missing := next(filter(None, map(placeholders.first, (known(selector) or {}).values())), ""):
+        return Unknown(placeholders.reason(missing), selector.origin)
     base = tuple(Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
     found = references.node_terms(spec, *path, base=base)
     return Known((base,), selector.origin) if isinstance(found, Unset) else found
@@ -292,6 +294,8 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
     result = []
     for one in yaml.items(spec, "tolerations"):
         key, operator, value, effect = (if_set(text(one, key)) or "" for key in ("key", "operator", "value", "effect"))
+        if missing := placeholders.first(key) or placeholders.first(operator) or placeholders.first(value):
+            return Unknown(placeholders.reason(missing), Origin((one.span,)))
         result.append(Toleration(key, operator or "Equal", value, effect))
     found = yaml.get(spec, "tolerations")
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)

@@ -26,6 +26,8 @@ CHART = "Chart.yaml"
 UNIT = "terragrunt.hcl"
 STACK = "terragrunt.stack.hcl"
 """File names of Terragrunt's units and stacks."""
+COMPONENTS = (".tfcomponent.hcl", ".tfstack.hcl")
+"""Endings of files of Terraform Stacks: https://developer.hashicorp.com/terraform/language/stacks"""
 KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Kernel settings of nodes: sysctl.conf, or files in a folder such as sysctl.d."""
 
@@ -305,6 +307,9 @@ class Tree:
                 self.source(path)
         elif name in (UNIT, STACK):
             self.units.append(path)
+        elif name.endswith(COMPONENTS):
+            reason = "Terraform Stacks are not evaluated; the modules of its components are judged with their defaults"
+            self.skipped.append(Skipped(display_path(path), reason, what="not judged"))
         elif name.endswith(".json") and not name.endswith(TERRAFORM):
             self._add_json(path)
         elif name.endswith(".conf") and KERNEL.search(display_path(path)):
