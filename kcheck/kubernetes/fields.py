@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from kcheck.text.yaml_nodes import Node
 
 _WANTED = {
-    "string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
-    "scalar": "a number or a text", "[": "a list", "{": "a map",
+    "string": "a text", "integer": "a whole number", "number": "a number", "boolean": "a boolean",
+    "scalar": "a number or a text",
 }  # fmt: skip
-"""Type -> how messages name it; by its bracket that of a list or map."""
+"""Type of a single value -> how messages name it."""
 
 
 _TO_FILL_IN = regex(r"[A-Z][A-Z0-9_-]*")
@@ -71,7 +71,7 @@ class _Walk:
             return
         if isinstance(target, yaml.Scalar):
             if not _fits(target, type_):
-                yield self._error(target, path, _WANTED.get(type_) or _WANTED["[" if type_[0] == "[" else "{"])
+                yield self._mistyped(target, path, type_)
             return
         self._seen.add((id(target), type_))
         if isinstance(target, yaml.Sequence) and type_[0] == "[":
@@ -80,7 +80,7 @@ class _Walk:
         elif isinstance(target, yaml.Mapping) and (type_[0] == "{" or type_ in _table().types):
             yield from self._members(target, type_, path)
         else:
-            yield self._error(target, path, _WANTED.get(type_) or _WANTED["[" if type_[0] == "[" else "{"])
+            yield self._mistyped(target, path, type_)
 
     def _members(self, target: yaml.Mapping, type_: str, path: tuple[str, ...]) -> Iterator[FieldError]:
         fields = _table().types.get(type_)
@@ -90,32 +90,40 @@ class _Walk:
                 yield from self.errors(entry.value, type_[1:-1], own)
             elif name in fields:
                 yield from self.errors(entry.value, fields[name], own)
-            elif name[:1] != "$" and not placeholders.first(name):  # such as $patch, for kustomize
-                yield self._error(entry.key, own, None, self._meant(name, path, type_))
+            elif name[:1] != "$" and own != ("sops",) and not placeholders.first(name):  # for kustomize, and for sops
+                meant = self._meant(name, path, type_)
+                right = meant[-1] if meant and meant[:-1] == path else None
+                yield self._error(entry.key, own, name, right, meant=_written(meant) or None)
+
+    def _mistyped(self, node: yaml.Target, path: tuple[str, ...], type_: str) -> FieldError:
+        text, right = "a list" if isinstance(node, yaml.Sequence) else "a map", None
+        if isinstance(node, yaml.Scalar):
+            kind = {str: "text", bool: "boolean"}.get(type(yaml.value(node)), "number")
+            text = f"the {kind} {(node.text.splitlines() or [''])[0]}"
+            right = node.text if type_ == "string" else None
+        return self._error(node, path, text, right, wanted=_WANTED.get(type_, "a list" if type_[0] == "[" else "a map"))
 
     def _error(
-        self, node: yaml.Target, path: tuple[str, ...], wanted: str | None, meant: str | None = None
-    ) -> FieldError:
-        text = "a list" if isinstance(node, yaml.Sequence) else "a map"
-        if isinstance(node, yaml.Scalar):
-            text = node.text if wanted is None else node.span.text.partition("\n")[0]
-        own = _written(path)
+        self, node: yaml.Target, path: tuple[str, ...], text: str, right: str | None, *, wanted: str | None = None,
+        meant: str | None = None,
+    ) -> FieldError:  # fmt: skip
+        own, written = _written(path), Known(text, Origin((node.span,), literal=True))
         return FieldError(
-            f"{self._label}#{own}", node.span, path=own, written=Known(text, Origin((node.span,))),
-            wanted=wanted, meant=meant, release=self._release,
+            f"{self._label}#{own}", node.span, path=own, written=written, wanted=wanted, meant=meant, right=right,
+            release=self._release,
         )  # fmt: skip
 
-    def _meant(self, name: str, path: tuple[str, ...], type_: str) -> str | None:
-        """Return the field of that name around or below a place, the nearest first, else one of nearly that name."""
+    def _meant(self, name: str, path: tuple[str, ...], type_: str) -> tuple[str, ...]:
+        """Find the nearest field of that name around or below a place, else one of nearly that name; empty without one."""
         from difflib import get_close_matches
 
         types = _table().types
         around = ((path[:depth], one) for depth, one in enumerate(self._types_along(path)))
         for at, one in (*reversed(list(around)), *_below(path, type_)):
             if name in types.get(one, ()):
-                return _written((*at, name))
+                return (*at, name)
         close = get_close_matches(name, list(types[type_]), 1, 0.75)
-        return _written((*path, close[0])) if close else None
+        return (*path, close[0]) if close else ()
 
     def _types_along(self, path: tuple[str, ...]) -> Iterator[str]:
         """Yield the types of an object's parts down to a place, from its own."""

@@ -84,6 +84,7 @@ class FieldError(Thing, frozen=True):
     written: Annotated[Value[str], "the key that is no field, or the value of another type", "", "never null"]
     wanted: Annotated[str | None, "the type that the API server takes; null of a key that is no field"]
     meant: Annotated[str | None, "the field that is probably meant, by its path; null without one"]
+    right: Annotated[str | None, "what to write instead: the name of a field beside it, or the value as a text; null without either"]
     release: Annotated[str, "the kind, and the release that has its fields: Job in Kubernetes 1.37"]
 
 

@@ -62,7 +62,7 @@ def test_a_field_that_is_indented_too_far_is_meant_for_what_is_around_it(read: R
         ('parallelism: "3"', "a whole number"),
         ("parallelism: [3]", "a whole number"),
         ("parallelism: 1.5", "a whole number"),
-        ("suspend: 1", "true or false"),
+        ("suspend: 1", "a boolean"),
         ("podFailurePolicy: none", "a map"),
         ("podFailurePolicy: {rules: {}}", "a list"),
         ("managedBy: 5", "a text"),
@@ -118,3 +118,9 @@ def test_manifests_inside_terraform_code_are_judged(read: Read) -> None:
 def test_a_mistake_that_aliases_repeat_is_one(read: Read) -> None:
     pod = "containers: [{name: a, image: a:1, env: &env [{name: A, value: 1}]}, {name: b, image: a:1, env: *env}]"
     assert said(read, job("parallelism: 2", pod)) == [("spec.template.spec.containers[0].env[0].value", "a text", None)]
+
+
+def test_what_sops_adds_to_a_file_is_no_field(read: Read) -> None:
+    files = job("parallelism: 2")
+    files["job.yaml"] += "sops: {mac: 'ENC[AES256_GCM,data:a=,iv:b=,tag:c=,type:str]'}\n"
+    assert said(read, files) == []

@@ -64,6 +64,9 @@ PARTS = frozenset({
 })  # fmt: skip
 """Subjects that are only fields of others: no rule is about them."""
 
+MISTAKES = frozenset({"field_error"})
+"""Subjects whose things are mistakes: there are fewer of them after a fix."""
+
 _LISTS = {
     "cluster": "clusters", "pool": "pools", "pod_range": "ranges", "karpenter_pool": "karpenter",
     "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
