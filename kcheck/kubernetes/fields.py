@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert
@@ -33,6 +34,10 @@ _TO_FILL_IN = regex(r"[A-Z][A-Z0-9_-]*")
 """A text such as NUM_NODES, which a script replaces."""
 
 
+_MOST = 100
+"""Most errors of one object: a file that is no manifest after all has one a line."""
+
+
 class _Table(Struct):
     """Fields of known kinds, as profiles/any/fields.json has them.
 
@@ -55,7 +60,7 @@ def errors(item: Object, label: str) -> Iterator[FieldError]:
     """
     type_, release = _table().kinds.get(f"{item.api_version} {item.kind}", ("", ""))
     if type_ and not isinstance(item.root, Stated):
-        yield from _Walk(label, type_, f"{item.kind} in {release}").errors(item.root, type_, ())
+        yield from islice(_Walk(label, type_, f"{item.kind} in {release}").errors(item.root, type_, ()), _MOST)
 
 
 class _Walk:
@@ -114,7 +119,7 @@ class _Walk:
         )  # fmt: skip
 
     def _meant(self, name: str, path: tuple[str, ...], type_: str) -> tuple[str, ...]:
-        """Find the nearest field of that name around or below a place, else one of nearly that name; empty without one."""
+        """Find the nearest field of that name around or below a place, else one of nearly that name beside it."""
         from difflib import get_close_matches
 
         types = _table().types
