@@ -395,8 +395,10 @@ def _named(origin: Origin, word: str) -> str:
 
 
 def _title(change: Change) -> str:
-    """Describe a change: a flag's name is replaced, all else is set or added."""
+    """Describe a change: a name is replaced, a text gets quotes, all else is set or added."""
     old = change.origin.written.text
+    if change.origin.missing is None and change.value == old:
+        return f"put {old} in quotes"
     if change.origin.missing is None and change.key.lstrip("-") == old.lstrip("-"):
         return f"rename {old} to {change.value}"
     return change.instruction

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.engine.linter import Result
-from kcheck.engine.words.subjects import SUBJECTS, things
+from kcheck.engine.words.subjects import MISTAKES, SUBJECTS, things
 from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
 from kcheck.text.files.patch import diff
 from kcheck.text.files.save import File, save
@@ -224,7 +224,7 @@ class _Fixer:
         return vain
 
     def regression(self, before: State, after: State, chosen: list[Finding]) -> _Worse | None:
-        for subject in {change.subject for f in chosen for change in f.changes} & SUBJECTS.keys():
+        for subject in {change.subject for f in chosen for change in f.changes} & SUBJECTS.keys() - MISTAKES:
             if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
                 return _Worse(f"a {subject} could not be read any more", bug=True)
         if len(after.result.bugs) > len(before.result.bugs):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.inventory import autoscalers
 from kcheck.inventory.reading import OfFile
-from kcheck.kubernetes import gitops, images, releases
+from kcheck.kubernetes import fields, gitops, images, releases
 from kcheck.kubernetes.charts import Charts
 from kcheck.kubernetes.objects import objects_in
 from kcheck.kubernetes.workloads import jobs, prometheus, queues, references, sharings
@@ -124,6 +124,7 @@ class Objects:
         found += [("addons", addon) for addon in _installed_products(item)]
         found += [("services", service) for service in jobs.services(item)]
         found += [("definitions", one) for one in references.defined(item, jobs.identity(item))]
+        found += [("field_errors", error) for error in fields.errors(item, jobs.identity(item))]
         return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
 
     def add_watchers(self) -> list[Thing]:

@@ -22,6 +22,7 @@ from kcheck.model.pods import (
     Claim,
     Container,
     Definition,
+    FieldError,
     Image,
     Mirror,
     Monitor,

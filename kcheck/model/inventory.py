@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
-    from kcheck.model.pods import Addon, Definition, Mirror, Monitor, Service, Workload
+    from kcheck.model.pods import Addon, Definition, FieldError, Mirror, Monitor, Service, Workload
     from kcheck.model.pools import KarpenterPool, NodePool, Reservation
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
     from kcheck.text.text import Span
@@ -135,6 +135,7 @@ class Inventory(Struct, eq=False):
     watchers: list[Watcher] = []
     monitors: list[Monitor] = []
     definitions: list[Definition] = []
+    field_errors: list[FieldError] = []
     cluster_of: dict[Thing, Cluster] = {}
     candidates_of: dict[Thing, Candidates] = {}
     doubts: dict[str, str] = {}
@@ -180,5 +181,5 @@ class Inventory(Struct, eq=False):
         yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
             self.schedulers, self.admissions, self.sharings, self.watchers, self.monitors, self.definitions,
-            self.objects,
+            self.field_errors, self.objects,
         ))  # fmt: skip

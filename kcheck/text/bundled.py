@@ -27,14 +27,19 @@ COMPILED = os.path.join(_WHEEL, "compiled")
 
 
 def load(path: str, document: int = 0) -> Any:
-    """Load one document of a bundled YAML file as plain data, dates as text; the others are not parsed."""
+    """Load one document of a bundled YAML file as plain data, dates as text, or a JSON file."""
     documents = compiled(path[len(ROOT) + 1 :]) if path.startswith(ROOT) else None
     if documents is not None:
         return documents[document] if document < len(documents) else {}
+    with open(path, "rb") as file:
+        content = file.read()
+    if path.endswith(".json"):
+        from msgspec import json
+
+        return json.decode(content)
     import yaml
 
-    with open(path, "rb") as file:
-        parts = file.read().split(b"\n---\n")
+    parts = content.split(b"\n---\n")
     return yaml.load(parts[document], loader()) if document < len(parts) else {}  # noqa: S506 - it is a safe one
 
 

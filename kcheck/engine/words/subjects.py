@@ -23,7 +23,7 @@ _TABLES = {
     ),
     "networks": ("subnet", "pod_range", "share", "wall"),
     "autoscaling": ("autoscaler", "flag", "karpenter_pool"),
-    "pods": ("workload", "template", "excess", "split", "barred", "misnomer", "refusal", "shortage", "container", "image"),
+    "pods": ("workload", "template", "excess", "split", "barred", "misnomer", "field_error", "refusal", "shortage", "container", "image"),
     "queues": (
         "priority_class", "bundle", "queue", "kube_namespace", "quota", "scheduler", "admission", "sharing",
     ),
@@ -64,10 +64,13 @@ PARTS = frozenset({
 })  # fmt: skip
 """Subjects that are only fields of others: no rule is about them."""
 
+MISTAKES = frozenset({"field_error"})
+"""Subjects whose things are mistakes: there are fewer of them after a fix."""
+
 _LISTS = {
     "cluster": "clusters", "pool": "pools", "pod_range": "ranges", "karpenter_pool": "karpenter",
     "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
-    "admission": "admissions", "sharing": "sharings", "monitor": "monitors", "quota": "limits", "object": "objects", "resource": "resources",
+    "admission": "admissions", "sharing": "sharings", "monitor": "monitors", "quota": "limits", "field_error": "field_errors", "object": "objects", "resource": "resources",
 }  # fmt: skip
 """Subject -> field of the inventory with its things."""
 

@@ -166,7 +166,7 @@ def _sorted_out(
 
 def _replaced(change: Change) -> Edit:
     span, value = change.origin.written, change.value
-    if isinstance(value, str) and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(span.text):
+    if isinstance(value, str) and value != span.text and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(span.text):
         return Edit(span, value)  # who wrote a number without quotes may go on so: `cpu: 4`
     if _is_hcl(span.source) and (not isinstance(value, str) or _LITERAL.match(span.text)):
         return Edit(span, literal(value, span.text))

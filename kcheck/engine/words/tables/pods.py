@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
-from kcheck.model import Container, Image, PodTemplate, Workload
+from kcheck.model import Container, FieldError, Image, PodTemplate, Workload
 from kcheck.scale import (
     basics,
     fabrics,
@@ -118,6 +118,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("toleration", "string", "the toleration to add: of that taint, or of all where there are several", lambda b, _w: basics.computed(b.pool, b.toleration), kind="map"),
     ),
     "misnomer": annotated(references.Misnomer),
+    "field_error": annotated(FieldError),
     "refusal": (
         *annotated(unschedulable.Refusal),
         record("pool", "pool", "the pool that lacks least", lambda r, _w: basics.computed(r.pool, r.pool)),

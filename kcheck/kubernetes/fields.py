@@ -1,0 +1,172 @@
+"""Fields that a kind does not have, and values of another type than theirs."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, convert
+
+from kcheck.kubernetes.objects import value_of
+from kcheck.model import FieldError
+from kcheck.text import bundled, placeholders
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Unset
+from kcheck.text.yaml_nodes import Stated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.text.yaml_nodes import Node
+
+_WANTED = {
+    "string": "a text", "integer": "a whole number", "number": "a number", "boolean": "a boolean",
+    "scalar": "a number or a text",
+}  # fmt: skip
+"""Type of a single value -> how messages name it."""
+
+
+_TO_FILL_IN = regex(r"[A-Z][A-Z0-9_-]*")
+"""A text such as NUM_NODES, which a script replaces."""
+
+
+_MOST = 100
+"""Most errors of one object: a file that is no manifest after all has one a line."""
+
+
+class _Table(Struct):
+    """Fields of known kinds, as profiles/any/fields.json has them.
+
+    `kinds`: "apiVersion kind" -> its type, and the release that it is taken from. `types`: name -> type of each field.
+    """
+
+    kinds: dict[str, tuple[str, str]]
+    types: dict[str, dict[str, str]]
+
+
+@cache
+def _table() -> _Table:
+    return convert(bundled.load(os.path.join(bundled.PROFILES, "any", "fields.json")), _Table)
+
+
+def errors(item: Object, label: str) -> Iterator[FieldError]:
+    """Yield the fields of an object that its kind does not have, or whose value the API server refuses.
+
+    `label` is the identity of the object. Terraform has checks and names of its own for the objects of its resources.
+    """
+    type_, release = _table().kinds.get(f"{item.api_version} {item.kind}", ("", ""))
+    if type_ and not isinstance(item.root, Stated):
+        yield from islice(_Walk(label, type_, f"{item.kind} in {release}").errors(item.root, type_, ()), _MOST)
+
+
+class _Walk:
+    """Compares the nodes of one object with its type, each node once, however many aliases lead to it."""
+
+    def __init__(self, label: str, type_: str, release: str) -> None:
+        self._label, self._type, self._release = label, type_, release
+        self._seen: set[tuple[int, str]] = set()
+
+    def errors(self, node: Node, type_: str, path: tuple[str, ...]) -> Iterator[FieldError]:
+        target = yaml.resolve(node)
+        if type_ == "any" or (id(target), type_) in self._seen:
+            return
+        if isinstance(target, yaml.Scalar):
+            if not _fits(target, type_):
+                yield self._mistyped(target, path, type_)
+            return
+        self._seen.add((id(target), type_))
+        if isinstance(target, yaml.Sequence) and type_[0] == "[":
+            for number, item in enumerate(target.items):
+                yield from self.errors(item, type_[1:-1], (*path, f"[{number}]"))
+        elif isinstance(target, yaml.Mapping) and (type_[0] == "{" or type_ in _table().types):
+            yield from self._members(target, type_, path)
+        else:
+            yield self._mistyped(target, path, type_)
+
+    def _members(self, target: yaml.Mapping, type_: str, path: tuple[str, ...]) -> Iterator[FieldError]:
+        fields = _table().types.get(type_)
+        for name, entry in yaml.entries(target).items():
+            own = (*path, name)
+            if fields is None:
+                yield from self.errors(entry.value, type_[1:-1], own)
+            elif name in fields:
+                yield from self.errors(entry.value, fields[name], own)
+            elif name[:1] != "$" and own != ("sops",) and not placeholders.first(name):  # for kustomize, and for sops
+                meant = self._meant(name, path, type_)
+                right = meant[-1] if meant and meant[:-1] == path else None
+                yield self._error(entry.key, own, name, right, meant=_written(meant) or None)
+
+    def _mistyped(self, node: yaml.Target, path: tuple[str, ...], type_: str) -> FieldError:
+        text, right = "a list" if isinstance(node, yaml.Sequence) else "a map", None
+        if isinstance(node, yaml.Scalar):
+            kind = {str: "text", bool: "boolean"}.get(type(yaml.value(node)), "number")
+            text = f"the {kind} {(node.text.splitlines() or [''])[0]}"
+            right = node.text if type_ == "string" else None
+        return self._error(node, path, text, right, wanted=_WANTED.get(type_, "a list" if type_[0] == "[" else "a map"))
+
+    def _error(
+        self, node: yaml.Target, path: tuple[str, ...], text: str, right: str | None, *, wanted: str | None = None,
+        meant: str | None = None,
+    ) -> FieldError:  # fmt: skip
+        own, written = _written(path), Known(text, Origin((node.span,), literal=True))
+        return FieldError(
+            f"{self._label}#{own}", node.span, path=own, written=written, wanted=wanted, meant=meant, right=right,
+            release=self._release,
+        )  # fmt: skip
+
+    def _meant(self, name: str, path: tuple[str, ...], type_: str) -> tuple[str, ...]:
+        """Find the nearest field of that name around or below a place, else one of nearly that name beside it."""
+        from difflib import get_close_matches
+
+        types = _table().types
+        around = ((path[:depth], one) for depth, one in enumerate(self._types_along(path)))
+        for at, one in (*reversed(list(around)), *_below(path, type_)):
+            if name in types.get(one, ()):
+                return (*at, name)
+        close = get_close_matches(name, list(types[type_]), 1, 0.75)
+        return (*path, close[0]) if close else ()
+
+    def _types_along(self, path: tuple[str, ...]) -> Iterator[str]:
+        """Yield the types of an object's parts down to a place, from its own."""
+        type_ = self._type
+        for step in path:
+            yield type_
+            type_ = _table().types.get(type_, {}).get(step) or type_[1:-1]
+
+
+def _below(path: tuple[str, ...], type_: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the parts of a type with their paths, itself first, each type once."""
+    types, todo, seen = _table().types, [(path, type_)], {type_}
+    for at, one in todo:
+        yield at, one
+        for key, inner in types[one].items():
+            items = inner.strip("[]")
+            if items in types and items not in seen:
+                seen.add(items)
+                todo.append(((*at, key) if items == inner else (*at, key, "[]"), items))
+
+
+def _written(path: tuple[str, ...]) -> str:
+    return ".".join(path).replace(".[", "[")
+
+
+def _fits(node: yaml.Scalar, type_: str) -> bool:
+    """Whether a single value may stand where a type is wanted; one that somebody fills in or computes may."""
+    if isinstance(node, yaml.Computed):
+        return True
+    value = value_of(node)
+    if isinstance(value, Unknown | Unset):
+        return True
+    match value.value:
+        case bool():
+            return type_ == "boolean"
+        case int():
+            return type_ in ("integer", "number", "scalar")
+        case float() as number:
+            return type_ in ("number", "scalar") or (type_ == "integer" and number.is_integer())
+        case _:
+            return type_ in ("string", "scalar") or _TO_FILL_IN.fullmatch(node.text) is not None

@@ -1,0 +1,126 @@
+"""Fields of kinds, compared with profiles/any/fields.json, and that table itself."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from tests.conftest import Read
+
+TABLE = json.loads((ROOT / "profiles" / "any" / "fields.json").read_text())
+PLAIN = {"string", "integer", "number", "boolean", "scalar", "any"}
+POD = "containers: [{name: train, image: registry.example.com/train:1.4}]"
+
+
+def job(spec: str, pod: str = POD) -> dict[str, str]:
+    return {
+        "job.yaml": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: train}}\nspec: {{{spec}, template: {{spec: {{{pod}}}}}}}\n"
+    }
+
+
+def said(read: Read, files: dict[str, str]) -> list[tuple[str, str | None, str | None]]:
+    """Path of each error with the type that is wanted and the field that is meant."""
+    return [(one.path, one.wanted, one.meant) for one in read(files).field_errors]
+
+
+def test_every_type_of_a_field_is_in_the_table() -> None:
+    named = {type_ for fields in TABLE["types"].values() for type_ in fields.values()}
+    bare = {type_.strip("[]{}") for type_ in named}
+    assert bare <= TABLE["types"].keys() | PLAIN
+    assert {type_ for type_, _ in TABLE["kinds"].values()} <= TABLE["types"].keys()
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "meant"),
+    [
+        ("paralelism: 3", "spec.paralelism", "spec.parallelism"),
+        ("nodeSelector: {a: b}", "spec.nodeSelector", "spec.template.spec.nodeSelector"),
+        ("image: train", "spec.image", "spec.template.spec.containers[].image"),
+        ("whatever: 1", "spec.whatever", None),
+    ],
+)
+def test_an_unknown_field_is_found_with_the_one_that_is_meant(
+    read: Read, spec: str, path: str, meant: str | None
+) -> None:
+    assert said(read, job(spec)) == [(path, None, meant)]
+
+
+def test_a_field_that_is_indented_too_far_is_meant_for_what_is_around_it(read: Read) -> None:
+    found = said(read, job("parallelism: 2", f"{POD}, metadata: {{}}, backoffLimit: 0"))
+    assert [meant for *_, meant in found] == ["spec.template.metadata", "spec.backoffLimit"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        ("parallelism: three", "a whole number"),
+        ('parallelism: "3"', "a whole number"),
+        ("parallelism: [3]", "a whole number"),
+        ("parallelism: 1.5", "a whole number"),
+        ("suspend: 1", "a boolean"),
+        ("podFailurePolicy: none", "a map"),
+        ("podFailurePolicy: {rules: {}}", "a list"),
+        ("managedBy: 5", "a text"),
+        ("selector: {matchLabels: {app: 3}}", "a text"),
+    ],
+)
+def test_a_value_of_another_type_is_found(read: Read, spec: str, wanted: str) -> None:
+    assert [one for _, one, _ in said(read, job(spec))] == [wanted]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "parallelism: 3.0",  # JSON has one kind of number
+        "parallelism: null",
+        "parallelism: NUM_NODES",  # a script replaces it
+        "parallelism: $WORKERS",
+        'parallelism: "{{ workers }}"',
+        "$patch: replace",  # a directive of kustomize
+        '"<key>": 1',
+    ],
+)
+def test_what_the_api_server_or_somebody_before_it_reads_is_no_error(read: Read, spec: str) -> None:
+    assert said(read, job(spec)) == []
+
+
+def test_quantities_and_ports_are_numbers_or_texts(read: Read) -> None:
+    pod = "containers: [{name: a, image: a:1, resources: {limits: {cpu: 4, memory: 4Gi}, requests: {cpu: 0.5}}}]"
+    assert said(read, job("parallelism: 2", pod)) == []
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_each_version_of_a_kind_has_fields_of_its_own(read: Read, version: str) -> None:
+    text = f"apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: a}}\nspec: {{cohort: team}}\n"
+    assert len(said(read, {"queue.yaml": text})) == (version == "v1beta2")
+
+
+@pytest.mark.parametrize("header", ["apiVersion: batch/v2\nkind: Job", "apiVersion: example.com/v1\nkind: Deployment"])
+def test_a_kind_or_version_that_nobody_described_is_not_judged(read: Read, header: str) -> None:
+    assert said(read, {"a.yaml": f"{header}\nmetadata: {{name: a}}\nspec: {{whatever: 1}}\n"}) == []
+
+
+def test_objects_of_terraform_resources_are_checked_by_terraform(read: Read) -> None:
+    code = 'resource "kubernetes_pod_v1" "a" {\n  count = 2\n  metadata {\n    name = "a"\n  }\n  spec {\n    container {\n      name = "a"\n      image = "a:1"\n    }\n  }\n}\n'
+    assert said(read, {"main.tf": code}) == []
+
+
+def test_manifests_inside_terraform_code_are_judged(read: Read) -> None:
+    code = 'resource "kubectl_manifest" "a" {\n  yaml_body = <<-EOT\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: a}\n    spec: {containres: []}\n  EOT\n}\n'
+    assert said(read, {"main.tf": code}) == [("spec.containres", None, "spec.containers")]
+
+
+def test_a_mistake_that_aliases_repeat_is_one(read: Read) -> None:
+    pod = "containers: [{name: a, image: a:1, env: &env [{name: A, value: 1}]}, {name: b, image: a:1, env: *env}]"
+    assert said(read, job("parallelism: 2", pod)) == [("spec.template.spec.containers[0].env[0].value", "a text", None)]
+
+
+def test_what_sops_adds_to_a_file_is_no_field(read: Read) -> None:
+    files = job("parallelism: 2")
+    files["job.yaml"] += "sops: {mac: 'ENC[AES256_GCM,data:a=,iv:b=,tag:c=,type:str]'}\n"
+    assert said(read, files) == []
