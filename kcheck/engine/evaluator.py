@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.config.numbers.clouds import owners
 from kcheck.engine.words.subjects import cloud_of
-from kcheck.engine.words.views import ID
+from kcheck.engine.words.views import ID, Target, View
 from kcheck.model import Input
 from kcheck.scale.world.memory import once
 from kcheck.text.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.engine.rule import Grade, Rule, Sentence
-    from kcheck.engine.words.views import Target, View
     from kcheck.scale.world import World
     from kcheck.text.syntax.hcl import computed_literals
     from kcheck.text.text import Span

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.text.findings import UnknownInput, unknown_input
+from kcheck.text.findings import Undecided, UnknownInput, unknown_input
 from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
-from kcheck.text.text import leading
+from kcheck.text.text import Skipped, Span, leading
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster
     from kcheck.scale.usage.requests import Coverage
     from kcheck.scale.world import World
-    from kcheck.text.findings import Undecided
-    from kcheck.text.text import Skipped, Span
 
 
 class MissingInput(Struct, frozen=True):

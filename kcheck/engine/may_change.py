@@ -14,21 +14,19 @@ from kcheck.engine.words import raw_views
 from kcheck.scale.world.memory import once
 from kcheck.terraform.validations import Validations
 from kcheck.text import deadline
-from kcheck.text.files.tree import display_path
+from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.syntax import edit
 from kcheck.text.syntax.anchors import uses
 from kcheck.text.units import data_text
-from kcheck.text.values import Origin, Overlaid
+from kcheck.text.values import Missing, Origin, Overlaid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.scale.world import World
     from kcheck.terraform.module import Module
-    from kcheck.text.files.tree import Tree
     from kcheck.text.findings import Change, Finding
     from kcheck.text.text import Span
-    from kcheck.text.values import Missing
 
 
 def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.text.findings import SAFETIES, Related, Severity
+from kcheck.text.findings import SAFETIES, Finding, Fix, Related, Severity
 from kcheck.text.regex import regex
 from kcheck.text.syntax import scan
-from kcheck.text.text import grouped
+from kcheck.text.text import Span, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from kcheck.engine.rule import Rule
-    from kcheck.text.findings import Finding, Fix
-    from kcheck.text.text import Span
 
 _COPIES = 3
 """Number of equal files from which their findings are merged."""

@@ -6,19 +6,16 @@ import os
 import re
 import textwrap
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import yaml
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rules
+from kcheck.engine.rule import Example, Rule
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import PARTS, SUBJECTS
 from kcheck.text.bundled import RULES
 from kcheck.text.files import save
-
-if TYPE_CHECKING:
-    from kcheck.engine.rule import Example, Rule
 
 _WIDTH = 110
 _OBJECT = """\

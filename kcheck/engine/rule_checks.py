@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from kcheck.engine import rule_files, rule_words
+from kcheck.engine.rule import Rule
 from kcheck.engine.rule_words import Mistake
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.engine.rule import Rule
 
 LONGEST_HEADLINE = 100
 LONGEST_DETAIL = 120

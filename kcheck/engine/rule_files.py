@@ -12,14 +12,13 @@ from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.text import Source
+from kcheck.text.text import Source, Span
 from kcheck.text.values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.config.schemas import Written
-    from kcheck.text.text import Span
 
 SUFFIXES = (".yaml", ".yml")
 NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")

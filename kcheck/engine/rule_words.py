@@ -12,18 +12,16 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.engine import variables
 from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type, TypeMistake, facts
-from kcheck.engine.rule import source_entries
+from kcheck.engine.rule import Rule, Sentence, source_entries
 from kcheck.engine.words.raw_views import OPEN
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS
-from kcheck.engine.words.views import nested
+from kcheck.engine.words.views import Wanted, nested
 from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kcheck.engine.rule import Rule, Sentence
-    from kcheck.engine.words.views import Wanted
     from kcheck.text.syntax.cel_usage import Usage
 
 Steps: TypeAlias = "tuple[str | int, ...]"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.config.config import ConfigError, nearest
+from kcheck.config.config import Config, ConfigError, nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.engine import variables
@@ -24,7 +24,6 @@ from kcheck.text.units import as_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.config.config import Config
     from kcheck.config.schemas import Written
 
 RuleEntry: TypeAlias = "tuple[str, str, Written]"

@@ -10,18 +10,15 @@ from msgspec.structs import replace
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
-from kcheck.engine.words.views import wanted
-from kcheck.model import Autoscaler, Container, Image, KarpenterPool, PodTemplate
+from kcheck.engine.words.views import Wanted, wanted
+from kcheck.model import Autoscaler, Candidates, Cluster, Container, Image, KarpenterPool, PodTemplate, Thing
 from kcheck.scale.world.memory import once
-from kcheck.text.findings import Related, Undecided
+from kcheck.text.findings import Finding, Related, Undecided
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
-    from kcheck.engine.words.views import Wanted
-    from kcheck.model import Candidates, Cluster, Thing
     from kcheck.scale.world import World
-    from kcheck.text.findings import Finding
 
 _MOST = 64
 """Most clusters for which a check is decided."""

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from kcheck.inventory import autoscalers
-from kcheck.inventory.reading import OfFile
+from kcheck.inventory.reading import Described, Kept, OfFile, Reading
 from kcheck.kubernetes import fields, gitops, images, releases
 from kcheck.kubernetes.charts import Charts
-from kcheck.kubernetes.objects import objects_in
+from kcheck.kubernetes.objects import Manifests, Object, objects_in
+from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads import jobs, prometheus, queues, references, sharings
-from kcheck.model import Addon, Manifest
+from kcheck.model import Addon, Inventory, Manifest, Raw, Thing
 from kcheck.text import deadline
+from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
 from kcheck.text.values import Known, Origin, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.inventory.reading import Described, Kept, Reading
-    from kcheck.kubernetes.objects import Manifests, Object
-    from kcheck.kubernetes.releases import Release
-    from kcheck.model import Inventory, Raw, Thing
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Source
 
 
 def add(described: Described, inventory: Inventory) -> list[Thing]:

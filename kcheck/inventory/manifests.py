@@ -11,8 +11,8 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import gitops, objects, releases
 from kcheck.kubernetes.workloads import jobs, places, pod_groups, queues, references
-from kcheck.model import Inventory
-from kcheck.text.text import Skipped, grouped
+from kcheck.model import Inventory, Raw, Thing
+from kcheck.text.text import Skipped, Source, grouped
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.charts import Charts
     from kcheck.kubernetes.kustomize import Rendering as Kustomized
     from kcheck.kubernetes.objects import Kinds, Manifests, Object
-    from kcheck.model import Raw, Thing
     from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Source
 
 
 class PlainManifests:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.reading import Reading
-from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Workload
+from kcheck.inventory.reading import Kept, Reading
+from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Sync, Thing, Workload
 from kcheck.text.files import system
 from kcheck.text.files.configurations import AKS, BICEP, BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
 from kcheck.text.files.patterns import matches
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcheck.config.config import Config
-    from kcheck.inventory.reading import Kept
-    from kcheck.model import Sync, Thing
     from kcheck.text.files.tree import Tree
 
 _NAMED = (

@@ -12,7 +12,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity
 from kcheck.inventory.embedded import machines
-from kcheck.model import Candidates, Reservation, Resource
+from kcheck.model import Candidates, Cluster, Raw, Reservation, Resource
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.inventory.reading import Reading
-    from kcheck.model import Cluster, Raw
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance

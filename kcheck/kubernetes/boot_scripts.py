@@ -150,7 +150,7 @@ def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
 
 
 def _has_free_flags(line: str, assigned: set[str]) -> bool:
-    """Whether a line is unknown as a whole, or installs a tool with flags in a variable that is not `assigned`."""
+    """Whether a line is unknown, or installs a tool with flags in a variable that is not `assigned`."""
     words = [word.strip("\"';()") for word in line.replace("_EXEC=", "_EXEC= ").split()]
     if words[1:] and not _STARTS.search(line) and "_EXEC=" not in line:
         return False

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.objects import Object, value_of
 from kcheck.model import FieldError
 from kcheck.text import bundled, placeholders
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset
-from kcheck.text.yaml_nodes import Stated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.text.yaml_nodes import Node
+from kcheck.text.yaml_nodes import Node, Stated
 
 _WANTED = {
     "string": "a text", "integer": "a whole number", "number": "a number", "boolean": "a boolean",

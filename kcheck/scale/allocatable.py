@@ -11,11 +11,10 @@ from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
 from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.units import minor_version, quantity
-from kcheck.text.values import Known, Unknown, known
+from kcheck.text.values import Known, Unknown, Value, known
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool
-    from kcheck.text.values import Value
 
 _THRESHOLD = "memory.available"
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.model import Cluster, Container, PodTemplate, Thing
+from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
 from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, candidates, mapped, reason_of
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Sized
 
-    from kcheck.model import Autoscaler
     from kcheck.scale.world import World
 
 T = TypeVar("T")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import Thing
+from kcheck.model import Cluster, NodePool, Thing
 from kcheck.scale.addresses import range_of
 from kcheck.scale.basics import anyone, computed, parsed
 from kcheck.scale.world.memory import once
@@ -15,9 +15,6 @@ from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
-    from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
     from kcheck.text.text import Span
 

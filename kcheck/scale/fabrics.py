@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -18,8 +18,6 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of, sure
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.world import World
 

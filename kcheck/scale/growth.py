@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from heapq import heapify, heapreplace
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from kcheck.model import Surge
 from kcheck.text.interval import Interval
-from kcheck.text.values import candidates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from kcheck.text.values import Value
+from kcheck.text.values import Value, candidates
 
 CEILING = 1 << 20
 """More nodes than any cluster has: a limit that is not met below it is no wall."""

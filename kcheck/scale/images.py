@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import tags
 from kcheck.inventory.clouds import registry
-from kcheck.model import image_names
+from kcheck.model import Container, Image, Workload, image_names
 from kcheck.model.image_names import Ending
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, parsed
@@ -18,7 +18,6 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Value, known, mapped, number
 
 if TYPE_CHECKING:
-    from kcheck.model import Container, Image, Workload
     from kcheck.scale.world import World
 
 

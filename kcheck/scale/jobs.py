@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import names
-from kcheck.model import KUEUE_PRIORITY
+from kcheck.model import KUEUE_PRIORITY, NodePool, PodTemplate, PriorityClass, Thing, Workload
 from kcheck.scale import money, placement
 from kcheck.scale.basics import computed, first_unknown, is_default
 from kcheck.scale.bundles import classes_in, defaults_in
@@ -18,7 +18,6 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, sure
 
 if TYPE_CHECKING:
-    from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
     from kcheck.scale.world import World
 
 _OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot|root|local)(/|$)")

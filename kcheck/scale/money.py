@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Struct
 
@@ -12,7 +12,6 @@ from kcheck.scale.basics import computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Annotated
 
     from kcheck.config.numbers.machines import Price
     from kcheck.model import NodePool

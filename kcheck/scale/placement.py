@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines
 from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
-from kcheck.scale.allocatable import NOTHING_TAKEN, Taken, less, rooms
+from kcheck.scale.allocatable import NOTHING_TAKEN, Room, Taken, less, rooms
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
-    from kcheck.scale.allocatable import Room
 
 _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud removes when a node is ready."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.model import STAY
+from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.jobs import alike
@@ -20,9 +20,7 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapp
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
     from kcheck.scale.world import World
-    from kcheck.text.values import Value
 
 
 def workload(thing: Thing, world: World) -> Value[Workload]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import Autoscaler, Cluster, NodePool
+from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Subnet, Workload
 from kcheck.scale import money
 from kcheck.scale.basics import anyone, cluster_of, computed, first_unknown, may_count
 from kcheck.scale.growth import surge_nodes
@@ -20,7 +20,6 @@ from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
-    from kcheck.model import PodTemplate, Subnet, Workload
     from kcheck.scale.world import World
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, numb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Annotated
 
     from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
     from kcheck.scale.world import World

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from kcheck.scale.basics import first_unknown
-from kcheck.scale.world.numbers import needs
+from kcheck.scale.world.numbers import Need, needs
 from kcheck.text.need import need
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
     from kcheck.model import Cluster
     from kcheck.scale.world import World
-    from kcheck.scale.world.numbers import Need
 
 
 class Asked(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import Subnet
+from kcheck.model import Network, NodePool, PodRange, Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
 from kcheck.scale.basics import computed
@@ -20,9 +20,7 @@ from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unset, Value,
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Network
-    from typing import Annotated
 
-    from kcheck.model import Network, NodePool, PodRange
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -13,8 +13,6 @@ from kcheck.text.text import grouped
 from kcheck.text.values import Known, Value, known
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
     from kcheck.model import Definition, PodTemplate, Reference, Workload
     from kcheck.scale.world import World
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import reduce
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -19,7 +19,6 @@ from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Annotated
 
     from kcheck.config.numbers.machines import Price
     from kcheck.model import Autoscaler, Cluster, NodePool, Thing

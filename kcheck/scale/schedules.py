@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from kcheck.scale import allocatable
 from kcheck.scale.basics import computed
@@ -16,7 +16,6 @@ from kcheck.text.values import Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Annotated
 
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.world import World

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from kcheck.config.numbers import retirements
-from kcheck.config.numbers.retirements import versions
+from kcheck.config.numbers.retirements import Retirement, versions
 from kcheck.config.today import days_since, has_come
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import NOTHING, NodePool
+from kcheck.model import NOTHING, Cluster, NodePool
 from kcheck.scale import control_plane
 from kcheck.scale.basics import computed
 from kcheck.text.need import need, or_unknown
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
-    from kcheck.config.numbers.retirements import Retirement
-    from kcheck.model import Cluster
     from kcheck.scale.world import World
 
 

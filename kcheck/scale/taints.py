@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -17,7 +17,6 @@ from kcheck.text.values import Unknown, Value, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Annotated
 
     from kcheck.model import NodePool, PodTemplate, Toleration, Workload
     from kcheck.scale.world import World

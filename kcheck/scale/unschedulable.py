@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -17,7 +17,6 @@ from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sur
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Annotated
 
     from kcheck.model import Cluster, NodePool, PodTemplate
     from kcheck.scale.placement import Share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -17,8 +17,6 @@ from kcheck.text.units import counted
 from kcheck.text.values import Unset, Value, equals, known, number, sure
 
 if TYPE_CHECKING:
-    from typing import Annotated
-
     from kcheck.model import Definition, PodTemplate, Workload
     from kcheck.scale.world import World
 

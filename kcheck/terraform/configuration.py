@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from kcheck.text.syntax.hcl import nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.text.text import Problem
-    from kcheck.text.values import Datum
+from kcheck.text.text import Problem
+from kcheck.text.values import Datum
 
 Key = tuple[str, str]
 

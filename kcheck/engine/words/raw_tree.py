@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.kubernetes.objects import value_of
-from kcheck.model import Manifest, Resource
+from kcheck.model import Manifest, Resource, Thing
 from kcheck.text import placeholders
 from kcheck.text.files.tree import MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.text.keys import Reference
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import decimal_number
-from kcheck.text.values import Missing, Origin, Unknown, Unset
-
-if TYPE_CHECKING:
-    from kcheck.model import Thing
-    from kcheck.text.text import Span
-    from kcheck.text.values import Datum, Record
-    from kcheck.text.yaml_nodes import Plain
+from kcheck.text.values import Datum, Missing, Origin, Record, Unknown, Unset
+from kcheck.text.yaml_nodes import Plain
 
 _META = frozenset({"count", "for_each", "depends_on", "provider", "lifecycle", "provisioner", "connection"})
 """Terraform's own arguments, not the resource's."""

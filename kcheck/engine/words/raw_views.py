@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine.words import views
 from kcheck.engine.words.subjects import things
-from kcheck.engine.words.views import ID, Target, View
+from kcheck.engine.words.views import ID, Target, View, Wanted
 from kcheck.text.findings import unknown_input
 from kcheck.text.values import Missing, Origin, Unknown
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.engine.words.raw_tree import Part
-    from kcheck.engine.words.views import Wanted
     from kcheck.model import Thing
     from kcheck.scale.world import World
     from kcheck.text.syntax.cel_usage import Usage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,6 @@ from kcheck.scale import basics
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kcheck.scale.world import World
 
 _TABLES = {

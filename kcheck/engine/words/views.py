@@ -6,7 +6,7 @@ that are wanted, so a view is finite and has no cycles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import product
 from math import prod
@@ -17,21 +17,16 @@ from msgspec import Struct
 from kcheck.engine.words.subjects import SUBJECTS, things, word
 from kcheck.model import Thing
 from kcheck.text.findings import unknown_input
-from kcheck.text.interval import Bounded
+from kcheck.text.interval import Bounded, Interval
 from kcheck.text.partly_known import MOST_CHOICES
-from kcheck.text.syntax.cel import usage
-from kcheck.text.values import Either, Known, Origin, Subnetwork, Unset, candidates
+from kcheck.text.syntax.cel import Expression, usage
+from kcheck.text.values import Either, Known, Missing, Origin, Subnetwork, Unset, Value, candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kcheck.engine.words.tables.field import Field
     from kcheck.scale.world import World
-    from kcheck.text.interval import Interval
-    from kcheck.text.syntax.cel import Expression
     from kcheck.text.syntax.cel_usage import Usage
     from kcheck.text.text import Span
-    from kcheck.text.values import Missing, Value
 
 ID = "_id"
 _LARGEST = 10**15

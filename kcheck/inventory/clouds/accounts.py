@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+import re
+from typing import TypedDict
 
-from kcheck.inventory.clouds.reader import text_of
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds.reader import Reader, text_of
 from kcheck.terraform import providers
+from kcheck.terraform.resource import Instance
+from kcheck.text.text import Span
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value
-
-if TYPE_CHECKING:
-    import re
-
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.inventory.clouds.reader import Reader
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
 
 
 class Place(TypedDict, total=False):

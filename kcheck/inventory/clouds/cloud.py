@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles, reserved
-from kcheck.model import Mirror
-from kcheck.text.values import Known, Origin
+from kcheck.model import Autoscaler, Cluster, Cni, Inventory, Mirror, NodePool
+from kcheck.text.values import Known, Origin, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.numbers.reserved import Node, Reserved
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, NodePool
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.interval import Interval
     from kcheck.text.text import Skipped, Source
-    from kcheck.text.values import Value
 
 
 class Limit(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -12,12 +12,14 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
 from kcheck.inventory.clouds.selfmanaged.clusters import Calico
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     CONTROL_PLANE,
     NOTHING,
     Addresses,
     Cluster,
+    Inventory,
     Machine,
     Market,
     NodePool,
@@ -29,14 +31,7 @@ from kcheck.model import (
     Upgrade,
 )  # fmt: skip
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import Inventory
-    from kcheck.text.values import Record
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equals, known, mapped
 
 _OWN = selfmanaged.CLOUD
 _GROUP = "cluster.x-k8s.io/"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from kcheck.config.numbers import machines
@@ -25,24 +23,25 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import absent, integer
 from kcheck.model import (
     NOTHING,
+    Addon,
     Addresses,
+    Cluster,
+    Inventory,
     Kubelet,
     Machine,
     Market,
     NodePool,
     Scheduling,
     Size,
+    Subnet,
     Surge,
     System,
     Upgrade,
 )
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, whole_number
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
-
-if TYPE_CHECKING:
-    from kcheck.model import Addon, Cluster, Inventory, Subnet
-    from kcheck.text.text import Span
 
 _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
 

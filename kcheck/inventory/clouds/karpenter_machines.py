@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.numbers import machines
 from kcheck.text.regex import regex
 from kcheck.text.units import whole_number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 MOST = 30
 """Types that a requirement may select; with more, Karpenter chooses."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
@@ -10,14 +10,11 @@ from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds.karpenter_machines import Requirement
 from kcheck.inventory.clouds.reader import has_accelerator
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import NOTHING, KarpenterPool
+from kcheck.model import NOTHING, Addon, Cluster, KarpenterPool
 from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.units import minor_version, seconds, whole_number
 from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, with_origin
-
-if TYPE_CHECKING:
-    from kcheck.model import Addon, Cluster
 
 KINDS = ("NodePool", "Provisioner")
 GPU = "nvidia.com/gpu"

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.model import NOTHING
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.values import Known, Origin
-
-if TYPE_CHECKING:
-    from kcheck.text.values import Record, Value
+from kcheck.text.values import Known, Origin, Record, Value
 
 _ALL = "all"
 _INDEX = regex(r"\[\d+\]|\.\d+\b")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
-from kcheck.inventory.clouds.reader import text_of
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds.reader import Reader, text_of
 from kcheck.model import NOTHING
 from kcheck.terraform import missing_modules
+from kcheck.text.text import Span
 from kcheck.text.values import (
     Known,
     Missing,
@@ -24,11 +26,6 @@ from kcheck.text.values import (
     unknown_of,
     with_origin,
 )
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.inventory.clouds.reader import Reader
-    from kcheck.text.text import Span
 
 KIND = "google_compute_router_nat"
 KIND_OF_ACK = "alicloud_snat_entry"

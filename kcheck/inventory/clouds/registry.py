@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.clouds import CLOUDS
-from kcheck.text.text import Skipped
+from kcheck.text.text import Skipped, Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
-    from kcheck.text.text import Source, Span
 
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """Suffixes of a Cluster API provider's kinds."""

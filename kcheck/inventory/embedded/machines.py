@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
 from kcheck.text.text import Skipped
-from kcheck.text.values import Known, Origin, Piece, Unknown, pieces_of
+from kcheck.text.values import Datum, Known, Origin, Piece, Record, Unknown, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.values import Datum, Record
 
 
 TALOS = "talos_machine_configuration"

@@ -10,7 +10,7 @@ from kcheck.text.keys import MapName
 from kcheck.text.regex import regex
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.units import decimal_number
-from kcheck.text.values import Known, Missing, Origin, Piece, Unknown, encoded, pieces_of
+from kcheck.text.values import Datum, Known, Missing, Origin, Piece, Record, Unknown, encoded, pieces_of
 from kcheck.text.yaml_nodes import Stated
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Span
-    from kcheck.text.values import Datum, Record
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body", "k8s_manifest": "content"}
 """Resource type -> argument that holds an object."""

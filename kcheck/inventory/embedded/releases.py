@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config.numbers import profiles
 from kcheck.inventory.embedded.objects import documents
 from kcheck.inventory.embedded.objects import tree as tree_of
-from kcheck.kubernetes.releases import Release, chart_name, path_of
-from kcheck.terraform.resource import ObjectRecord
+from kcheck.kubernetes.releases import Path, Release, chart_name, path_of
+from kcheck.terraform.resource import Instance, ObjectRecord
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset, Value, concealed, known
+from kcheck.text.values import Datum, Known, Missing, Origin, Record, Unknown, Unset, Value, concealed, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.kubernetes.releases import Path
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
     from kcheck.text.text import Span
-    from kcheck.text.values import Record
 
 RESOURCE = "helm_release"
 _BLOCKS = ("set", "set_sensitive", "set_list")

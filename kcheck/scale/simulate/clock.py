@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING
 
 from kcheck.scale.simulate.model import NEVER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Clock:

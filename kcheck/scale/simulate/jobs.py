@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.config.numbers import names
-from kcheck.model import KUEUE_PRIORITY
+from kcheck.model import KUEUE_PRIORITY, Cluster, NodePool, PodTemplate, PriorityClass, Workload
+from kcheck.model import Queue as QueueInCode
 from kcheck.scale import placement, queue_limits, schedules
 from kcheck.scale.queues import admitting_queue
 from kcheck.scale.simulate.model import Job, Queue
@@ -19,8 +20,6 @@ from kcheck.text.values import Known, Unknown, equals, known, number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import Cluster, NodePool, PodTemplate, PriorityClass, Workload
-    from kcheck.model import Queue as QueueInCode
     from kcheck.scale.world import World
 
 

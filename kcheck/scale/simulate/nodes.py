@@ -6,19 +6,14 @@ https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from heapq import heappop
 from math import ceil, exp, log
 from random import Random
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.scale.simulate.model import NEVER, PHASES, JobTimes, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.scale.simulate.model import Cloud, Job, Pool
+from kcheck.scale.simulate.model import NEVER, PHASES, Cloud, Job, JobTimes, Pool, Span
 
 
 class Node:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from itertools import chain, zip_longest
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
-from kcheck.scale.simulate.clock import Client
-from kcheck.scale.simulate.model import NEVER
-from kcheck.scale.simulate.nodes import Node, Pod, Work
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.scale.simulate.clock import Clock
-    from kcheck.scale.simulate.model import Case, Job, Queue
-    from kcheck.scale.simulate.nodes import Fleet
-
+from kcheck.scale.simulate.clock import Client, Clock
+from kcheck.scale.simulate.model import NEVER, Case, Job, Queue
+from kcheck.scale.simulate.nodes import Fleet, Node, Pod, Work
 
 _priority = attrgetter("job.priority")
 

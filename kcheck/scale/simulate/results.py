@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, product
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.scale.simulate.model import PHASES
+from kcheck.scale.simulate.model import PHASES, Case, Run, Span, Summary
 from kcheck.scale.simulate.run import simulate, summarize
-from kcheck.scale.simulate.scenario import seeds
+from kcheck.scale.simulate.scenario import Scenario, seeds
 from kcheck.text.units import rough
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from kcheck.scale.simulate.model import Case, Run, Span, Summary
-    from kcheck.scale.simulate.scenario import Scenario
 
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from heapq import heappush
 from math import ceil
-from typing import TYPE_CHECKING
 
 from kcheck.scale.simulate.clock import Client, Clock
-from kcheck.scale.simulate.model import NEVER, PHASES, Event, Point, Run, Span, Summary, Use
+from kcheck.scale.simulate.model import NEVER, PHASES, Case, Event, Point, Run, Span, Summary, Use
 from kcheck.scale.simulate.nodes import REGISTERED_AT, Fleet, Group, Node, Provider, TracedNode, draws
 from kcheck.scale.simulate.pods import Pods
-from kcheck.scale.simulate.scaler import Karpenter, Scaler
-
-if TYPE_CHECKING:
-    from kcheck.scale.simulate.model import Case
-    from kcheck.scale.simulate.scaler import Step
+from kcheck.scale.simulate.scaler import Karpenter, Scaler, Step
 
 _TAINTERS = 5
 """Nodes that the autoscaler taints at the same time (core/scaledown/actuation/actuator.go)."""

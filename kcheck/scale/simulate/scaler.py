@@ -9,14 +9,12 @@ from __future__ import annotations
 from math import exp, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.scale.simulate.model import NEVER
-from kcheck.scale.simulate.nodes import draws
+from kcheck.scale.simulate.model import NEVER, Case
+from kcheck.scale.simulate.nodes import Fleet, Group, Node, draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.scale.simulate.model import Case
-    from kcheck.scale.simulate.nodes import Fleet, Group, Node
     from kcheck.scale.simulate.pods import Pods
 
 

@@ -11,12 +11,11 @@ from kcheck.scale.basics import computed
 from kcheck.scale.usage import measured
 from kcheck.scale.usage import nodes as recorded
 from kcheck.scale.usage.nodes import Nodes
-from kcheck.scale.usage.recording import HOUR
+from kcheck.scale.usage.recording import HOUR, Node, Pod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kcheck.scale.usage.recording import Node, Pod
     from kcheck.scale.world import World
     from kcheck.text.values import Value
 

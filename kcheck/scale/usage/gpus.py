@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.model import PodTemplate, Thing
+from kcheck.model import NodePool, PodTemplate, Thing
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import histogram, measured
 from kcheck.scale.usage.numbers import Slice, slices
@@ -13,7 +13,6 @@ from kcheck.scale.usage.requests import share_rate
 from kcheck.text.values import Value, known, number
 
 if TYPE_CHECKING:
-    from kcheck.model import NodePool
     from kcheck.scale.usage.measured import GpuUse
     from kcheck.scale.world import World
 

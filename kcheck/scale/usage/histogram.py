@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import TypeAlias
 
 Histogram: TypeAlias = "dict[int, int]"
 """Number of samples by rounded value: {3800: 600} are 600 samples of about 3800 millicores."""

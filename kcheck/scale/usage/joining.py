@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
-from kcheck.scale.usage.recording import NOBODY, Owner
+from kcheck.scale.usage.recording import NOBODY, Owner, Pod, Recording
 from kcheck.text.regex import regex
 from kcheck.text.units import some
 from kcheck.text.values import Known, known
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.model import PodTemplate, Workload
-    from kcheck.scale.usage.recording import Pod, Recording
     from kcheck.scale.world import World
 
 

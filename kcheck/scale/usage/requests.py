@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers.reserved import GI, MI
-from kcheck.model import Container, PodTemplate, Thing
+from kcheck.model import Container, NodePool, PodTemplate, Thing, Workload
 from kcheck.scale import allocatable
 from kcheck.scale.basics import computed
 from kcheck.scale.bundles import classes_in, defaults_in
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.usage import histogram, measured
-from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers, table
-from kcheck.scale.usage.recording import HOUR
+from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, Buffers, buffers, table
+from kcheck.scale.usage.recording import HOUR, Lack
 from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set
 from kcheck.text.units import counted, size
@@ -25,12 +25,8 @@ from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, numb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Annotated
 
-    from kcheck.model import NodePool, Workload
     from kcheck.scale.usage.measured import ContainerUse
-    from kcheck.scale.usage.numbers import Buffers
-    from kcheck.scale.usage.recording import Lack
     from kcheck.scale.world import World
 
 _FINE = tuple(step * power for power in (100, 10, 1) for step in (5, 2, 1))

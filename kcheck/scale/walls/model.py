@@ -122,7 +122,7 @@ class WallFinder:
         return Sizes(self._places, self.growth.sizes(nodes))
 
     def share(self, sizes: Sizes) -> Fraction:
-        """Return the part of the way from today's nodes to its target that the cluster has grown, from 0 to 1."""
+        """Return how far the cluster has grown from today's nodes to its target, from 0 to 1."""
         start, aim, now = sum(number(p.size.standing, 0) for p in self.pools), self.aim("").low, sum(sizes.values())
         return min(Fraction(1), Fraction(max(0, now - start), max(1, aim - start)))
 

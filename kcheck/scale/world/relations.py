@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import Container, PodTemplate, Workload
+from kcheck.model import Autoscaler, Candidates, Cluster, Container, Inventory, PodTemplate, Thing, Workload
 from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.model import Autoscaler, Candidates, Cluster, Inventory, Thing
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers", "definitions")
 """Kinds of things that rules compare with others applied together."""

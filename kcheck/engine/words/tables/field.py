@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kcheck.text.need import NotKnown
 from kcheck.text.regex import regex
-from kcheck.text.values import NOTHING, Known, Origin, Unset
+from kcheck.text.values import NOTHING, Known, Origin, Unset, Value
 
 if TYPE_CHECKING:
     import re
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from kcheck.model import Thing
     from kcheck.scale.world import World
-    from kcheck.text.values import Value
 
 
 Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from kcheck.config.numbers import profiles
+from kcheck.config.numbers.profiles import ProfileValue
 from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, exactly, taken
 from kcheck.inventory.clouds.cloud import Cloud, Limit, Reference
+from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, equals, known, mapped, reason_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.model import Autoscaler, Cluster, NodePool
-    from kcheck.text.values import Value
+from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, reason_of
 
 _SIZE = regex(r"-(?:c\d+g\d+|\d+x)$")
 

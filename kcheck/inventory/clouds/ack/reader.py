@@ -26,6 +26,7 @@ from kcheck.model import (
     Addresses,
     Autoscaler,
     Cluster,
+    Inventory,
     Kubelet,
     Machine,
     Market,
@@ -41,17 +42,15 @@ from kcheck.model import (
 )
 from kcheck.text import scalars
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.numbers.fields import Fields
     from kcheck.inventory.clouds.accounts import Place
-    from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.values import Record
 
 CLOUD = "ack"
 CLUSTER = "alicloud_cs_managed_kubernetes"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts, registry
-from kcheck.inventory.clouds.reader import text_of
+from kcheck.inventory.clouds.accounts import Place
+from kcheck.inventory.clouds.reader import Reader, text_of
+from kcheck.terraform.resource import Instance
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unset, Value, mapped
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.inventory.clouds.accounts import Place
-    from kcheck.inventory.clouds.reader import Reader
-    from kcheck.terraform.resource import Instance
 
 _SUBSCRIPTION = regex(r"/subscriptions/([\w-]+)(?:/|$)", re.IGNORECASE)
 _GROUP = regex(r"/resourceGroups/([^/$]+)", re.IGNORECASE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.machines import machine, tables_of
-from kcheck.model import Surge, Upgrade
+from kcheck.model import Cluster, Surge, Upgrade
 from kcheck.model.pools import surge_of
 from kcheck.text.partly_known import either
 from kcheck.text.regex import regex
@@ -15,7 +15,6 @@ from kcheck.text.values import Known, Unknown, Unset, Value, equals, mapped
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
-    from kcheck.model import Cluster
 
 _CLOUD = "aks"
 _SIZE = regex(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d{1,9}))?")

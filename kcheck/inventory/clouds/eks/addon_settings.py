@@ -13,7 +13,7 @@ from kcheck.model import NOTHING, Cni
 from kcheck.text.keys import Json
 from kcheck.text.partly_known import wrap
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, known, mapped
+from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Span
-    from kcheck.text.values import Datum
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.text.interval import Interval
-from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Cni, Inventory, Mirror, NodePool
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.values import Value
 
 
 class Eks(Cloud):

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds import kubelet as kubelets
 from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_reference, same_value, text_reference
 from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
-from kcheck.text.values import Known, Origin, Unknown, Unrendered, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
-    from kcheck.text.values import Record
+from kcheck.terraform.resource import Instance
+from kcheck.text.text import Span
+from kcheck.text.values import Known, Origin, Record, Unknown, Unrendered, Unset, Value, known, mapped
 
 _CLOUD = "eks"
 KIND = "aws_launch_template"

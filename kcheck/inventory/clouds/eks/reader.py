@@ -33,6 +33,7 @@ from kcheck.model import (
     Addresses,
     Cluster,
     Cni,
+    Inventory,
     Machine,
     Network,
     NodePool,
@@ -42,17 +43,15 @@ from kcheck.model import (
     Subnet,
 )
 from kcheck.text.regex import regex
-from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, known, mapped
+from kcheck.text.values import Datum, Either, Known, Origin, Record, Unknown, Unset, Value, agreed, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.numbers.fields import Fields
-    from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Span
-    from kcheck.text.values import Datum, Record
 
 CLOUD = "eks"
 CLUSTER = "aws_eks_cluster"

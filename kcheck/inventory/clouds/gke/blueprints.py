@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kcheck.terraform import missing_modules
 from kcheck.terraform.configuration import Configuration
@@ -18,11 +18,7 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse_expression
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from kcheck.text.text import Source, Span
+from kcheck.text.text import Source, Span
 
 _TOOLKIT = "github.com/GoogleCloudPlatform/cluster-toolkit//"
 _EMBEDDED = ("modules/", "community/modules/")

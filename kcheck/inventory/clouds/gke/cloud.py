@@ -10,7 +10,7 @@ from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, tak
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Source
-    from kcheck.text.values import Value
 
 AUTOPILOT = "autopilot"
 """Tier of clusters whose nodes Google makes."""

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.machines import tables_of, value_in
 from kcheck.inventory.clouds.reader import blocks_below, has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing, Surge, Upgrade
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.text.values import Record
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equals, known, mapped
 
 _CLOUD = "gke"
 

@@ -6,12 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds.reader import Reader, same_value, why_missing
-from kcheck.model import PodRange
+from kcheck.model import Cluster, PodRange, Subnet
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, known
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
-    from kcheck.model import Cluster, Subnet
     from kcheck.terraform.module import Module
     from kcheck.text.text import Span
 

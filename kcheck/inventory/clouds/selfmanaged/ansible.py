@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Missing, Origin, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.text.text import Source, Span
-    from kcheck.text.values import Datum
+from kcheck.text.text import Source, Span
+from kcheck.text.values import Datum, Known, Missing, Origin, Unknown
 
 _SECTION = regex(r"\[([^\]:]+)(?::(\w+))?\]")
 _RANGE = regex(r"\[(\d{1,18}):(\d{1,18})\]")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds.cloud import Cloud, Limit
 from kcheck.text.files import configurations
-from kcheck.text.text import Skipped
+from kcheck.text.text import Skipped, Source
 from kcheck.text.values import Unset, known
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Inventory
-    from kcheck.text.text import Source
 
 _API_SERVER = b"kube-apiserver"
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import taints_of
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     NOTHING,
     Addresses,
+    Cluster,
+    Inventory,
     Machine,
     NodePool,
     PodRange,
@@ -29,16 +33,8 @@ from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.keys import Item
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax import scan, yaml
-from kcheck.text.text import Source
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, with_origin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import Cluster, Inventory
-    from kcheck.text.text import Span
-    from kcheck.text.values import Datum
+from kcheck.text.text import Source, Span
+from kcheck.text.values import Datum, Known, Origin, Unknown, Unset, Value, known, mapped, with_origin
 
 CLOUD = "selfmanaged"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -12,12 +12,14 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     CONTROL_PLANE,
     NOTHING,
     Addresses,
     Cluster,
+    Inventory,
     Machine,
     Market,
     NodePool,
@@ -29,12 +31,6 @@ from kcheck.model import (
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, with_origin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import Inventory
 
 GROUP = "InstanceGroup"
 _API = ("kops.k8s.io/", "kops/")

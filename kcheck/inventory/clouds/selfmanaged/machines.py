@@ -12,7 +12,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, identity, or_default, resolve_reference
 from kcheck.inventory.clouds.selfmanaged import clusters
-from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Machine, NodePool, Size
+from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Machine, NodePool, Size, Subnet
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.kubernetes.boot_scripts import Start
-    from kcheck.model import Subnet
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 

@@ -12,20 +12,17 @@ from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.embedded import machines
 from kcheck.kubernetes.patches import merged_template
 from kcheck.kubernetes.record import MappingRecord, datum
-from kcheck.model import NOTHING, Cluster
-from kcheck.terraform.resource import ObjectRecord
+from kcheck.model import NOTHING, Cluster, Inventory
+from kcheck.terraform.resource import Instance, ObjectRecord
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Unknown, Unset, known
+from kcheck.text.values import Datum, Known, Origin, Unknown, Unset, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Inventory
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.values import Datum
 
 _SERVERS = ("k3s", "rke2")
 _BLOCKS = frozenset({"canal", "flannel", "vxlan", "host-gw", "wireguard", "wireguard-native", "ipsec", "udp"})

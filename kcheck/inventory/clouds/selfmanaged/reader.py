@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -12,19 +13,13 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD, Calico
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
-from kcheck.model import NOTHING, Cluster, Plane, Scheduling
+from kcheck.model import NOTHING, Cluster, Inventory, Plane, Scheduling
 from kcheck.text.regex import regex
 from kcheck.text.syntax import scan, yaml
-from kcheck.text.values import Known, Missing, Origin, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import Inventory
-    from kcheck.text.text import Source, Span
-    from kcheck.text.values import Record
+from kcheck.text.text import Source, Span
+from kcheck.text.values import Known, Missing, Origin, Record, Unset, Value, known, mapped
 
 KIND = "ClusterConfiguration"
 _JOINING = ("InitConfiguration", "JoinConfiguration")
