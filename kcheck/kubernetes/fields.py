@@ -149,7 +149,10 @@ def _written(path: tuple[str, ...]) -> str:
 
 
 def _fits(node: yaml.Scalar, type_: str) -> bool:
-    """Whether a single value may stand where a type is wanted; one that somebody fills in or computes may."""
+    """Whether a single value may stand where a type is wanted; one that somebody fills in or computes may.
+
+    `on` and `yes` are texts for kustomize and booleans for kubectl.
+    """
     if isinstance(node, yaml.Computed):
         return True
     value = value_of(node)
@@ -157,7 +160,7 @@ def _fits(node: yaml.Scalar, type_: str) -> bool:
         return True
     match value.value:
         case bool():
-            return type_ == "boolean"
+            return type_ == "boolean" or (type_ == "string" and node.text.lower() not in ("true", "false"))
         case int():
             return type_ in ("integer", "number", "scalar")
         case float() as number:

@@ -128,7 +128,8 @@ def idles(pods: PodTemplate, world: World) -> Value[str]:
         return computed(pods, None)
     texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
     found = next((match[0] for match in map(_IDLE.search, texts) if match), None)
-    missing = next(filter(None, (placeholders.first(text.partition(" ")[0]) for text in texts)), "")
+    commands = [text.partition(" ")[0] for text in texts]
+    missing = next((one for one in commands if one and placeholders.first(one) == one), "")
     return computed(pods, Unknown(placeholders.reason(missing)) if missing and not found else found)
 
 

@@ -81,6 +81,7 @@ def test_a_value_of_another_type_is_found(read: Read, spec: str, wanted: str) ->
         "parallelism: NUM_NODES",  # a script replaces it
         "parallelism: $WORKERS",
         'parallelism: "{{ workers }}"',
+        "managedBy: on",  # a boolean for kubectl, a text for kustomize
         "$patch: replace",  # a directive of kustomize
         '"<key>": 1',
     ],
