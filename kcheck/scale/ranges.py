@@ -209,9 +209,9 @@ def _renumbered(
 def _newbits(subnet: Subnet) -> int | None:
     """Return the new bits of the `cidrsubnet` call that makes a subnet, where they are a literal of it."""
     cidr = subnet.cidr
-    if not isinstance(cidr, Known) or not isinstance(cidr.value, Subnetwork):
+    if not isinstance(cidr, Subnetwork):
         return None
-    bits, call = cidr.value.newbits, cidr.origin.written
+    bits, call = cidr.newbits, cidr.origin.written
     if not bits.origin.literal or bits.origin.written.source is not call.source:
         return None
     return bits.value if call.start <= bits.origin.written.start < call.end else None

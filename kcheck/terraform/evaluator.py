@@ -84,7 +84,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     unknown = next((piece.datum for piece in pieces if isinstance(piece.datum, Unknown)), None)
     if unknown is None:
         text = normal("".join(piece.text for piece in pieces))
-        return Known(text if node.quoted else rendered(text, pieces), origin)
+        return Known(text, origin) if node.quoted else Rendered(text, origin, pieces=pieces)
     # a text with the same unknown parts is the same text
     identity = "".join(_identity(piece.datum) or piece.text for piece in pieces)
     scope.budget.write(len(identity))
@@ -95,7 +95,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
         and not any(isinstance(p.datum, Unknown) and p.datum is not unknown for p in pieces)
     ):
         return _text_of_each(unknown, pieces, origin, symbol)
-    return Unrendered(unknown.reason, origin, symbol, pieces)
+    return Unrendered(unknown.reason, origin, symbol, pieces=pieces)
 
 
 def _text_of_each(choice: Either, pieces: tuple[Piece, ...], origin: Origin, symbol: Symbol) -> Datum:
@@ -113,13 +113,6 @@ def _identity(datum: Datum | None) -> str:
     if isinstance(datum, Unknown) and datum.symbol and datum.symbol.attribute == "text":
         return datum.symbol.address.strip('"')
     return "${" + convert.identity(datum).removeprefix("?") + "}" if isinstance(datum, Unknown) else ""
-
-
-def rendered(text: str, pieces: tuple[Piece, ...]) -> Rendered:
-    """Make a text that remembers its parts."""
-    result = Rendered(text)
-    result.pieces = pieces
-    return result
 
 
 def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:

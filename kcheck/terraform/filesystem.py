@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kcheck.terraform import convert, functions
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.evaluator import rendered, value_of
+from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions.encoding import DIGESTS, digest
 from kcheck.terraform.scope import Scope
 from kcheck.text import scalars
@@ -17,7 +17,7 @@ from kcheck.text.files.patterns import PatternError, compiled
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem, Source
-from kcheck.text.values import Datum, Known, Origin, Piece, Unknown, Unrendered, pieces_of
+from kcheck.text.values import Datum, Known, Origin, Piece, Rendered, Unknown, Unrendered, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ def _file(files: Files, path: str, _rest: list[Datum], _origin: Origin, _scope: 
     source = _read(files, path)
     whole = source.span(0, len(source.data))
     text = _content(source)
-    return Known(rendered(text, (Piece(text, whole),)), Origin((whole,)))
+    return Rendered(text, Origin((whole,)), pieces=(Piece(text, whole),))
 
 
 def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:

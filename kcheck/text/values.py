@@ -161,23 +161,21 @@ class Unknown(Struct):
     symbol: Symbol | None = None
 
 
-class Encoded(str):
+class Encoded(Known[str], kw_only=True):
     """Output of `jsonencode` or `yamlencode`; `datum` is the encoded value."""
 
-    __slots__ = ("datum",)
-    datum: Known[DatumValue]
+    datum: Datum
 
 
-class Unencoded(Unknown):
+class Unencoded(Unknown, kw_only=True):
     """Output of `jsonencode` or `yamlencode` of a partly unknown `datum`."""
 
-    datum: Datum | None = None
+    datum: Datum
 
 
-class Subnetwork(str):
+class Subnetwork(Known[str], kw_only=True):
     """A range from `cidrsubnet`; `newbits` is how much longer its prefix is."""
 
-    __slots__ = ("newbits",)
     newbits: Known[int]
 
 
@@ -189,17 +187,16 @@ class Piece(Struct, frozen=True):
     datum: Datum | None = None
 
 
-class Rendered(str):
+class Rendered(Known[str], kw_only=True):
     """Text made by a template, with its pieces."""
 
-    __slots__ = ("pieces",)
     pieces: tuple[Piece, ...]
 
 
-class Unrendered(Unknown):
+class Unrendered(Unknown, kw_only=True):
     """Text of a template with unknown parts, which have no text."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Piece, ...]
 
 
 def with_origin(value: V, origin: Origin) -> V:
@@ -209,9 +206,7 @@ def with_origin(value: V, origin: Origin) -> V:
 
 def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
     """Return the pieces of a text that a template made; none for other values."""
-    if isinstance(value, Unrendered):
-        return value.pieces
-    return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
+    return value.pieces if isinstance(value, Rendered | Unrendered) else ()
 
 
 class Either(Unknown, kw_only=True):
@@ -281,9 +276,7 @@ def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
 
 def encoded(value: Value[object]) -> Datum | None:
     """Return the encoded value of a text from `jsonencode` or `yamlencode`; else None."""
-    if isinstance(value, Unencoded):
-        return value.datum
-    return value.value.datum if isinstance(value, Known) and isinstance(value.value, Encoded) else None
+    return value.datum if isinstance(value, Encoded | Unencoded) else None
 
 
 Value: TypeAlias = Known[T_co] | Unset | Unknown

@@ -20,7 +20,7 @@ from kcheck.text.findings import unknown_input
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import Expression, usage
-from kcheck.text.values import Either, Known, Missing, Origin, Subnetwork, Unset, Value, candidates
+from kcheck.text.values import Either, Known, Missing, Origin, Unset, Value, candidates
 
 if TYPE_CHECKING:
     from kcheck.engine.words.tables.field import Field
@@ -121,8 +121,7 @@ class View:
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
-                plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
-                result[field.name] = self._checked(field, plain, where)
+                result[field.name] = self._checked(field, value.value, where)
         return result
 
     def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
