@@ -117,8 +117,8 @@ def _identity(datum: Datum | None) -> str:
 
 def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
     for part in node.parts:
-        if isinstance(part, nodes.Text):
-            yield Piece(part, part.span)
+        if isinstance(part, Piece):
+            yield part
         elif isinstance(part, nodes.TemplateIf):
             condition = value_of(part.condition, scope)
             if isinstance(condition, Unknown):
