@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.text.keys import Item
-from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.units import data_text
-from kcheck.text.values import Data, Missing, Origin, Unknown, Unset, reason_of
+from kcheck.text.values import Data, Missing, Origin, Unknown, Unset, cause_of, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -222,9 +221,8 @@ class UnknownInput(Struct, frozen=True):
 
 def unknown_input(value: Unset | Unknown) -> UnknownInput:
     """Return the input that a value waits for; places in bundled code do not count."""
-    reason = reason_of(value)
     origin = value.origin.outside(None) if value.origin else None
-    return UnknownInput(reason, cause_of(reason), origin.written if origin and origin.spans else None)
+    return UnknownInput(reason_of(value), cause_of(value), origin.written if origin and origin.spans else None)
 
 
 class Undecided(Struct, frozen=True):

@@ -153,12 +153,14 @@ NOTHING = Unset(Origin(()))
 class Unknown(Struct):
     """A value that does not follow from the code. `reason` names the missing input.
 
-    `symbol` keeps the identity of a value that only exists after apply, so that links can be followed.
+    `symbol` keeps the identity of a value that only exists after apply, so that links can be followed. `cause` is the
+    missing input alone where the reason says what follows from it.
     """
 
     reason: str
     origin: Origin | None = None
     symbol: Symbol | None = None
+    cause: str = ""
 
 
 class Encoded(Known[str], kw_only=True):
@@ -366,6 +368,17 @@ def reason_of(value: Value[object]) -> str:
     return f"{name} is null{_at(origin.written) if origin.spans else ''}"
 
 
+def cause_of(value: Value[object]) -> str:
+    """Return the first cause of a missing value: the missing input."""
+    return (value.cause if isinstance(value, Unknown) else "") or reason_of(value)
+
+
+def because(missing: Value[object], origin: Origin | None = None, text: str = "") -> Unknown:
+    """Return a value that is unknown because another one is missing; `text` says what follows from that."""
+    reason = reason_of(missing)
+    return Unknown(f"{text}: {reason}" if text else reason, origin, cause=cause_of(missing))
+
+
 def _at(span: Span) -> str:
     """Format a place; empty outside the user's code."""
     source = span.source
@@ -375,7 +388,7 @@ def _at(span: Span) -> str:
 def unknown_of(*values: Value[object]) -> Unknown | None:
     """Return the first missing value as an Unknown; None if all are known."""
     missing = next((value for value in values if not isinstance(value, Known)), None)
-    return None if missing is None else Unknown(reason_of(missing), missing.origin)
+    return None if missing is None else because(missing, missing.origin)
 
 
 def all_known(values: Iterable[Value[T]]) -> list[T] | Unknown:
