@@ -60,6 +60,12 @@ def _part(expression: nodes.Expression, scope: Scope) -> Datum:
         return scope.budget.refuse(error, _here(expression))
 
 
+def value_in(body: nodes.Body, name: str, scope: Scope) -> Datum | None:
+    """Evaluate an attribute of a body; None if it is not set."""
+    entry = body.attributes.get(name)
+    return evaluate(entry.expression, scope) if entry is not None else None
+
+
 _LONGEST = 500
 """Maximum characters of a reason, because it may quote a value."""
 
