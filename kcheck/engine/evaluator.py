@@ -10,11 +10,21 @@ from kcheck.engine.words.subjects import cloud_of
 from kcheck.engine.words.views import ID, Target, View
 from kcheck.model import Input
 from kcheck.scale.world.memory import once
-from kcheck.text.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
+from kcheck.text.findings import (
+    Change,
+    Finding,
+    Fix,
+    Related,
+    Severity,
+    Undecided,
+    UnknownInput,
+    last_key,
+    unknown_input,
+)
 from kcheck.text.interval import Interval
 from kcheck.text.syntax import cel
 from kcheck.text.units import between, duration, shown, singular
-from kcheck.text.values import Origin
+from kcheck.text.values import Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -122,15 +132,15 @@ class Evaluator:
             holds = False if False in map(self.holds, (rule.when, rule.problem)) else None
         if holds is not None:
             return holds
-        missing = self.view.lacks(cel.usage(condition)) or self.misfit(condition)
-        return Undecided(rule.name, self.view.thing.id, self.view.thing.place, missing)
+        inputs = self.view.lacks(cel.usage(condition)) or self.misfit(condition)
+        return Undecided(rule.name, self.view.thing.id, self.view.thing.place, inputs)
 
-    def misfit(self, condition: cel.Expression) -> tuple[str, ...]:
+    def misfit(self, condition: cel.Expression) -> tuple[UnknownInput, ...]:
         """Return the error of a condition on what is written; empty if it has none."""
         try:
             cel.condition(condition, self.activation)
         except cel.ExpressionError as error:
-            return (f"it does not fit what is written: {error}",)
+            return (unknown_input(Unknown(f"it does not fit what is written: {error}")),)
         return ()
 
     def severity_by_size(self, grade: Grade) -> tuple[Severity | None, bool]:

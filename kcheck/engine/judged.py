@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.text.findings import Undecided, UnknownInput, unknown_input
-from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, Span, leading
 from kcheck.text.values import Unknown
@@ -117,11 +117,12 @@ class _Inputs:
         self.places: dict[str, Span | None] = {}
         self.rules: dict[str, Counter[str]] = {}
         for check in undecided:
-            for cause, reason in {_cause(reason): reason for reason in reversed(check.missing)}.items():
-                place = reason.place if isinstance(reason, UnknownInput) else None
-                self.places[cause] = self.places.get(cause) or place or check.span
+            for cause, one in {one.cause: one for one in reversed(check.inputs)}.items():
+                self.places[cause] = self.places.get(cause) or one.place or check.span
                 self.rules.setdefault(cause, Counter())[check.rule] += 1
-        names = {match[1] for match in map(_VARIABLE.fullmatch, (*self.rules, *map(_cause, clusters))) if match}
+        names = {
+            match[1] for match in map(_VARIABLE.fullmatch, chain(self.rules, (one.cause for one in clusters))) if match
+        }
         variables = reading.variables
         self.files = list(variables.candidates(names)) if names and variables is not None else []
 
@@ -132,8 +133,7 @@ class _Inputs:
 
     def one(self, reason: UnknownInput) -> MissingInput:
         """Return the input of one reason; perhaps no check waits for it."""
-        cause = _cause(reason)
-        return self._input(cause, self.places.get(cause) or reason.place)
+        return self._input(reason.cause, self.places.get(reason.cause) or reason.place)
 
     def _input(self, reason: str, place: Span | None) -> MissingInput:
         rules = self.rules.get(reason, Counter())
@@ -159,10 +159,6 @@ def _is_near(path: str, root: str) -> bool:
     """Whether a tfvars file lies below a root module, or in a folder beside it."""
     steps = [] if root == "." else root.split("/")
     return leading(path.split("/")[:-1], steps) >= len(steps) - (len(steps) > 1)
-
-
-def _cause(reason: str) -> str:
-    return reason.cause if isinstance(reason, UnknownInput) else cause_of(reason)
 
 
 _MOST_FILES = 3

@@ -88,7 +88,7 @@ def earliest(cluster: Cluster, world: World) -> Wall | None:
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """Say how far the cluster gets, unknown walls first."""
     open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w) and (w.nodes is None or not w.nodes.low)]
-    by_reason = grouped(open_, lambda wall: wall.why or wall.arithmetic)
+    by_reason = grouped(open_, lambda wall: wall.why.reason if wall.why else wall.arithmetic)
     said = [f"{listed(list(dict.fromkeys(w.what for w in own)))} ({why})" for why, own in by_reason.items()]
     more = f"; {len(said) - 2} more" if said[2:] else ""
     found = _reach(cluster, world)

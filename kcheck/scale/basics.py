@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
-from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, candidates, mapped, reason_of
+from kcheck.text.values import (
+    Either,
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    agreed,
+    because,
+    candidates,
+    mapped,
+)
 
 if TYPE_CHECKING:
     import re
@@ -78,7 +89,7 @@ def unknown_size(thing: Autoscaler, world: World) -> Unknown:
     """Explain why the size of an autoscaler's cluster is unknown."""
     if thing in world.inventory.candidates_of:
         return world.inventory.unknown_size(thing)
-    return Unknown(reason_of(thing.cluster))
+    return because(thing.cluster)
 
 
 def cluster_of(thing: Thing, world: World) -> Value[Cluster]:

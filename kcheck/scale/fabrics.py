@@ -15,7 +15,7 @@ from kcheck.scale.pools import filled
 from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, reason_of, sure
+from kcheck.text.values import Known, Unknown, Unset, Value, because, known, mapped, sure
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
@@ -180,7 +180,7 @@ def _zones(pool: NodePool) -> tuple[str, ...]:
     if cluster is None or cloud(cluster.cloud).zones_of_pools != "region":
         subnets = pool.addresses.subnets
         first = next(iter(known(subnets) or ()), None)
-        return (known(first.zone) or first.id,) if first else need(Unknown(reason_of(subnets)))
+        return (known(first.zone) or first.id,) if first else need(because(subnets))
     zones, place = pool.placement.zones, known(cluster.location) if known(cluster.zonal) else None
     return (place,) if place and not isinstance(zones, Known) else need(zones)
 

@@ -12,7 +12,7 @@ from kcheck.scale import placement
 from kcheck.scale.basics import computed, parsed
 from kcheck.scale.walls import egress
 from kcheck.text import placeholders
-from kcheck.text.interval import Bounded, Interval
+from kcheck.text.interval import Interval, bounded
 from kcheck.text.need import need
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Value, known, mapped, number
@@ -53,7 +53,7 @@ def nodes(image: Image, world: World) -> Value[int]:
     """Count the nodes of the largest workload that runs an image; a lower bound from others if unknown."""
     found, least = world.images.nodes(image), world.images.least_nodes(image)
     if isinstance(found, Unknown) and least:
-        return Bounded(found.reason, found.origin, bounds=Interval(least, None))
+        return bounded(found, found.origin, Interval(least, None))
     return found
 
 

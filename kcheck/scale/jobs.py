@@ -15,7 +15,7 @@ from kcheck.scale.world.memory import once
 from kcheck.text.files import system
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, sure
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number, sure
 
 if TYPE_CHECKING:
     from kcheck.scale.world import World
@@ -34,7 +34,7 @@ def scale(thing: Thing, world: World) -> Value[int]:
 @once
 def _scale(workload: Workload, world: World) -> Value[int]:
     if workload.release:
-        return Unknown(reason_of(workload.pods))
+        return because(workload.pods)
     if workload.per_node:
         return world.sizes.of_workload(workload)
     own, large = number(workload.pods, 0), world.numbers.limits("any")["job.large"].number

@@ -12,7 +12,7 @@ from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
-from kcheck.text.interval import Bounded, Interval
+from kcheck.text.interval import Interval, bounded
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, total
@@ -222,7 +222,7 @@ def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
     """Return the seconds that pods get to stop: spot notice, or wait of the autoscaler; null without a limit."""
     found = _time_to_stop(template, world)
     if isinstance(found, Unknown):
-        return Bounded(found.reason, found.origin, bounds=Interval(_granted(template, world), None))
+        return bounded(found, found.origin, Interval(_granted(template, world), None))
     return found
 
 

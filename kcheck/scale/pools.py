@@ -17,7 +17,7 @@ from kcheck.scale.walls import limits
 from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.units import round_up
-from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
+from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, known, mapped, number
 
 if TYPE_CHECKING:
     from kcheck.scale.world import World
@@ -158,7 +158,7 @@ def surge(pool: NodePool, world: World) -> Value[int]:
     """Count the nodes that an upgrade adds to a pool."""
     nodes = world.sizes.of_pool(pool)
     if not isinstance(nodes, Known) or isinstance(pool.upgrade.surge, Unset):
-        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.surge))
+        return because(nodes if not isinstance(nodes, Known) else pool.upgrade.surge)
     return mapped(pool.upgrade.surge, lambda one: surge_nodes(one, nodes.value))
 
 
@@ -231,7 +231,7 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
     """Return the GB of local disks of a pool's smallest machine."""
     cluster = known(pool.cluster)
     if cluster is None:
-        return Unknown(reason_of(pool.cluster))
+        return because(pool.cluster)
     found = mapped(pool.machine.instance_types, lambda names: [machines.machine(cluster.cloud, one) for one in names])
     least = mapped(found, lambda every: min((one.nvme for one in every if one), default=0))
     return computed(pool, 0) if isinstance(least, Unset) else least

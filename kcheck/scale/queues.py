@@ -16,7 +16,7 @@ from kcheck.scale.world.memory import once
 from kcheck.text.need import need
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
+from kcheck.text.values import Known, Origin, Unknown, Value, because, equals, known, mapped, number
 
 if TYPE_CHECKING:
     import re
@@ -357,7 +357,7 @@ def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
 def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:
     """List the plugins of all tiers of Volcano's scheduler."""
     own = one.plugins
-    return computed(one, tuple(own.value)) if isinstance(own, Known) else Unknown(reason_of(own))
+    return computed(one, tuple(own.value)) if isinstance(own, Known) else because(own)
 
 
 def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
@@ -388,4 +388,4 @@ def scale_up_time(one: Admission, world: World) -> Value[int]:
         return computed(one, 0)
     nodes = world.sizes.target(cluster) if cluster else computed(one, asked)
     rate = world.numbers.limits("any")["scale_up.seconds"].number
-    return mapped(nodes, lambda count: count * rate // 1000) if isinstance(nodes, Known) else Unknown(reason_of(nodes))
+    return mapped(nodes, lambda count: count * rate // 1000) if isinstance(nodes, Known) else because(nodes)

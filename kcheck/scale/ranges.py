@@ -11,7 +11,7 @@ from kcheck.scale import walls
 from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
 from kcheck.scale.world.memory import once
-from kcheck.text.interval import Bounded, Interval
+from kcheck.text.interval import Bounded, Interval, bounded
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
 from kcheck.text.need import need, or_unknown
 from kcheck.text.text import grouped
@@ -48,7 +48,7 @@ def needed(place: Place, world: World) -> Value[int]:
     found = demands.bounds(place, world)
     if isinstance(found, Unknown):  # there may be room for all that may be in it
         most = demands.needed_at_most(place, world)
-        return found if most is None else Bounded(found.reason, found.origin, bounds=Interval(0, most))
+        return found if most is None else bounded(found, found.origin, Interval(0, most))
     bounds = demands.needed(found)
     if bounds.exact is None:
         return Bounded(found.why, place.cidr.origin, bounds=bounds)
@@ -209,9 +209,9 @@ def _renumbered(
 def _newbits(subnet: Subnet) -> int | None:
     """Return the new bits of the `cidrsubnet` call that makes a subnet, where they are a literal of it."""
     cidr = subnet.cidr
-    if not isinstance(cidr, Known) or not isinstance(cidr.value, Subnetwork):
+    if not isinstance(cidr, Subnetwork):
         return None
-    bits, call = cidr.value.newbits, cidr.origin.written
+    bits, call = cidr.newbits, cidr.origin.written
     if not bits.origin.literal or bits.origin.written.source is not call.source:
         return None
     return bits.value if call.start <= bits.origin.written.start < call.end else None

@@ -12,7 +12,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.pools import zones
 from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.machines import Machine
@@ -104,7 +104,7 @@ def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
     """List other machine types that suit a pool's pods: the same GPUs, and at least as many vCPUs."""
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or isinstance(types, Unknown):
-        return Unknown(reason_of(pool.cluster if cluster is None else types))
+        return because(pool.cluster if cluster is None else types)
     own = [(name, machines.machine(cluster.cloud, name)) for name in known(types) or ()]
     same = cloud(cluster.cloud).gpu_family
     families = {name: family for family, name in machines.gpu_types(cluster.cloud)}
@@ -151,7 +151,7 @@ def list_prices(pool: NodePool, _world: World) -> Value[dict[str, int]]:
     """Return the known hourly on-demand list prices by machine type, in thousandths."""
     cluster = known(pool.cluster)
     if isinstance(pool.machine.instance_types, Unknown) or cluster is None:
-        return Unknown(reason_of(pool.cluster if cluster is None else pool.machine.instance_types))
+        return because(pool.cluster if cluster is None else pool.machine.instance_types)
     names = known(pool.machine.instance_types) or ()
     found = ((name, machines.price(cluster.cloud, name, spot=False)) for name in names)
     return computed(pool, {name: price.mills for name, price in found if price is not None})

@@ -60,6 +60,12 @@ def _part(expression: nodes.Expression, scope: Scope) -> Datum:
         return scope.budget.refuse(error, _here(expression))
 
 
+def value_in(body: nodes.Body, name: str, scope: Scope) -> Datum | None:
+    """Evaluate an attribute of a body; None if it is not set."""
+    entry = body.attributes.get(name)
+    return evaluate(entry.expression, scope) if entry is not None else None
+
+
 _LONGEST = 500
 """Maximum characters of a reason, because it may quote a value."""
 
@@ -84,7 +90,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     unknown = next((piece.datum for piece in pieces if isinstance(piece.datum, Unknown)), None)
     if unknown is None:
         text = normal("".join(piece.text for piece in pieces))
-        return Known(text if node.quoted else rendered(text, pieces), origin)
+        return Known(text, origin) if node.quoted else Rendered(text, origin, pieces=pieces)
     # a text with the same unknown parts is the same text
     identity = "".join(_identity(piece.datum) or piece.text for piece in pieces)
     scope.budget.write(len(identity))
@@ -95,7 +101,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
         and not any(isinstance(p.datum, Unknown) and p.datum is not unknown for p in pieces)
     ):
         return _text_of_each(unknown, pieces, origin, symbol)
-    return Unrendered(unknown.reason, origin, symbol, pieces)
+    return Unrendered(unknown.reason, origin, symbol, pieces=pieces)
 
 
 def _text_of_each(choice: Either, pieces: tuple[Piece, ...], origin: Origin, symbol: Symbol) -> Datum:
@@ -115,17 +121,10 @@ def _identity(datum: Datum | None) -> str:
     return "${" + convert.identity(datum).removeprefix("?") + "}" if isinstance(datum, Unknown) else ""
 
 
-def rendered(text: str, pieces: tuple[Piece, ...]) -> Rendered:
-    """Make a text that remembers its parts."""
-    result = Rendered(text)
-    result.pieces = pieces
-    return result
-
-
 def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
     for part in node.parts:
-        if isinstance(part, nodes.Text):
-            yield Piece(part, part.span)
+        if isinstance(part, Piece):
+            yield part
         elif isinstance(part, nodes.TemplateIf):
             condition = value_of(part.condition, scope)
             if isinstance(condition, Unknown):

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import base64
 import os
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.terraform import convert, functions
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.evaluator import rendered, value_of
+from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions.encoding import DIGESTS, digest
 from kcheck.terraform.scope import Scope
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING
+from kcheck.text.files.boundary import REASON
 from kcheck.text.files.patterns import PatternError, compiled
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem, Source
-from kcheck.text.values import Datum, Known, Origin, Piece, Unknown, Unrendered, pieces_of
+from kcheck.text.values import Datum, Known, Origin, Piece, Rendered, Unknown, Unrendered, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.terraform.resource import BlockRecord
+    from kcheck.text.files.tree import Tree
 
 
 _Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
@@ -32,14 +34,35 @@ MAX_FILES = 10_000
 """Maximum number of files below one folder that `fileset` reads."""
 
 
-class Files(Protocol):
-    """Files that a root module may read, within its repository."""
+class OutsideError(Exception):
+    """Raised for a path outside the repository, or one that cannot be read."""
+
+
+class Files(NamedTuple):
+    """Files that a root module may read, within its repository; paths are relative to its `folder`.
+
+    `template` parses a file as a template, once; files that are read are added to those `asked`.
+    """
+
+    tree: Tree
+    folder: str
+    template: Callable[[Source], nodes.Template | Problem]
+    asked: set[Source]
+
+    def _path(self, path: str) -> str:
+        if "\0" in path:
+            raise OutsideError("a path cannot hold a null character")
+        found = os.path.join(self.folder, path)
+        if self.tree.disk.is_outside(found):
+            raise OutsideError(f"{path} is {REASON}")
+        return found
 
     def source(self, path: str) -> Source | None:
         """Read the file at a path; None if there is none."""
-
-    def template(self, source: Source) -> nodes.Template | Problem:
-        """Parse a file as a template, once."""
+        found = self.tree.source(self._path(path))
+        if found is not None:
+            self.asked.add(found)
+        return found
 
     def names(self, path: str) -> list[str]:
         """List all files below a folder, as paths relative to it.
@@ -47,10 +70,13 @@ class Files(Protocol):
         Raises:
             OutsideError: the folder is outside the repository or holds too many files.
         """
-
-
-class OutsideError(Exception):
-    """Raised for a path outside the repository, or one that cannot be read."""
+        top = self._path(path)
+        found = []
+        for name in self.tree.disk.walk(top):
+            found.append(os.path.relpath(name, top).replace(os.sep, "/"))
+            if len(found) > MAX_FILES:
+                raise OutsideError(f"there are more than {MAX_FILES:,} files below {path}")
+        return found
 
 
 def special(name: str, files: Files) -> Callable[[nodes.Call, Scope], Datum] | None:
@@ -93,7 +119,7 @@ def _file(files: Files, path: str, _rest: list[Datum], _origin: Origin, _scope: 
     source = _read(files, path)
     whole = source.span(0, len(source.data))
     text = _content(source)
-    return Known(rendered(text, (Piece(text, whole),)), Origin((whole,)))
+    return Rendered(text, Origin((whole,)), pieces=(Piece(text, whole),))
 
 
 def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:

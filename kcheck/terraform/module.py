@@ -9,7 +9,7 @@ from typing import Protocol
 
 from kcheck.terraform.budget import NESTED, Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
-from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.evaluator import evaluate, value_in
 from kcheck.terraform.filesystem import Files, rendered_data_source, special
 from kcheck.terraform.resource import Instance, echo, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
@@ -293,10 +293,9 @@ class Module:
         block = self.configuration.outputs.get(name)
         if block is None:
             return self._lost(f"output.{name}")
-        entry = block.body.attributes.get("value")
-        value = evaluate(entry.expression, self.scope) if entry else None
-        if value is not None and entry is not None:
-            self.scope.checked(value, f"{self.address}.{name}", entry.span)
+        value = value_in(block.body, "value", self.scope)
+        if value is not None:
+            self.scope.checked(value, f"{self.address}.{name}", block.body.attributes["value"].span)
         if value is not None and _says(block, "sensitive", value=True):
             return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
         return value

@@ -12,7 +12,7 @@ from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.terraform import missing_modules, workspaces
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.copies import Copies, is_call_of
-from kcheck.terraform.filesystem import MAX_FILES, Files, OutsideError
+from kcheck.terraform.filesystem import Files
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import MANY, Variables, environments
@@ -280,7 +280,7 @@ class Loader:
 
     def files(self, folder: str) -> Files:
         """Return the files that functions may read, by paths relative to a folder."""
-        return _Files(self, folder)
+        return Files(self.tree, folder, self.template, self.asked)
 
     def locked(self, folder: str) -> dict[str, str]:
         """Return the provider versions locked in the folder of a root module."""
@@ -294,40 +294,6 @@ def _parser(source: Source) -> Callable[[Source], nodes.File]:
     from kcheck.text.syntax.hcl import json
 
     return json.parse
-
-
-class _Files:
-    """Files of a root module's repository; paths are relative to the root's folder."""
-
-    def __init__(self, loader: Loader, folder: str) -> None:
-        self.loader = loader
-        self.folder = folder
-
-    def _path(self, path: str) -> str:
-        if "\0" in path:
-            raise OutsideError("a path cannot hold a null character")
-        found = os.path.join(self.folder, path)
-        if self.loader.tree.disk.is_outside(found):
-            raise OutsideError(f"{path} is {REASON}")
-        return found
-
-    def source(self, path: str) -> Source | None:
-        found = self.loader.tree.source(self._path(path))
-        if found is not None:
-            self.loader.asked.add(found)
-        return found
-
-    def template(self, source: Source) -> nodes.Template | Problem:
-        return self.loader.template(source)
-
-    def names(self, path: str) -> list[str]:
-        top = self._path(path)
-        found = []
-        for name in self.loader.tree.disk.walk(top):
-            found.append(os.path.relpath(name, top).replace(os.sep, "/"))
-            if len(found) > MAX_FILES:
-                raise OutsideError(f"there are more than {MAX_FILES:,} files below {path}")
-        return found
 
 
 def _fragments(folders: Sequence[Folder]) -> Iterator[Folder]:

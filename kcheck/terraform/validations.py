@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.terraform.budget import Budget, BudgetError
-from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.evaluator import value_in
+from kcheck.terraform.scope import Names
 from kcheck.terraform.types import convert_to
 from kcheck.text import scalars
 from kcheck.text.partly_known import wrap
@@ -53,17 +54,17 @@ def _places(datum: Datum) -> Iterator[Place]:
 
 
 def _refuses(module: Module, name: str, values: Mapping[Place, Data]) -> bool:
-    block = module.configuration.variables[name]
-    changed = _changed(module.scope.namespace("var").attribute(name), values)
+    block, variables = module.configuration.variables[name], module.scope.namespace("var")
+    changed = _changed(variables.attribute(name), values)
     kind = block.body.attributes.get("type")
     try:
         changed = convert_to(changed, kind.expression, Budget()) if kind else changed
     except (EvaluationError, BudgetError):
         return True
-    scope = module.scope.with_names(var=Known(_Variables(module, name, changed), Origin(())))
+    others = Names(lambda other: changed if other == name else variables.attribute(other), "var")
+    scope = module.scope.with_names(var=Known(others, Origin(())))
     for validation in block.body.all("validation"):
-        condition = validation.body.attributes.get("condition")
-        found = evaluate(condition.expression, scope) if condition else None
+        found = value_in(validation.body, "condition", scope)
         if isinstance(found, Known) and _is_false(found.value):
             return True
     return False
@@ -87,15 +88,3 @@ def _changed(datum: Datum, values: Mapping[Place, Data]) -> Datum:
     if isinstance(datum.value, tuple):
         return Known(type(datum.value)(_changed(item, values) for item in datum.value), datum.origin)
     return datum
-
-
-class _Variables:
-    """`var` of a module with one value replaced."""
-
-    def __init__(self, module: Module, name: str, value: Datum) -> None:
-        self._module = module
-        self._name = name
-        self._value = value
-
-    def attribute(self, name: str) -> Datum:
-        return self._value if name == self._name else self._module.scope.namespace("var").attribute(name)

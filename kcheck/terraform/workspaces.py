@@ -13,7 +13,7 @@ from kcheck.text.keys import Reference
 from kcheck.text.partly_known import possible
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.values import Datum, Known, Unknown
+from kcheck.text.values import Datum, Known, Piece, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,8 +134,8 @@ class _Finder:
         """List the workspaces whose file, named by a template, exists."""
         prefix, pattern, found = "", "", False
         for part in path.parts:
-            if isinstance(part, str):
-                text = str(part)
+            if isinstance(part, Piece):
+                text = part.text
             else:
                 value = evaluate(part, scope)
                 if isinstance(value, Known) and isinstance(value.value, str):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.text.keys import Item
-from kcheck.text.need import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.units import data_text
-from kcheck.text.values import Data, Missing, Origin, Unknown, Unset, reason_of
+from kcheck.text.values import Data, Missing, Origin, Unknown, Unset, cause_of, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -203,31 +202,38 @@ def _unnumbered(name: str, path: str) -> str:
     return path + _AT.sub("", name[len(path) :], count=1) if name.startswith(f"{path}:") else name
 
 
-class UnknownInput(str):
-    """Reason why a check's input is unknown; `cause` is the missing input alone.
+class UnknownInput(Struct, frozen=True):
+    """Reason why a check's input is unknown, the same one wherever it comes from.
 
-    `place` is where the code asks for it, if known.
+    `cause` is the missing input alone; `place` is where the code asks for it, if known.
     """
 
-    __slots__ = ("cause", "place")
+    reason: str
     cause: str
-    place: Span | None
+    place: Span | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnknownInput) and self.reason == other.reason
+
+    def __hash__(self) -> int:
+        return hash(self.reason)
 
 
 def unknown_input(value: Unset | Unknown) -> UnknownInput:
     """Return the input that a value waits for; places in bundled code do not count."""
-    reason = reason_of(value)
-    result = UnknownInput(reason)
-    result.cause = cause_of(reason)
     origin = value.origin.outside(None) if value.origin else None
-    result.place = origin.written if origin and origin.spans else None
-    return result
+    return UnknownInput(reason_of(value), cause_of(value), origin.written if origin and origin.spans else None)
 
 
 class Undecided(Struct, frozen=True):
-    """An undecided check, and the inputs it waits for: `UnknownInput`s where they have a place."""
+    """An undecided check, and the inputs it waits for."""
 
     rule: str
     object: str
     span: Span
-    missing: tuple[str, ...]
+    inputs: tuple[UnknownInput, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Reasons why the inputs are unknown."""
+        return tuple(one.reason for one in self.inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kcheck.text.values import Unknown
+from kcheck.text.values import Origin, Unknown
 
 
 class Interval(NamedTuple):
@@ -36,3 +36,8 @@ class Bounded(Unknown, kw_only=True):
     """An unknown number between two bounds."""
 
     bounds: Interval
+
+
+def bounded(why: Unknown, origin: Origin | None, bounds: Interval) -> Bounded:
+    """Return a number between bounds that is not known exactly because of another value."""
+    return Bounded(why.reason, origin, cause=why.cause, bounds=bounds)

@@ -1,4 +1,4 @@
-"""Values that a computation cannot do without, and the reasons why they are unknown, with their first cause."""
+"""Values that a computation cannot do without."""
 
 from __future__ import annotations
 
@@ -10,25 +10,6 @@ from kcheck.text.values import Either, Known, Unknown, Unset, Value, reason_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Consequence(str):
-    """A reason that follows from another unknown value; `cause` is the reason of that one."""
-
-    __slots__ = ("cause",)
-    cause: str
-
-
-def following(text: str, reason: str) -> Consequence:
-    """Return the reason of a value that is unknown because another one is."""
-    result = Consequence(f"{text}: {reason}")
-    result.cause = cause_of(reason)
-    return result
-
-
-def cause_of(reason: str) -> str:
-    """Return the first cause of a reason: the missing input."""
-    return reason.cause if isinstance(reason, Consequence) else reason
 
 
 class NotKnown(Exception):  # noqa: N818 - ends a computation, not the run

@@ -153,31 +153,31 @@ NOTHING = Unset(Origin(()))
 class Unknown(Struct):
     """A value that does not follow from the code. `reason` names the missing input.
 
-    `symbol` keeps the identity of a value that only exists after apply, so that links can be followed.
+    `symbol` keeps the identity of a value that only exists after apply, so that links can be followed. `cause` is the
+    missing input alone where the reason says what follows from it.
     """
 
     reason: str
     origin: Origin | None = None
     symbol: Symbol | None = None
+    cause: str = ""
 
 
-class Encoded(str):
+class Encoded(Known[str], kw_only=True):
     """Output of `jsonencode` or `yamlencode`; `datum` is the encoded value."""
 
-    __slots__ = ("datum",)
-    datum: Known[DatumValue]
+    datum: Datum
 
 
-class Unencoded(Unknown):
+class Unencoded(Unknown, kw_only=True):
     """Output of `jsonencode` or `yamlencode` of a partly unknown `datum`."""
 
-    datum: Datum | None = None
+    datum: Datum
 
 
-class Subnetwork(str):
+class Subnetwork(Known[str], kw_only=True):
     """A range from `cidrsubnet`; `newbits` is how much longer its prefix is."""
 
-    __slots__ = ("newbits",)
     newbits: Known[int]
 
 
@@ -189,17 +189,16 @@ class Piece(Struct, frozen=True):
     datum: Datum | None = None
 
 
-class Rendered(str):
+class Rendered(Known[str], kw_only=True):
     """Text made by a template, with its pieces."""
 
-    __slots__ = ("pieces",)
     pieces: tuple[Piece, ...]
 
 
-class Unrendered(Unknown):
+class Unrendered(Unknown, kw_only=True):
     """Text of a template with unknown parts, which have no text."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Piece, ...]
 
 
 def with_origin(value: V, origin: Origin) -> V:
@@ -209,9 +208,7 @@ def with_origin(value: V, origin: Origin) -> V:
 
 def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
     """Return the pieces of a text that a template made; none for other values."""
-    if isinstance(value, Unrendered):
-        return value.pieces
-    return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
+    return value.pieces if isinstance(value, Rendered | Unrendered) else ()
 
 
 class Either(Unknown, kw_only=True):
@@ -281,9 +278,7 @@ def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
 
 def encoded(value: Value[object]) -> Datum | None:
     """Return the encoded value of a text from `jsonencode` or `yamlencode`; else None."""
-    if isinstance(value, Unencoded):
-        return value.datum
-    return value.value.datum if isinstance(value, Known) and isinstance(value.value, Encoded) else None
+    return value.datum if isinstance(value, Encoded | Unencoded) else None
 
 
 Value: TypeAlias = Known[T_co] | Unset | Unknown
@@ -373,6 +368,17 @@ def reason_of(value: Value[object]) -> str:
     return f"{name} is null{_at(origin.written) if origin.spans else ''}"
 
 
+def cause_of(value: Value[object]) -> str:
+    """Return the first cause of a missing value: the missing input."""
+    return (value.cause if isinstance(value, Unknown) else "") or reason_of(value)
+
+
+def because(missing: Value[object], origin: Origin | None = None, text: str = "") -> Unknown:
+    """Return a value that is unknown because another one is missing; `text` says what follows from that."""
+    reason = reason_of(missing)
+    return Unknown(f"{text}: {reason}" if text else reason, origin, cause=cause_of(missing))
+
+
 def _at(span: Span) -> str:
     """Format a place; empty outside the user's code."""
     source = span.source
@@ -382,7 +388,7 @@ def _at(span: Span) -> str:
 def unknown_of(*values: Value[object]) -> Unknown | None:
     """Return the first missing value as an Unknown; None if all are known."""
     missing = next((value for value in values if not isinstance(value, Known)), None)
-    return None if missing is None else Unknown(reason_of(missing), missing.origin)
+    return None if missing is None else because(missing, missing.origin)
 
 
 def all_known(values: Iterable[Value[T]]) -> list[T] | Unknown:

@@ -13,9 +13,8 @@ from kcheck.commands.cli import cli
 from kcheck.report.text import other_objects
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Related, unknown_input
-from kcheck.text.need import following
 from kcheck.text.text import Skipped
-from kcheck.text.values import Unknown
+from kcheck.text.values import Unknown, because
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,8 +173,8 @@ resource "google_container_node_pool" "one" {{
 
 
 def test_a_reason_has_the_input_that_is_its_first_cause() -> None:
-    reason = following("the cluster of default pool is not known", "var.pools has no value")
-    value = Unknown(following("pools of main may be missing", reason))
+    pools = because(Unknown("var.pools has no value"), text="the cluster of default pool is not known")
+    value = because(pools, text="pools of main may be missing")
     assert value.reason == (
         "pools of main may be missing: the cluster of default pool is not known: var.pools has no value"
     )

@@ -125,6 +125,26 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(" <- ".join(error.args[1]))
 
 
+KEYS_OF_MAPS = {"Reference"}
+"""What stands in for an unknown key: a key is sorted, compared and printed as the text that it is."""
+
+
+def test_no_text_carries_data() -> None:
+    """What follows a text is lost where the text is joined, stripped or copied: it is for a struct."""
+    texts = (
+        (module, node)
+        for module in MODULES
+        for node in nodes(module)
+        if isinstance(node, ast.ClassDef) and "str" in map(ast.unparse, node.bases)
+    )
+    found = {
+        f"{module}.{node.name}"
+        for module, node in texts
+        if node.name not in KEYS_OF_MAPS and any(isinstance(part, ast.AnnAssign) for part in node.body)
+    }
+    assert found == set()
+
+
 @pytest.mark.slow
 def test_imports_lead_down() -> None:
     assert (

@@ -40,8 +40,7 @@ from kcheck.scale.walls import egress
 from kcheck.text import deadline
 from kcheck.text.errors import description
 from kcheck.text.files.tree import PathError
-from kcheck.text.findings import Severity, UnknownInput
-from kcheck.text.need import cause_of
+from kcheck.text.findings import Severity
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, equals, known, total
 
@@ -191,8 +190,7 @@ def _undecided(result: Result) -> Iterator[UndecidedRow]:
     remedies = {missing.reason: missing.remedy for missing in result.judged.inputs}
     for check in result.undecided:
         path, line = check.span.line
-        for reason in check.missing:
-            cause = reason.cause if isinstance(reason, UnknownInput) else cause_of(reason)
+        for cause in (one.cause for one in check.inputs):
             yield UndecidedRow(check.rule, check.object, path, line, cause, remedies.get(cause, ""))
 
 

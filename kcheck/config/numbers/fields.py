@@ -289,6 +289,8 @@ def _refused(value: Value[object]) -> bool:
 
 
 def _typed(value: Known[object], kind: str) -> Value[object]:
+    if isinstance(value, Subnetwork) and kind == "string":
+        return value
     try:
         return Known(_TYPES[kind](plain(value)), value.origin)
     except ValueError as error:  # it does not convert, or part of it is unknown
@@ -320,7 +322,7 @@ def _map(value: object) -> dict[str, str]:
 
 
 _TYPES: dict[str, Callable[[object], object]] = {
-    "string": lambda value: value if isinstance(value, Subnetwork) else str(scalars.to_string(value)),
+    "string": scalars.to_string,
     "int": _whole,
     "bytes": _bytes,
     "number": lambda value: int(scalars.to_number(value)),

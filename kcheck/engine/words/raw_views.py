@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kcheck.engine.words import views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import ID, Target, View, Wanted
-from kcheck.text.findings import unknown_input
+from kcheck.text.findings import UnknownInput, unknown_input
 from kcheck.text.values import Missing, Origin, Unknown
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class RawView(View):
     open = True
 
     def _read(self, fields: Wanted | None) -> dict[str, object]:  # noqa: ARG002 - all of it is there anyway
-        self._unknown: dict[str, str] = {}
-        self._unknown_within: dict[str, str] = {}
-        self._unknown_members: dict[str, str] = {}
+        self._unknown: dict[str, UnknownInput] = {}
+        self._unknown_within: dict[str, UnknownInput] = {}
+        self._unknown_members: dict[str, UnknownInput] = {}
         self._root = import_module("kcheck.engine.words.raw_tree").raw_tree(self.thing)
         self._parts: list[Part] | None = None
         self._maps: list[dict[str, object]] = []
@@ -97,7 +97,7 @@ class RawView(View):
                 result[name] = plain
         return result
 
-    def _note(self, path: str, above: tuple[tuple[str, bool], ...], reason: str) -> None:
+    def _note(self, path: str, above: tuple[tuple[str, bool], ...], reason: UnknownInput) -> None:
         self._unknown.setdefault(path.rstrip("[]"), reason)
         for outer, is_map in above:
             self._unknown_within.setdefault(outer, reason)
@@ -106,7 +106,7 @@ class RawView(View):
 
     # --- what expressions may say
 
-    def hidden(self, usage: Usage) -> tuple[str, ...]:
+    def hidden(self, usage: Usage) -> tuple[UnknownInput, ...]:
         """List unknown values that an expression would take for absent.
 
         A selected member is no danger: without it, CEL has no answer.
@@ -118,7 +118,7 @@ class RawView(View):
         found += [self._unknown_members.get(path) for path in sorted(usage.counted)]
         return tuple(dict.fromkeys(reason for reason in found if reason))
 
-    def lacks(self, usage: Usage) -> tuple[str, ...]:
+    def lacks(self, usage: Usage) -> tuple[UnknownInput, ...]:
         """List what an undecided expression waits for: unknown values, else keys that are not written."""
         reasons = list(self.hidden(usage))
         for path in sorted(usage.paths):
@@ -128,7 +128,8 @@ class RawView(View):
         if not reasons:
             asked = {path.rpartition(".")[0] for path in usage.presence}  # has(a.b.c) needs a.b
             absent = map(self._absent, sorted(usage.paths - usage.presence | asked))
-            reasons = [f"`{path}` is not written; ask has() first" for path in absent if path]
+            texts = (f"`{path}` is not written; ask has() first" for path in absent if path)
+            reasons = [unknown_input(Unknown(text)) for text in texts]
         return tuple(dict.fromkeys(reasons))
 
     def _absent(self, path: str) -> str:

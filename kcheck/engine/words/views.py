@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from kcheck.engine.words.subjects import SUBJECTS, things, word
 from kcheck.model import Thing
-from kcheck.text.findings import unknown_input
+from kcheck.text.findings import UnknownInput, unknown_input
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import Expression, usage
-from kcheck.text.values import Either, Known, Missing, Origin, Subnetwork, Unset, Value, candidates
+from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, candidates
 
 if TYPE_CHECKING:
     from kcheck.engine.words.tables.field import Field
@@ -89,7 +89,7 @@ class View:
         self.subject = subject
         self.thing = thing
         self.world = world
-        self.missing: dict[str, str] = {}
+        self.missing: dict[str, UnknownInput] = {}
         self.choices: list[Choice] = []
         self.bounds: dict[str, Interval] = {}
         self.data: dict[str, object] = self._read(fields)
@@ -121,8 +121,7 @@ class View:
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
-                plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
-                result[field.name] = self._checked(field, plain, where)
+                result[field.name] = self._checked(field, value.value, where)
         return result
 
     def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
@@ -131,8 +130,8 @@ class View:
         A computed word may hand on a field of the model as its reason; candidates of that are not values of the word.
         What holds at both bounds holds between them, as a bounded number is compared only once.
         """
-        too_large = f"{field.name} is larger than any number of it can be"
-        self.missing.setdefault(where, too_large if isinstance(value, Known) else unknown_input(value))
+        too_large = Unknown(f"{field.name} is larger than any number of it can be")
+        self.missing.setdefault(where, unknown_input(too_large if isinstance(value, Known) else value))
         if isinstance(value, Either) and field.direct:
             found: tuple[Known[object], ...] = candidates(value)
             options = [one.value for one in found]
@@ -173,11 +172,11 @@ class View:
         """Same data with the numbers of all records in it, by which places are found."""
         return self.data
 
-    def hidden(self, usage: Usage) -> tuple[str, ...]:  # noqa: ARG002 - for views in which absent may be unknown
+    def hidden(self, usage: Usage) -> tuple[UnknownInput, ...]:  # noqa: ARG002 - for views in which absent may be unknown
         """List unknown values that an expression would take for absent."""
         return ()
 
-    def lacks(self, usage: Usage) -> tuple[str, ...]:
+    def lacks(self, usage: Usage) -> tuple[UnknownInput, ...]:
         """List the reasons of the values that an undecided expression waits for."""
         steps = (path.split(".") for path in sorted(usage.paths - usage.presence))
         outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b

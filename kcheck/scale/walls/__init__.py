@@ -8,8 +8,8 @@ from kcheck.scale.basics import computed
 from kcheck.scale.walls import addresses, egress, limits
 from kcheck.scale.walls.model import Wall, WallFinder
 from kcheck.scale.world.memory import once
-from kcheck.text.interval import Bounded, Interval
-from kcheck.text.values import Known, Origin, Unknown, Value, known
+from kcheck.text.interval import Interval, bounded
+from kcheck.text.values import Known, Origin, Unknown, Value, because, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,10 +85,10 @@ def nodes(wall: Wall, world: World) -> Value[int]:
         high = max(low, aim.low - 1 if high is None else min(high, aim.low - 1))
     elif wall.short is False and aim.high is not None:
         low = max(low, aim.high)
-    why = wall.why or _target_reason(wall, world) or wall.arithmetic
+    why = wall.why or _unknown_target(wall, world) or Unknown(wall.arithmetic)
     if wall.nodes is None and high is None:
-        return Unknown(why)
-    return computed(wall, low) if low == high else Bounded(why, Origin((wall.place,)), bounds=Interval(low, high))
+        return because(why)
+    return computed(wall, low) if low == high else bounded(why, Origin((wall.place,)), Interval(low, high))
 
 
 def target(wall: Wall, world: World) -> Value[int]:
@@ -96,7 +96,7 @@ def target(wall: Wall, world: World) -> Value[int]:
     aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
     if aim.exact is not None:
         return computed(wall, aim.exact)
-    return Bounded(_target_reason(wall, world), Origin((wall.place,)), bounds=aim)
+    return bounded(_unknown_target(wall, world) or Unknown(""), Origin((wall.place,)), aim)
 
 
 def cluster_target(cluster: Cluster, world: World) -> Value[int]:
@@ -104,13 +104,13 @@ def cluster_target(cluster: Cluster, world: World) -> Value[int]:
     found, aim = world.sizes.target(cluster), world.sizes.target_interval(cluster)
     if not isinstance(found, Unknown) or (not aim.low and aim.high is None):
         return found
-    return Bounded(found.reason, found.origin, bounds=aim)
+    return bounded(found, found.origin, aim)
 
 
-def _target_reason(wall: Wall, world: World) -> str:
-    """Return why the target of a wall's cluster is unknown; empty if known."""
+def _unknown_target(wall: Wall, world: World) -> Unknown | None:
+    """Return the target of a wall's cluster where it is unknown."""
     found = world.sizes.target(wall.cluster)
-    return found.reason if isinstance(found, Unknown) else ""
+    return found if isinstance(found, Unknown) else None
 
 
 def cause(wall: Wall, _world: World) -> Value[str]:

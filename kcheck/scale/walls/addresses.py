@@ -13,7 +13,7 @@ from kcheck.scale import addresses as demands
 from kcheck.scale.addresses import address_units, interfaces_held, pods_have_interfaces
 from kcheck.scale.growth import addresses_needed, reach
 from kcheck.scale.walls.model import grown, scope_of, unknown
-from kcheck.text.values import Known, Unknown, known, number, reason_of
+from kcheck.text.values import Known, Unknown, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
     scope = scope_of(own) if mechanism == "pod-range" and own else _called(place, finder)
     wall = finder.limit(mechanism, scope, place.cidr, entry, key=place.id, pools=own)
     if isinstance(found, Unknown) or not isinstance(there, Known) or finder.gap:
-        return unknown(wall, finder.gap or reason_of(found if isinstance(found, Unknown) else there))
+        return unknown(wall, finder.gap or (found if isinstance(found, Unknown) else there))
     trial = _trial(found, there.value, finder)
     nodes = reach(trial, finder.growth)
     if nodes is None:
@@ -65,7 +65,7 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
         return unknown(wall, found.why)
     takes: Takes = lambda sizes: addresses_needed(_at(sizes, found, found.low, finder))  # noqa: E731
     wall = finder.at(wall, nodes, _text(place, there.value, found, nodes, finder), trial)
-    return replace(wall, why=found.why if nodes.exact is None else "", takes=takes)
+    return replace(wall, why=Unknown(found.why) if nodes.exact is None else None, takes=takes)
 
 
 def _called(place: Place, finder: WallFinder) -> str:
@@ -180,7 +180,7 @@ def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
         text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}{why and f': {why}'}"
         wall = finder.limit("interfaces", "the cluster", finder.pools[0].size.max_nodes, entry)
         found = finder.at(wall, nodes, text, trial, finder.needed(wall, takes))
-        yield replace(found, why=why, takes=takes)
+        yield replace(found, why=Unknown(why) if why else None, takes=takes)
 
 
 def _of_each(each: dict[str, int], finder: WallFinder) -> str:

@@ -12,7 +12,7 @@ from kcheck.scale.growth import reach, surge_nodes
 from kcheck.scale.walls.model import unknown
 from kcheck.scale.world.numbers import needs
 from kcheck.text.interval import Interval
-from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
+from kcheck.text.values import Known, Origin, Unknown, Unset, because, equals, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
         origin = one.size.max_nodes.origin
         if cluster.plane is not None and origin is not None and origin.written == cluster.place:
             return  # nothing in the code says how many there are
-        yield unknown(finder.limit("maximum", "the pools", one.size.max_nodes, _FAQ), reason_of(maximum))
+        yield unknown(finder.limit("maximum", "the pools", one.size.max_nodes, _FAQ), maximum)
 
 
 def _capped(finder: WallFinder) -> Iterator[Wall]:
@@ -112,7 +112,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
     """Count the nodes against the cloud's pool limit: of the fullest zone, or all with surge."""
     cluster = known(pool.cluster)
     if cluster is None:
-        return Unknown(reason_of(pool.cluster), pool.cluster.origin)
+        return because(pool.cluster, pool.cluster.origin)
     if isinstance(pool.size.zone_count, Unknown):
         return pool.size.zone_count
     if isinstance(pool.size.zone_count, Known):
@@ -121,7 +121,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
     if counts_surge is None or not counts_surge.value:
         return Known(nodes, Origin((pool.place,)))
     if isinstance(pool.upgrade.surge, Unset):
-        return Unknown(reason_of(pool.upgrade.surge), pool.upgrade.surge.origin)
+        return because(pool.upgrade.surge, pool.upgrade.surge.origin)
     return mapped(pool.upgrade.surge, lambda surge: nodes + surge_nodes(surge, nodes))
 
 
@@ -135,12 +135,14 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     if "pool.nodes" in finder.limits:
         yield from _full(pool, "pool-limit", "pool.nodes", finder)
     types, has_quota = pool.machine.instance_types, cloud(finder.cluster.cloud).has_pool_quota(pool)
-    missing = types.reason if isinstance(types, Unknown) and not has_quota else ""
+    missing = types if isinstance(types, Unknown) and not has_quota else None
     if "pool.quota" in finder.limits and (missing or has_quota):
         yield from _full(pool, "pool-quota", "pool.quota", finder, missing)
 
 
-def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder, missing: str = "") -> Iterator[Wall]:
+def _full(
+    pool: NodePool, mechanism: str, key: str, finder: WallFinder, missing: Unknown | None = None
+) -> Iterator[Wall]:
     """Yield the wall where a pool exceeds a number of nodes, which depends on what is `missing`."""
     world, limits = finder.world, finder.limits
     entry = limits[key]
@@ -151,7 +153,7 @@ def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder, missing:
         own = known(pool.size.max_nodes) if world.sizes.requested(finder.cluster) is None else None
         most = None if own is None else known(counted(pool, own, world))
         if most is None or most > entry.number:
-            why = missing or finder.gap or reason_of(first)
+            why = missing or finder.gap or first
             yield replace(unknown(wall, why), short=None if most is None or missing else True)
         return
 

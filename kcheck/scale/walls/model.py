@@ -13,7 +13,7 @@ from kcheck.config.numbers import profiles
 from kcheck.model import Thing
 from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Unknown, known, number
+from kcheck.text.values import Known, Unknown, because, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +72,7 @@ class Wall(Thing, frozen=True):
     pools: tuple[NodePool, ...] = ()
     limit: str = ""
     needed: int | None = None
-    why: str = ""
+    why: Unknown | None = None
     takes: Takes | None = None
 
     @property
@@ -109,7 +109,7 @@ class WallFinder:
         self._places = {pool.id: i for i, pool in enumerate(self.pools)}
         self.growth = world.sizes.growth(cluster)
         every = world.pools.all_of_cluster(cluster)
-        self.gap = every.reason if isinstance(every, Unknown) else ""
+        self.gap = every if isinstance(every, Unknown) else None
         self.limits = world.numbers.limits(cluster.cloud)
 
     def aim(self, mechanism: str) -> Interval:
@@ -201,9 +201,10 @@ def grown(today: int, target: int, share: Fraction) -> int:
     return today + ceil(max(0, target - today) * share)
 
 
-def unknown(wall: Wall, why: str) -> Wall:
+def unknown(wall: Wall, why: Value[object] | str) -> Wall:
     """Say why the number of nodes at a wall is not known."""
-    return replace(wall, arithmetic=f"not known: {why}", why=why)
+    missing = Unknown(why) if isinstance(why, str) else because(why)
+    return replace(wall, arithmetic=f"not known: {missing.reason}", why=missing)
 
 
 def scope_of(pools: list[NodePool]) -> str:

@@ -14,11 +14,11 @@ from kcheck.scale import allocatable, placement
 from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
-from kcheck.text.need import following, need, or_unknown
+from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import some
-from kcheck.text.values import Known, Origin, Unknown, equals, known, number, reason_of, sure
+from kcheck.text.values import Known, Origin, Unknown, because, equals, known, number, sure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[N
 
 
 def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown:
-    return Unknown(following(f"{what} {place.address} may be missing", why))
+    return because(Unknown(why), text=f"{what} {place.address} may be missing")
 
 
 class Outside(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Outside(Struct, frozen=True):
 
 
 def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: bool) -> Outside:
-    first, reason = pools[0], Unknown(why.reason, why.origin)
+    first, reason = pools[0], because(why, why.origin)
     names = some([pool.display_name for pool in pools], 1)
     name = f"the subnets of {'the pods of ' if of_pods else ''}pool {names}"
     identity = f"{first.id}/{'pod-' if of_pods else ''}subnets"
@@ -124,8 +124,7 @@ class Pools(Memory):
             return _missing("pools of", cluster, cluster.gap)
         pool = self._without_cluster.get(cluster.root)
         if pool is not None:
-            why = following(f"the cluster of {pool.address} is not known", reason_of(pool.cluster))
-            return Unknown(why, Origin((pool.place,)))
+            return because(pool.cluster, Origin((pool.place,)), f"the cluster of {pool.address} is not known")
         found = self.of_cluster(cluster)
         if self._autoscaling.has_karpenter(cluster) and not any(equals(pool.mode, "Karpenter") for pool in found):
             return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
@@ -141,8 +140,8 @@ class Pools(Memory):
         if why:
             return _missing("pools in", subnet, why)
         for pool in self._perhaps_in_subnet[subnet.id]:
-            why = reason_of(pool.addresses.subnets)
-            return Unknown(following(f"whether {pool.display_name} is in {subnet.address} is not known", why))
+            text = f"whether {pool.display_name} is in {subnet.address} is not known"
+            return because(pool.addresses.subnets, text=text)
         return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 
     def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:

@@ -65,7 +65,7 @@ _STEPS = 20
 
 
 @TABLE.function(_range, _placed, integer, counted=True)
-def _cidrsubnet(cidr: str, placed: Known[int], number: int, budget: Budget) -> str:
+def _cidrsubnet(cidr: str, placed: Known[int], number: int, budget: Budget) -> Datum:
     budget.spend(_STEPS)
     network, newbits = _parse(cidr), placed.value
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
@@ -75,9 +75,8 @@ def _cidrsubnet(cidr: str, placed: Known[int], number: int, budget: Budget) -> s
         raise NotKnown(Unknown("a block outside of its range is not computed"))
     if number >= 1 << newbits:
         raise EvaluationError(f"prefix extension of {newbits} does not accommodate a subnet numbered {number}")
-    result = Subnetwork(_block(network, int(network[0]) + (number << (bits - prefix)), prefix))
-    result.newbits = placed
-    return result
+    text = _block(network, int(network[0]) + (number << (bits - prefix)), prefix)
+    return Subnetwork(text, Origin(()), newbits=placed)
 
 
 @TABLE.function(_range, rest=integer, gives=list_of(STRING), counted=True)

@@ -60,15 +60,12 @@ def _quoted(value: str) -> str:
     return '"' + _SPECIAL.sub(lambda match: _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", value) + '"'
 
 
-def _encoded(value: Datum, write: Callable[[object], str]) -> str | Datum:
+def _encoded(value: Datum, write: Callable[[object], str]) -> Datum:
     """Encode a value to text that keeps its source data."""
     try:
-        result = Encoded(write(data(value)))
+        return Encoded(write(data(value)), Origin(()), datum=value)
     except NotKnown as error:
         return Unencoded(error.missing.reason, datum=value)
-    if isinstance(value, Known):
-        result.datum = value
-    return result
 
 
 @TABLE.function(anything, deep=True)

@@ -159,8 +159,7 @@ def present(datum: Datum) -> object:
 
 def text(datum: Datum) -> str:
     """Convert an argument to a string."""
-    value = scalars.to_string(present(datum))
-    return value if type(value) is str else str(value)  # its parts are of no use to a function
+    return scalars.to_string(present(datum))
 
 
 def number(datum: Datum) -> int | Fraction:

@@ -6,8 +6,8 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.scope import Scope, circular
+from kcheck.terraform.evaluator import evaluate, value_in
+from kcheck.terraform.scope import Names, Scope, circular
 from kcheck.text.files.tree import STACK, UNIT
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
@@ -81,7 +81,7 @@ class Config:
         self.body = file.body
         self.problems = file.problems
         self.scope: Scope = _Scope(self)
-        self._locals: dict[str, Datum] = {}
+        self.locals = Names(self._local, "local")
         self._includes: dict[str, tuple[Config, str]] | None = None
         self._inputs: Datum | None = None
         self._dependencies: dict[str, str] | None = None
@@ -104,19 +104,11 @@ class Config:
         bodies = (self.body, *(block.body for block in self.body.nested()))
         return any(_asks_values(entry.expression) for body in bodies for entry in body.attributes.values())
 
-    def local(self, name: str) -> Datum:
-        """Evaluate a local.
-
-        Raises:
-            EvaluationError: it is not declared.
-        """
-        if name not in self._locals:
-            entry = self.local_names.get(name)
-            if entry is None:
-                raise EvaluationError(f"there is no local.{name}")
-            self._locals[name] = Unknown(circular(f"local.{name}"))
-            self._locals[name] = evaluate(entry.expression, self.scope)
-        return self._locals[name]
+    def _local(self, name: str) -> Datum:
+        entry = self.local_names.get(name)
+        if entry is None:
+            raise EvaluationError(f"there is no local.{name}")
+        return evaluate(entry.expression, self.scope)
 
     @property
     def includes(self) -> dict[str, tuple[Config, str]]:
@@ -125,8 +117,7 @@ class Config:
             return self._includes
         self._includes = result = {}  # what a path sees that asks for them
         for block in self.body.all("include"):
-            entry = block.body.attributes.get("path")
-            path = evaluate(entry.expression, self.scope) if entry else None
+            path = value_in(block.body, "path", self.scope)
             if not isinstance(path, Known) or not isinstance(path.value, str):
                 continue
             try:
@@ -177,8 +168,7 @@ class Config:
             for block in config.body.all("terraform"):
                 for arguments in block.body.all("extra_arguments"):
                     for name in ("required_var_files", "optional_var_files"):
-                        entry = arguments.body.attributes.get(name)
-                        files = evaluate(entry.expression, config.scope) if entry else None
+                        files = value_in(arguments.body, name, config.scope)
                         if isinstance(files, Known) and isinstance(files.value, tuple):
                             for item in files.value:
                                 if isinstance(item, Known) and isinstance(item.value, str):
@@ -193,8 +183,7 @@ class Config:
         self._dependencies = result  # what a path sees that asks for them
         for config, _ in self.merged():
             for block in config.body.all("dependency"):
-                entry = block.body.attributes.get("config_path")
-                path = evaluate(entry.expression, config.scope) if entry else None
+                path = value_in(block.body, "config_path", config.scope)
                 if block.labels and isinstance(path, Known) and isinstance(path.value, str):
                     folder = os.path.normpath(os.path.join(self.unit, path.value))
                     folder = os.path.dirname(folder) if folder.endswith(".hcl") else folder
@@ -216,7 +205,7 @@ class Config:
                 raise EvaluationError(f"there is no dependency.{name}")
             return Unknown(f"the config_path of dependency.{name} is not known")
         label = f"dependency.{name}.outputs"
-        outputs = Members(lambda output: self.host.output(folder, output, f"{label}.{output}"))
+        outputs = Names(lambda output: self.host.output(folder, output, f"{label}.{output}"), label)
         return Known({"outputs": Known(outputs, _HERE)}, _HERE)
 
     def exposed(self, name: str) -> Datum:
@@ -226,11 +215,11 @@ class Config:
         """
         match name:
             case "locals":
-                return Known({local: self.local(local) for local in self.local_names}, _HERE)
+                return Known({local: self.locals.attribute(local) for local in self.local_names}, _HERE)
             case "inputs":
                 return self.inputs
             case "dependency":
-                return Known(Members(self.dependency), _HERE)
+                return Known(Names(self.dependency, name), _HERE)
             case "terraform":
                 source = self.source()
                 return Known({"source": source[1]} if source else {}, _HERE)
@@ -240,9 +229,9 @@ class Config:
         """Evaluate `feature.name`, with its default as value."""
         for config, _ in self.merged():
             for block in config.body.all("feature"):
-                entry = block.body.attributes.get("default")
-                if block.labels[:1] == (name,) and entry is not None:
-                    return Known({"value": evaluate(entry.expression, config.scope)}, _HERE)
+                value = value_in(block.body, "default", config.scope) if block.labels[:1] == (name,) else None
+                if value is not None:
+                    return Known({"value": value}, _HERE)
         raise EvaluationError(f"there is no feature.{name}")
 
 
@@ -267,13 +256,6 @@ def _members(expression: nodes.Expression, scope: Scope) -> Datum:
     return Known(result, Origin((expression.span,)))
 
 
-class Members:
-    """Object whose attributes are found lazily."""
-
-    def __init__(self, find: Callable[[str], Datum]) -> None:
-        self.attribute = find
-
-
 class _Scope(Scope):
     def __init__(self, config: Config) -> None:
         super().__init__({})
@@ -281,14 +263,15 @@ class _Scope(Scope):
 
     def lookup(self, name: str) -> Datum | None:
         config = self.config
-        find = {"local": config.local, "dependency": config.dependency, "feature": config.feature}.get(name)
-        if find is not None:
-            return Known(Members(find), _HERE)
+        if name == "local":
+            return Known(config.locals, _HERE)
+        if find := {"dependency": config.dependency, "feature": config.feature}.get(name):
+            return Known(Names(find, name), _HERE)
         return self._included() if name == "include" else config.values if name == "values" else None
 
     def _included(self) -> Datum:
         """Return the included configs by label; without a label, the config itself."""
-        found = {label: Known(Members(one.exposed), _HERE) for label, (one, _) in self.config.includes.items()}
+        found = {label: Known(Names(one.exposed, "include"), _HERE) for label, (one, _) in self.config.includes.items()}
         bare = found.get("")
         return bare if bare is not None else Known(dict(found), _HERE)
 
@@ -337,8 +320,7 @@ def stack_configs(
             folder, "" if plain is not None and plain.value_span.text == "true" else STACK_FOLDER, place
         )
         template = os.path.normpath(os.path.join(folder, source.replace("//", "/")))
-        entry = block.body.attributes.get("values")
-        given = evaluate(entry.expression, own.scope) if entry else Known({}, Origin(()))
+        given = value_in(block.body, "values", own.scope) or Known({}, _HERE)
         file = os.path.join(template, UNIT if block.type == "unit" else STACK)
         if not source or not place or depth > _DEPTH or host.source(file) is None:
             unread(block)
@@ -349,7 +331,6 @@ def stack_configs(
 
 
 def _stack_text(block: nodes.Block, name: str, config: Config) -> str:
-    entry = block.body.attributes.get(name)
-    value = evaluate(entry.expression, config.scope) if entry else None
+    value = value_in(block.body, name, config.scope)
     text = value.value if isinstance(value, Known) and isinstance(value.value, str) else ""
     return "" if "\0" in text else text

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from kcheck.terraform import filesystem
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions import FUNCTIONS
-from kcheck.terraform.scope import Scope
-from kcheck.terraform.terragrunt.config import Config, Members
+from kcheck.terraform.scope import Names, Scope
+from kcheck.terraform.terragrunt.config import Config
 from kcheck.text import scalars
 from kcheck.text.files.tree import UNIT
 from kcheck.text.scalars import EvaluationError
@@ -118,7 +118,7 @@ def _read_config(config: Config, given: list[str], last: Datum | None, origin: O
         if last is not None and not (isinstance(last, Known) and last.value == given[0]):
             return last
         raise
-    return Known(Members(found.exposed), origin)
+    return Known(Names(found.exposed, "read_terragrunt_config()"), origin)
 
 
 def _read_variables(config: Config, given: list[str], _last: Datum | None, origin: Origin) -> Datum:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.config import Environment
 from kcheck.terraform.access import attribute
 from kcheck.terraform.configuration import Configuration
-from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.evaluator import evaluate, value_in
 from kcheck.terraform.module import Module
 from kcheck.terraform.terragrunt import functions
 from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, stack_configs
@@ -182,8 +182,7 @@ class Terragrunt:
 
     def _unit(self, config: Config) -> Iterator[Unit]:
         """Yield the unit of a config; none without a module or with `skip = true`."""
-        skip = config.body.attributes.get("skip")
-        skipped = evaluate(skip.expression, config.scope) if skip is not None else None
+        skipped = value_in(config.body, "skip", config.scope)
         if isinstance(skipped, Known) and skipped.value is True:
             return
         self._included |= {found.path for found, _ in config.includes.values()}

@@ -19,6 +19,7 @@ from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse_expression
 from kcheck.text.text import Source, Span
+from kcheck.text.values import Piece
 
 _TOOLKIT = "github.com/GoogleCloudPlatform/cluster-toolkit//"
 _EMBEDDED = ("modules/", "community/modules/")
@@ -134,15 +135,15 @@ class _Blueprint:
         return nodes.Literal(node.span, Fraction(str(value)) if isinstance(value, float) else value)
 
     def _template(self, node: yaml.Scalar) -> nodes.Expression:
-        parts: list[nodes.Expression | nodes.Text] = []
+        parts: list[nodes.Expression | Piece] = []
         at = 0
         for match in _PART.finditer(node.text):
             if match[0].startswith("\\"):
                 continue
-            parts += [_text(node.text[at : match.start()], node.span), self._parsed(match[1], node.span)]
+            parts += [Piece(node.text[at : match.start()], node.span), self._parsed(match[1], node.span)]
             at = match.end()
-        parts.append(_text(node.text[at:], node.span))
-        return nodes.Template(node.span, tuple(part for part in parts if part != ""), quoted=True)
+        parts.append(Piece(node.text[at:], node.span))
+        return nodes.Template(node.span, tuple(one for one in parts if one != Piece("", node.span)), quoted=True)
 
     def _parsed(self, text: str, place: Span) -> nodes.Expression:
         """Parse an expression that names variables `vars` and modules by their id."""
@@ -163,10 +164,4 @@ def _attribute(place: Span, first: str, *names: str) -> nodes.Expression:
     found: nodes.Expression = nodes.Variable(place, first)
     for name in names:
         found = nodes.GetAttr(place, found, name)
-    return found
-
-
-def _text(text: str, place: Span) -> nodes.Text:
-    found = nodes.Text(text)
-    found.span = place
     return found

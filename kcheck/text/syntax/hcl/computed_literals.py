@@ -8,6 +8,7 @@ from kcheck.text.files.tree import HCL
 from kcheck.text.ip_ranges import parse_cidr, with_newbits
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Source, Span
+from kcheck.text.values import Piece
 
 
 class Part(Struct, frozen=True):
@@ -34,10 +35,10 @@ def literal_to_change(span: Span, old: str, new: str) -> Part | None:
     if not isinstance(expression, nodes.Template) or not expression.quoted:
         return None
     first, last = expression.parts[0], expression.parts[-1]
-    if isinstance(last, nodes.Text) and old.endswith(last) and new.startswith(old[: len(old) - len(last)]):
-        return _text(span, last, new[len(old) - len(last) :])
-    if isinstance(first, nodes.Text) and old.startswith(first) and new.endswith(old[len(first) :]):
-        return _text(span, first, new[: len(new) - len(old) + len(first)])
+    if isinstance(last, Piece) and old.endswith(last.text) and new.startswith(old.removesuffix(last.text)):
+        return _text(span, last, new.removeprefix(old.removesuffix(last.text)))
+    if isinstance(first, Piece) and old.startswith(first.text) and new.endswith(old.removeprefix(first.text)):
+        return _text(span, first, new.removesuffix(old.removeprefix(first.text)))
     return None
 
 
@@ -71,8 +72,8 @@ def _moved(outer: Span, inner: Span) -> Span:
     return outer.source.span(begin + inner.start, begin + inner.end)
 
 
-def _text(outer: Span, text: nodes.Text, new: str) -> Part | None:
+def _text(outer: Span, text: Piece, new: str) -> Part | None:
     """Return the change of a template's text; None if the old or new one needs escapes."""
     span = _moved(outer, text.span)
     plain = new and not any(character in new for character in '"\\$%\n')
-    return Part(span, new) if span.text == text and plain else None
+    return Part(span, new) if span.text == text.text and plain else None

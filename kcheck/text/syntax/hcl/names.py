@@ -132,8 +132,7 @@ def _of_text(text: nodes.Template | nodes.Literal, span: Span) -> Iterator[str]:
 
     source = text.span.source
     if isinstance(text, nodes.Template):
-        parts = ((part, part.span) if isinstance(part, nodes.Text) else ("unknown", part.span) for part in text.parts)
-        pieces = tuple(Piece(part, place) for part, place in parts)
+        pieces = tuple(part if isinstance(part, Piece) else Piece("unknown", part.span) for part in text.parts)
     elif text.span.text.startswith("<<"):
         begin, end = source.line_end(text.span.start) + 1, source.line_start(text.span.end - 1)
         pieces = (Piece(source.span(begin, end).text, source.span(begin, end)),)

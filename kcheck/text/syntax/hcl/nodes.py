@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from kcheck.text import scalars
 from kcheck.text.text import Problem, Span
+from kcheck.text.values import Piece
 
 
 class Expression(Struct, eq=False):
@@ -32,17 +33,10 @@ def number(span: Span, text: str) -> Expression:
         return Invalid(span, str(error))
 
 
-class Text(str):
-    """Text of a template between its markers; `span` is where it is written."""
-
-    __slots__ = ("span",)
-    span: Span
-
-
 class Template(Expression):
-    """A quoted string or heredoc with interpolations or directives; `quoted` says which."""
+    """A quoted string or heredoc with interpolations or directives, and text between; `quoted` says which."""
 
-    parts: tuple[Expression | Text, ...]
+    parts: tuple[Expression | Piece, ...]
     quoted: bool
 
     @property

@@ -12,6 +12,7 @@ from kcheck.text.syntax.hcl.hcl1 import modern
 from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in, markers, unescape
 from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
 from kcheck.text.text import BOM, Problem, Source, Span, not_text
+from kcheck.text.values import Piece
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -371,20 +372,19 @@ class _Reader:
         texts = self.texts(inner, start, max(start, end), kind)
         return nodes.Template(span, self.parts(inner, start, texts, depth), quoted=False)
 
-    def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, nodes.Text]:
+    def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, Piece]:
         """Map the offset at which each gap between markers begins to its text."""
         gaps = list(gaps_in(children, start, end, self.between))
         ends = [marker.start_byte for marker in markers(children)] + [end]
         result = {}
         for (begin, text), stop in zip(decoded(gaps, kind).items(), ends, strict=True):
-            result[begin] = nodes.Text(text)
-            result[begin].span = Span(self.source, self.base + begin, self.base + stop)
+            result[begin] = Piece(text, Span(self.source, self.base + begin, self.base + stop))
         return result
 
     def parts(
-        self, children: list[Node], start: int, texts: dict[int, nodes.Text], depth: int
-    ) -> tuple[nodes.Expression | nodes.Text, ...]:
-        result: list[nodes.Expression | nodes.Text] = [texts[start]]
+        self, children: list[Node], start: int, texts: dict[int, Piece], depth: int
+    ) -> tuple[nodes.Expression | Piece, ...]:
+        result: list[nodes.Expression | Piece] = [texts[start]]
         for child in children:
             if child.type == "template_interpolation":
                 inner = next((part for part in child.children if part.type == "expression"), None)
@@ -394,12 +394,12 @@ class _Reader:
             else:
                 continue
             result.append(texts[child.end_byte])
-        found = [part for part in result if part != ""]
+        found = [part for part in result if not isinstance(part, Piece) or part.text]
         if len(found) == 1:  # `" ${~ x ~} "` is a text all the same
-            found += [part for part in result if part == "" and part.span.start < part.span.end][:1]
+            found += [part for part in result if part not in found and part.span.start < part.span.end][:1]
         return tuple(found)
 
-    def directive(self, node: Node, texts: dict[int, nodes.Text], depth: int) -> nodes.Expression:
+    def directive(self, node: Node, texts: dict[int, Piece], depth: int) -> nodes.Expression:
         if depth > MAX_DEPTH:
             raise _TooDeepError
         children = node.children
