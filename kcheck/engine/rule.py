@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.text import bundled
+from kcheck.text.regex import regex
+from kcheck.text.units import seconds, shown, singular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -84,7 +86,7 @@ class Example(Struct, frozen=True):
 
 
 class Documentation(Struct, frozen=True):
-    """Second document of a rule file."""
+    """Second document of a rule file, its `why` with the numbers of the profiles."""
 
     why: str
     examples: tuple[Example, ...]
@@ -152,6 +154,23 @@ def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
     return profiles.entries(text) or retirements.entries(text)
 
 
+HOLE = regex(r"(?<!\$)\{([a-z]+(?:\.[\w-]+)+)\}")
+"""Hole of a `why`: the full name of a number of the profiles."""
+
+
+def number(name: str) -> str:
+    """Format a number of the profiles as prose has it; empty if clouds differ, or none has it."""
+    found = {(entry.value, entry.unit) for entry in source_entries(name).values() if entry}
+    if len(found) != 1:
+        return ""
+    ((value, unit),) = found
+    if unit == "duration":
+        value, unit = seconds(str(value)), "seconds"
+    amount, _, word = shown(value, unit).partition(" ")
+    word = {"min": " minutes", "h": " hours"}.get(word, word and f" {word}")
+    return amount + (singular(word) if amount == "1" else word)
+
+
 def _documentation(path: str) -> Documentation:
     import yaml
 
@@ -162,7 +181,8 @@ def _documentation(path: str) -> Documentation:
         examples = tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
     except ValueError as error:
         raise RuleError(*f"{path}: {error}".splitlines()) from None
-    return Documentation(data.get("why", "").strip(), examples)
+    why = HOLE.sub(lambda hole: number(hole[1]) or hole[0], data.get("why", ""))
+    return Documentation(why.strip(), examples)
 
 
 def _example(number: int, data: Written) -> Example:
