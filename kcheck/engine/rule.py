@@ -139,10 +139,7 @@ class Rule(Struct, frozen=True):
 
     def entries(self) -> dict[str, ProfileValue | None]:
         """Return the sources: numbers of the profiles by full name, and web addresses with None."""
-        found: dict[str, ProfileValue | None] = {}
-        for source in self.sources:
-            found |= source_entries(source)
-        return found
+        return {name: entry for source in self.sources for name, entry in source_entries(source).items()}
 
 
 def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
@@ -155,15 +152,12 @@ def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
 
 
 HOLE = regex(r"(?<!\$)\{([a-z]+(?:\.[\w-]+)+)\}")
-"""Hole of a `why`: the full name of a number of the profiles."""
 
 
 def number(name: str) -> str:
-    """Format a number of the profiles as prose has it; empty if clouds differ, or none has it."""
-    found = {(entry.value, entry.unit) for entry in source_entries(name).values() if entry}
-    if len(found) != 1:
-        return ""
-    ((value, unit),) = found
+    """Format the number of the profiles that a hole of a `why` names; empty if clouds differ, or none has it."""
+    found = {(entry.value, entry.unit) for entry in source_entries(name).values() if entry and entry.value is not None}
+    value, unit = found.pop() if len(found) == 1 else ("", "")
     if unit == "duration":
         value, unit = seconds(str(value)), "seconds"
     amount, _, word = shown(value, unit).partition(" ")
@@ -181,8 +175,8 @@ def _documentation(path: str) -> Documentation:
         examples = tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
     except ValueError as error:
         raise RuleError(*f"{path}: {error}".splitlines()) from None
-    why = HOLE.sub(lambda hole: number(hole[1]) or hole[0], data.get("why", ""))
-    return Documentation(why.strip(), examples)
+    why = HOLE.sub(lambda hole: number(hole[1]) or hole[0], data.get("why", "").strip())
+    return Documentation(why, examples)
 
 
 def _example(number: int, data: Written) -> Example:

@@ -79,6 +79,8 @@ def run(*arguments: str) -> Any:
         ("has no labels\"\n", "has no labels\"\n---\nwy: a\nexamples: [{bad: 1}]\n", [":9:1: there is no key wy", ":10:13: examples[0].bad must be a text or a mapping, not 1"]),
         ("has no labels\"\n", "has no labels\"\n---\nwhy: |\n  A /24.\n  Azure takes {limits.aks.subnet.reserve} of it.\n", [":11:15: there is no number limits.aks.subnet.reserve; did you mean limits.aks.subnet.reserved?"]),
         ("has no labels\"\n", "has no labels\"\n---\nwhy: It is {flags.scale-down-uneeded-time}.\n", [":9:12: ", "did you mean flags.scale-down-unneeded-time?"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwhy: It is {generate.any.autoscaler.batch}.\n", [":9:12: there is no number generate.any.autoscaler.batch"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwhy: It is {limits.subnet.reserved}.\n", [":9:12: there is no number limits.subnet.reserved"]),
         (RULE, "# nothing\n", [":1:1: there is no rule in it"]),
         (RULE, "- a\n", [":1:1: the rule must be a mapping"]),
     ],
