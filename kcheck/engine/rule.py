@@ -155,7 +155,7 @@ HOLE = regex(r"(?<!\$)\{([a-z]+(?:\.[\w-]+)+)\}")
 
 
 def number(name: str) -> str:
-    """Format the number of the profiles that a hole of a `why` names; empty if clouds differ, or none has it."""
+    """Format the number that a hole of a `why` names; empty if clouds differ, or none has it."""
     found = {(entry.value, entry.unit) for entry in source_entries(name).values() if entry and entry.value is not None}
     value, unit = found.pop() if len(found) == 1 else ("", "")
     if unit == "duration":
@@ -175,8 +175,7 @@ def _documentation(path: str) -> Documentation:
         examples = tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
     except ValueError as error:
         raise RuleError(*f"{path}: {error}".splitlines()) from None
-    why = HOLE.sub(lambda hole: number(hole[1]) or hole[0], data.get("why", "").strip())
-    return Documentation(why, examples)
+    return Documentation(HOLE.sub(lambda hole: number(hole[1]) or hole[0], data.get("why", "")).strip(), examples)
 
 
 def _example(number: int, data: Written) -> Example:

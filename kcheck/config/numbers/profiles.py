@@ -229,6 +229,7 @@ def settings(cloud: str) -> dict[str, ProfileValue]:
     return _entries(cloud, "settings")
 
 
+@cache
 def recommended(cloud: str) -> dict[str, ProfileValue]:
     """Return the values that `generate` writes, by `group.name`: the second document of the settings."""
     return _entries(cloud, "settings", 1)
