@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.text import bundled
+from kcheck.text.regex import regex
+from kcheck.text.units import seconds, shown, singular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -84,7 +86,7 @@ class Example(Struct, frozen=True):
 
 
 class Documentation(Struct, frozen=True):
-    """Second document of a rule file."""
+    """Second document of a rule file, its `why` with the numbers of the profiles."""
 
     why: str
     examples: tuple[Example, ...]
@@ -137,10 +139,7 @@ class Rule(Struct, frozen=True):
 
     def entries(self) -> dict[str, ProfileValue | None]:
         """Return the sources: numbers of the profiles by full name, and web addresses with None."""
-        found: dict[str, ProfileValue | None] = {}
-        for source in self.sources:
-            found |= source_entries(source)
-        return found
+        return {name: entry for source in self.sources for name, entry in source_entries(source).items()}
 
 
 def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
@@ -150,6 +149,20 @@ def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
     from kcheck.config.numbers import profiles, retirements
 
     return profiles.entries(text) or retirements.entries(text)
+
+
+HOLE = regex(r"(?<!\$)\{([a-z]+(?:\.[\w-]+)+)\}")
+
+
+def number(name: str) -> str:
+    """Format the number that a hole of a `why` names; empty if clouds differ, or none has it."""
+    found = {(entry.value, entry.unit) for entry in source_entries(name).values() if entry and entry.value is not None}
+    value, unit = found.pop() if len(found) == 1 else ("", "")
+    if unit == "duration":
+        value, unit = seconds(str(value)), "seconds"
+    amount, _, word = shown(value, unit).partition(" ")
+    word = {"min": " minutes", "h": " hours"}.get(word, word and f" {word}")
+    return amount + (singular(word) if amount == "1" else word)
 
 
 def _documentation(path: str) -> Documentation:
@@ -162,7 +175,7 @@ def _documentation(path: str) -> Documentation:
         examples = tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
     except ValueError as error:
         raise RuleError(*f"{path}: {error}".splitlines()) from None
-    return Documentation(data.get("why", "").strip(), examples)
+    return Documentation(HOLE.sub(lambda hole: number(hole[1]) or hole[0], data.get("why", "")).strip(), examples)
 
 
 def _example(number: int, data: Written) -> Example:

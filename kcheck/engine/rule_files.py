@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.engine.rule import RuleError
+from kcheck.config.config import nearest
+from kcheck.config.numbers import dates, profiles
+from kcheck.engine.rule import HOLE, RuleError, number
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.regex import regex
@@ -38,9 +40,9 @@ class File(Struct, frozen=True):
 
     def location(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
         """Return the place of a key, or of a character of a text in its value."""
-        if path[0] in ("why", "examples", "mistakes"):
+        if path[0] in ("why", "examples", "mistakes") and not text:
             return self._documentation_place(path)
-        node = yaml.get(self.root, *path)
+        node = yaml.get(self.documentation if path[0] == "why" else self.root, *path)
         if node is None and path[:1] == ("fix",):  # one change needs no list
             path = ("fix", path[-1])
             node = yaml.get(self.root, *path)
@@ -54,6 +56,15 @@ class File(Struct, frozen=True):
             return node.source.span(start, start).exact_location
         outer = node if node is not None else next(filter(None, (yaml.get(self.root, *path[:1]), self.root)))
         return outer.span.exact_location
+
+    def unknown_numbers(self) -> Iterator[str]:
+        """Yield the holes of its `why` that name no number of the profiles, each with its place."""
+        why = yaml.get(self.documentation, "why")
+        for hole in HOLE.finditer(why.text) if isinstance(why, yaml.Scalar) else ():
+            if not number(hole[1]):
+                flags = (f"flags.{name}" for name in profiles.flag_file()["flags"])
+                hint = nearest(hole[1], (*(one.name for one in dates.entries()), *flags))
+                yield f"{self.location(('why',), hole[0])}: there is no number {hole[1]}; {hint}"
 
     def _documentation_place(self, path: tuple[str | int, ...]) -> str:
         """Return the place of a key of the second document, or of the last existing key on its path."""

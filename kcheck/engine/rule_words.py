@@ -183,8 +183,7 @@ def _limits(path: str) -> dict[str, Type]:
             if not group:
                 result[head] = Type("record", subject=f"{above}.{head}")
             elif head == group:
-                kind = {bool: "bool", int: "int", float: "double"}.get(type(entry.value), "string")
-                kind = "int" if entry.value is None else kind
+                kind = {bool: "bool", int: "int", float: "double", type(None): "int"}.get(type(entry.value), "string")
                 result[name] = Type(kind, unit=entry.unit)
     return result
 

@@ -69,6 +69,7 @@ def read(folder: str) -> list[Rule]:
             continue
         rule = _rule(group, path, file.rule)
         wrong += [f"{file.location(*problem.place)}: {problem.message}" for problem in rule_words.problems(rule)]
+        wrong += file.unknown_numbers()
         result.append(rule)
     if wrong:
         raise RuleError(*wrong)

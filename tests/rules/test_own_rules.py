@@ -77,6 +77,10 @@ def run(*arguments: str) -> Any:
         ("message: ", "unless: [nothing]\nmessage: ", [": unless: there is no rule nothing"]),
         ("has no labels\"\n", "has no labels\"\n---\nwhy: a\n---\nb: 1\n", [":11:1: a rule file has two documents"]),
         ("has no labels\"\n", "has no labels\"\n---\nwy: a\nexamples: [{bad: 1}]\n", [":9:1: there is no key wy", ":10:13: examples[0].bad must be a text or a mapping, not 1"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwhy: |\n  A /24.\n  Azure takes {limits.aks.subnet.reserve} of it.\n", [":11:15: there is no number limits.aks.subnet.reserve; did you mean limits.aks.subnet.reserved?"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwhy: It is {flags.scale-down-uneeded-time}.\n", [":9:12: ", "did you mean flags.scale-down-unneeded-time?"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwhy: It is {generate.any.autoscaler.batch}.\n", [":9:12: there is no number generate.any.autoscaler.batch"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwhy: It is {limits.subnet.reserved}.\n", [":9:12: there is no number limits.subnet.reserved"]),
         (RULE, "# nothing\n", [":1:1: there is no rule in it"]),
         (RULE, "- a\n", [":1:1: the rule must be a mapping"]),
     ],
@@ -137,6 +141,15 @@ def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Write) -> None:
     assert "job-without-team: 900 50 50" in run("check", "--rules", "policies", "--select", "job-without-team").output
     write({PATH: RULE.replace('"{object.metadata.name} has no labels"', hole.replace("eks.pool", "ekss.pool"))})
     assert "there is no word limits.ekss; did you mean limits.eks?" in run("rules", "--test", "policies").output
+
+
+def test_numbers_of_the_profiles_in_a_why(write: Write) -> None:
+    """A hole is filled in on every page; a brace that is no name of a number stays."""
+    why = "EKS takes {limits.eks.cluster.nodes} nodes, waits {flags.scale-down-unneeded-time}; set {value: 5} and ${var.x}."
+    write({PATH: f"{RULE}---\nwhy: '{why}'\n", "a.yaml": JOB})
+    expected = "EKS takes 100,000 nodes, waits 10 minutes; set {value: 5} and ${var.x}."
+    assert expected in run("explain", "job-without-team", "--rules", "policies").output.replace("\n", " ")
+    assert expected in run("check", "--rules", "policies", "--format", "sarif").output
 
 
 def test_folders_without_rules_and_names_that_are_taken(write: Write) -> None:

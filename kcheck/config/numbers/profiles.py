@@ -229,6 +229,7 @@ def settings(cloud: str) -> dict[str, ProfileValue]:
     return _entries(cloud, "settings")
 
 
+@cache
 def recommended(cloud: str) -> dict[str, ProfileValue]:
     """Return the values that `generate` writes, by `group.name`: the second document of the settings."""
     return _entries(cloud, "settings", 1)
@@ -237,14 +238,14 @@ def recommended(cloud: str) -> dict[str, ProfileValue]:
 def entries(name: str) -> dict[str, ProfileValue]:
     """Find numbers by `limits[.<cloud>].<group>.<name>`; return them by full name.
 
-    `settings[.<cloud>].<group>.<name>` and `flags.<name>` work too. Without a cloud, the numbers of all clouds match. A
-    number of every cloud has the cloud `any`.
+    `settings[.<cloud>].<group>.<name>`, `generate...` (what `kcheck generate` writes) and `flags.<name>` work too.
+    Without a cloud, the numbers of all clouds match. A number of every cloud has the cloud `any`.
     """
     table, _, rest = name.partition(".")
     if table == "flags":
         found = flag_entry(rest)
         return {name: found} if found else {}
-    read = {"limits": limits, "settings": settings}.get(table)
+    read = {"limits": limits, "settings": settings, "generate": recommended}.get(table)
     if read is None:
         return {}
     cloud, _, key = rest.partition(".")

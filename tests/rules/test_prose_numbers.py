@@ -1,0 +1,143 @@
+"""Numbers in the prose of rules: holes with a number of the profiles, or phrases of `prose_numbers.yaml` with their source.
+
+Left out: 0 and 1, as in conditions; numbers in words; code in backquotes, in indented lines and in brackets; names that begin with
+a letter or have one before a dash, slash or colon (H100, p5.48xlarge, IPv4, v1beta1, mig-1g.10gb, Amazon Linux 2023) or end in xlarge; statuses of HTTP.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kcheck.config.numbers import profiles
+from kcheck.engine import rules
+from kcheck.engine.rule import HOLE, Rule
+from kcheck.text.syntax import cel
+from tests.places import ROOT
+
+MOST_OPEN = 13
+"""Most phrases whose source nobody has confirmed. Never raise it."""
+
+NUMBER = re.compile(r"(?<![\w.\[])(?<![A-Za-z)][-/:])(?<!Linux )[-/$]?\d(?:[\w.,:/%-]*[\w%])?")
+NAMES = re.compile(r"0|1|403|429|\d+xlarge")
+CODE = re.compile(r"^    .*$|`[^`]*`", re.MULTILINE)
+ARTICLES = frozenset(yaml.safe_load((ROOT / "docs/claims.yaml").read_text())["articles"])
+
+
+@cache
+def documents(rule: Rule) -> list[Any]:
+    """Return the two documents of a rule's file."""
+    return list(yaml.load_all(Path(rule.path).read_text(), yaml.CSafeLoader))
+
+
+def texts(found: object) -> Iterator[str]:
+    """Yield the texts below a key of a rule, without its expressions."""
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, Mapping):
+        yield from (text for key in ("say", "help") if key in found for text in texts(found[key]))
+    elif isinstance(found, list):
+        yield from (text for one in found for text in texts(one))
+
+
+def prose(rule: Rule) -> str:
+    """Return all prose of a rule in one line, with `{}` for each hole."""
+    table, details = documents(rule)
+    parts = [CODE.sub("`", HOLE.sub("{}", details["why"]))]
+    for text in texts(
+        [table["message"], table.get("details"), table.get("help"), table.get("fix", {}).get("withheld")]
+    ):
+        holes = cel.holes(text)
+        parts.append("".join(part if isinstance(part, str) else "{}" for part in holes))
+        parts += [
+            said
+            for part in holes
+            if not isinstance(part, str)
+            for said in re.findall(r'"((?:[^"\\]|\\.)* [^"]*)"', part.text)
+        ]
+    return " / ".join(" ".join(part.split()) for part in parts)
+
+
+def numbers(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the numbers of a prose, each with its place."""
+    for found in NUMBER.finditer(text):
+        if not NAMES.fullmatch(found[0]):
+            yield found[0], found.start()
+
+
+def listed() -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
+    """Return the phrases with a source, and those without, by rule."""
+    data = yaml.safe_load(Path(__file__).with_name("prose_numbers.yaml").read_text())
+    return data["sources"], data["open"] or {}
+
+
+def phrases(name: str) -> list[str]:
+    """List the phrases of a rule, with a source or without."""
+    sources, open_ = listed()
+    return [*sources.get(name, ()), *open_.get(name, ())]
+
+
+def missing(text: str, known: list[str]) -> list[str]:
+    """List the numbers of a prose that stand in none of the phrases, with the words around them."""
+    inside = {at for phrase in known for found in re.finditer(re.escape(phrase), text) for at in range(*found.span())}
+    return [f"{number}: {text[max(0, at - 40) : at + 40]}" for number, at in numbers(text) if at not in inside]
+
+
+def has_source(rule: Rule, source: str) -> bool:
+    """Whether a source is an address, a number of the rule, the number that it derives from, a file, an article or an example."""
+    name, _, value = source.partition(" = ")
+    return (
+        (str(profile_value(name)) == value if value else source in rule.entries())
+        or source in {"example", *ARTICLES}
+        or (source.startswith("https://") or (ROOT / source).is_file())
+    )
+
+
+def profile_value(name: str) -> object:
+    """Return a number of the profiles; of a flag also its versions: `first`, `removed`, `before`."""
+    table, _, key = name.partition(".")
+    flag, _, part = key.rpartition(".")
+    if table == "flags" and part in ("first", "before", "removed"):
+        return profiles.flag_file()["flags"][flag].get(part)
+    return next(iter({entry.value for entry in profiles.entries(name).values()}), None)
+
+
+@pytest.mark.parametrize("rule", rules.load(), ids=lambda rule: rule.name)
+def test_every_number_has_a_source(rule: Rule) -> None:
+    text, known = prose(rule), phrases(rule.name)
+    assert missing(text, known) == []
+    assert [phrase for phrase in known if phrase not in text or not list(numbers(phrase))] == []
+    assert [source for source in listed()[0].get(rule.name, {}).values() if not has_source(rule, source)] == []
+
+
+def test_every_hole_is_filled() -> None:
+    assert [rule.name for rule in rules.load() if HOLE.search(rule.documentation.why)] == []
+
+
+def test_the_list_has_rules_only_and_few_are_open() -> None:
+    sources, open_ = listed()
+    assert {*sources, *open_} <= {rule.name for rule in rules.load()}
+    assert sum(map(len, open_.values())) <= MOST_OPEN
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("of 1,000 nodes, 5% or 85 %.", ["1,000", "5%", "85"]),
+        ("a /24 (10.244.0.0/16), -10 and $5", ["/24", "10.244.0.0/16", "-10", "$5"]),
+        ("since 1.29.2, the 257th, 2025-08-14: 720h", ["1.29.2", "257th", "2025-08-14", "720h"]),
+        ("an H100, p5.48xlarge, IPv4, mig-1g.10gb, tier-4xl, a[0], 4xlarge, Amazon Linux 2023, 429, v1beta1", []),
+    ],
+)
+def test_numbers_are_found(text: str, expected: list[str]) -> None:
+    assert [number for number, _ in numbers(text)] == expected
+
+
+def test_a_phrase_covers_its_own_number_only() -> None:
+    assert missing("5 of 10 and 5 of 20", ["5 of 10"]) == ["5: 5 of 10 and 5 of 20", "20: 5 of 10 and 5 of 20"]
