@@ -54,7 +54,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     registry.read_objects([item for one in booted for item in one.objects], inventory)
     reading.skipped += [skipped for one in booted for skipped in one.skipped]
     for root, one in zip(roots, booted, strict=True):
-        if one.objects or not kinds[root].isdisjoint((*machines.TALOS_KINDS, *names.listed("nodes"))):
+        if one.objects or not kinds[root].isdisjoint((*machines.MAKERS, *names.listed("nodes"))):
             import_module("kcheck.inventory.clouds.selfmanaged.makers").read(root, kinds[root], one.objects, inventory)
             nodes = import_module("kcheck.inventory.clouds.selfmanaged.machines")
             reading.machines += nodes.groups(root, kinds[root], one.starts, inventory)
@@ -84,7 +84,7 @@ def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Ite
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
     makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
     for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
-        yield from (registry.unjudged(instance.span, instance.address) for instance in root.instances(kind))
+        yield from (registry.unjudged(one.span, one.address) for one in root.instances(kind) if one.span not in made)
     for module, block, address in root.left_out(frozenset(table["judged"])):
         count = block.body.attributes.get("count") if module is root else None
         text = count.value_span.text if count is not None else ""

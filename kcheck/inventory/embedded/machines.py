@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 
 TALOS = "talos_machine_configuration"
-TALOS_KINDS = {"talos_machine_secrets", "talos_machine_configuration_apply"}
-"""Resources beside the data source that makes a configuration of Talos."""
+MAKERS = {
+    "talos_machine_secrets", "talos_machine_configuration_apply",
+    "rke_cluster", "rancher2_cluster", "rancher2_cluster_v2",
+}  # fmt: skip
+"""Resources that make clusters, or stand beside the data source that makes a configuration of Talos."""
 
 
 class Booted(NamedTuple):
@@ -43,7 +46,7 @@ def read(root: Module, kinds: set[str]) -> Booted:
     found: dict[tuple[str, int, str], Object] = {}
     skipped: dict[str, Skipped] = {}
     starts: dict[str, Start] = {}
-    talos = dict(root.sources(TALOS)) if kinds & TALOS_KINDS else {}
+    talos = dict(root.sources(TALOS)) if kinds & MAKERS else {}
     for kind in own:
         for instance in root.instances(kind):
             address = instance.address.partition("[")[0]

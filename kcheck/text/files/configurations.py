@@ -16,6 +16,7 @@ TEMPLATE = "ansible template"
 CLOUDFORMATION = "CloudFormation"
 COMMANDS = "commands"
 BICEP = "Bicep"
+INSTALLER = "OpenShift installer"
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
 AKS = regex(
     rb"^(?:resource[ \t]+\w+[ \t]+'|module[ \t]+\w+[ \t]+'br/public:avm/res/|[^#\n]*\"type\"[ \t]*:[ \t]*\")"
@@ -54,6 +55,7 @@ _MARKS = (
         b"kubeadm",
         rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/|--pod-network-cidr",
     ),
+    _mark(INSTALLER, r"\.ya?ml$", b"baseDomain", rb"^(?:controlPlane|networking|compute)[ \t]*:"),
     _mark(TEMPLATE, r"\.j2$", b"kubeadm.k8s.io/", rb"^kind:[ \t]*ClusterConfiguration"),
     _Mark(CLOUDFORMATION, regex(r"\.(?:ya?ml|json|template)$"), b"AWS::EKS::", EKS),
     _Mark(BICEP, regex(r"\.(?:bicep|json)$"), b"ervice/managed", AKS),

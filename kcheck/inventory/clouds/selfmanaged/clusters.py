@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds.reader import taints_of
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.reader import gpu_of, gpus_of, taints_of
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
@@ -238,6 +239,15 @@ def machine(found: dict[str, str], origin: Origin) -> Machine:
     if model is None:
         return Machine()
     return Machine(Known((name,), origin), gpu=Known(bool(model.gpus), origin), gpus=Known(model.gpus or 0, origin))
+
+
+def machine_of(kind: Value[str], origin: Origin) -> Machine:
+    """Return a machine by its type, with the GPUs that it has at the cloud that knows the type."""
+    types = mapped(kind, lambda name: (name,))
+    cloud = next((one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")), "")
+    if not cloud and isinstance(types, Known):
+        return Machine(types, Unknown("whether its machines have GPUs is not known", origin))
+    return Machine(types, gpu_of(cloud or CLOUD, types), gpus_of(cloud or CLOUD, types))
 
 
 class File(NamedTuple):

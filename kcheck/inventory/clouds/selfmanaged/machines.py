@@ -15,7 +15,7 @@ from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Machine, NodePool, Size, Subnet
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, listed, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -209,8 +209,7 @@ def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet
     datum = fields.raw("subnets") if fields.has("subnets") else None
     if datum is None:
         return Unset(Origin((fields.record.span,)))
-    items = datum.value if isinstance(datum, Known) and isinstance(datum.value, tuple) else (datum,)
-    links = [resolve_reference(item, subnets) for item in items]
+    links = [resolve_reference(item, subnets) for item in listed(datum)]
     found = [link.value for link in links if link is not None]
     if len(found) < len(links) or not found:
         return datum if isinstance(datum, Unknown) else Unknown("its subnets are not in this root module", datum.origin)
