@@ -77,11 +77,14 @@ _VARIABLE = regex(r"(!?)var\.(\w+)")
 _SWITCH = regex(rf"{_VARIABLE.pattern}(?:\s*&&\s*{_VARIABLE.pattern})*\s*\?\s*1\s*:\s*0")
 """Pattern of a count that is 1 if all its variables are true, or false."""
 _NOT_MADE = "cluster not made with these values"
+_TAG = "kubernetes.io/cluster/"
+"""Tag of machines that are nodes."""
 
 
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
     """Yield the clusters of a root module that are not judged, and those that no environment creates."""
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
+    roots = {cluster.root for cluster in clusters}
     makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
     for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
         yield from (registry.unjudged(one.span, one.address) for one in root.instances(kind) if one.span not in made)
@@ -92,6 +95,9 @@ def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Ite
         remedy = f"{' '.join(flags)} makes it" if _SWITCH.fullmatch(text) else ""
         if (place := module.scope.place or block.header) not in made:
             yield Skipped(place.source.path, address, place.begin.line, remedy, by_choice=True, what=_NOT_MADE)
+    nodes = root.left_out(frozenset(names.listed("nodes"))) if root.configuration.folder not in roots else ()
+    for place, address in ((block.header, address) for _, block, address in nodes if _TAG in block.span.text):
+        yield Skipped(place.source.path, address, place.begin.line, by_choice=True, what=_NOT_MADE)
 
 
 def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:

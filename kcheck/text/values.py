@@ -334,13 +334,6 @@ def parts(value: object) -> Iterable[Datum]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ()
 
 
-def listed(datum: Datum | None) -> tuple[Datum, ...]:
-    """Return the elements of a list, or one value that is none; nothing if absent."""
-    if isinstance(datum, Known) and isinstance(datum.value, tuple):
-        return datum.value
-    return () if datum is None else (datum,)
-
-
 def known(value: Value[T]) -> T | None:
     """Return the value; None if it is not known."""
     return value.value if isinstance(value, Known) else None

@@ -398,6 +398,34 @@ def test_clusters_of_rke(kind: str, body: str, load: Callable[[str], Project]) -
     assert sizes(project) == {"control plane": 1, "nodes": 2}
 
 
+NODE_POOLS = """
+resource "rancher2_cluster" "a" {
+  name = "a"
+  rke_config {
+    kubernetes_version = "v1.32.1-rancher1-1"
+  }
+}
+resource "rancher2_node_pool" "a" {
+  for_each      = { server = false, gpu = true }
+  cluster_id    = rancher2_cluster.a.id
+  name          = each.key
+  control_plane = !each.value
+  worker        = each.value
+  quantity      = 7
+}
+"""
+
+
+def test_node_pools_of_rancher(load: Callable[[str], Project]) -> None:
+    project = load(NODE_POOLS)
+    assert facts(project) == ("v1.32.1-rancher1-1", "10.43.0.0/16", "10.42.0.0/16", 24)
+    assert sizes(project) == {"gpu": 7, "server": 7}
+    assert {pool.display_name: known(pool.mode) for pool in project.inventory.pools} == {
+        "gpu": None,
+        "server": "control-plane",
+    }
+
+
 RANCHER = """
 resource "rancher2_cluster_v2" "a" {
   name               = "a"
@@ -448,3 +476,59 @@ def test_imported_clusters_of_rancher_are_named(load: Callable[[str], Project]) 
     project = load('resource "rancher2_cluster" "a" {\n  name = "a"\n}\n')
     assert not project.inventory.clusters
     assert "rancher2_cluster.a" in project.check().render("text")
+
+
+OMNI = """kind: Cluster
+name: lab
+kubernetes:
+  version: v1.34.0
+talos:
+  version: v1.11.0
+---
+kind: ControlPlane
+machineClass: {name: server, size: 3}
+"""
+NODES = """
+variable "groups" {
+  default = GROUPS
+}
+resource "random_id" "a" {
+  byte_length = 2
+}
+resource "aws_autoscaling_group" "node" {
+  for_each = var.groups
+  max_size = each.value
+  tag {
+    key                 = "kubernetes.io/cluster/lab-${random_id.a.hex}"
+    value               = "owned"
+    propagate_at_launch = true
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (
+            {"group_vars/all.yml": "k3s_version: v1.34.1+k3s1\n", "hosts.ini": "[master]\na\n[node]\nb\n"},
+            "group_vars/all.yml:1: k3s_version; k3s and RKE2 by Ansible are not read",
+        ),
+        (
+            {"inventory.yml": "k3s_cluster:\n  children: {}\n  vars:\n    k3s_version: v1.34.1+k3s1\n"},
+            "inventory.yml:4: k3s_version; k3s and RKE2 by Ansible are not read",
+        ),
+        ({"lab.yaml": OMNI}, "lab.yaml:8: ControlPlane; cluster templates of Omni are not read"),
+        (
+            {"main.tf": NODES.replace("GROUPS", "{ gpu = 4 }")},
+            'main.tf:8: aws_autoscaling_group.node["gpu"]; its tags name the cluster lab-',
+        ),
+        ({"main.tf": NODES.replace("GROUPS", "{}")}, "main.tf:8: aws_autoscaling_group.node"),
+    ],
+    ids=["ansible", "ansible inventory", "Omni", "tags", "no machines"],
+)
+def test_other_makers_are_named(files: dict[str, str], line: str, write: Callable[..., Path]) -> None:
+    write(files)
+    project = kcheck.load(".")
+    assert not project.inventory.clusters
+    assert line in project.check().render("text")

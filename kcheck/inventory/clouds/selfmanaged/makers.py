@@ -17,9 +17,10 @@ from kcheck.kubernetes.patches import merged_template
 from kcheck.kubernetes.record import MappingRecord, datum
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Scheduling
 from kcheck.terraform.resource import ObjectRecord, objects_in
+from kcheck.text.partly_known import listed
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.text import grouped
-from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, known, listed
+from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Addresses, NodePool
     from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
     from kcheck.text.text import Skipped, Source
 
 _SERVERS = ("k3s", "rke2")
@@ -54,7 +56,15 @@ def read(root: Module, kinds: set[str], objects: Iterable[Object], inventory: In
             if kind != "rancher2_cluster" or within is not instance:  # others are imported, or of a cloud
                 text = within.entry("cluster_yaml" if kind == "rke_cluster" else "machine_global_config")
                 record = _Documented(instance, [(text, within)])
-                add(*at, Fields(clusters.CLOUD, kind, record), instance.address, inventory)
+                apart = [] if kind != "rancher2_cluster" else _pools_of(instance, root)
+                add(*at, Fields(clusters.CLOUD, kind, record), instance.address, inventory, apart)
+
+
+def _pools_of(cluster: Instance, root: Module) -> list[Fields]:
+    """Return the node pools that refer to a cluster of Rancher."""
+    found = [Fields(clusters.CLOUD, _POOL, one) for one in root.instances(_POOL)]
+    owners = [(one, one.raw("cluster")) for one in found]
+    return [one for one, at in owners if isinstance(at, Unknown) and at.symbol and at.symbol.address == cluster.address]
 
 
 def installed(sources: Iterable[Source], inventory: Inventory) -> Iterator[Skipped]:
@@ -70,6 +80,7 @@ def installed(sources: Iterable[Source], inventory: Inventory) -> Iterator[Skipp
                 add(os.path.dirname(source.path) or ".", "", fields, address, inventory)
 
 
+_POOL = "rancher2_node_pool"
 _TALOS, _APPLY, _INSTALLER = "talos", "talos_machine_configuration_apply", "install-config"
 _RANCHER = {"rke_cluster", "rancher2_cluster", "rancher2_cluster_v2"}
 
@@ -103,8 +114,10 @@ class _Documented:
         return Origin((self.span,)) if path[0] == "document" else self.record.absent(path)
 
 
-def add(folder: str, environment: str, fields: Fields, address: str, inventory: Inventory) -> None:
-    """Add a cluster by the table of its maker, with its groups of nodes."""
+def add(
+    folder: str, environment: str, fields: Fields, address: str, inventory: Inventory, apart: Iterable[Fields] = ()
+) -> None:
+    """Add a cluster by the table of its maker, with its groups of nodes and those `apart`."""
     place = fields.record.span
     origin = Origin((place,))
     where = "" if folder == "." else f"{folder}:"
@@ -122,7 +135,7 @@ def add(folder: str, environment: str, fields: Fields, address: str, inventory: 
     else:
         why = f"how {known(plugin) or 'its network plugin'} assigns pod addresses is not known"
         addresses = replace(clusters.blocks_of(None, origin), pod_range=Unknown(why, plugin.origin or origin))
-    groups = list(_groups(fields)) if fields.has("groups") else []
+    groups = [*_groups(fields), *apart]
     for name, own in grouped(groups, _named).items():
         inventory.pools.append(_pool(cluster, name, own, addresses))
     if any(_works(one) and (not one.has("count") or known(one.number("count")) != 0) for one in groups):
