@@ -39,12 +39,14 @@ def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
     asked = [one._replace(key=one.key.rpartition("/")[2]) for one in near]
     asked = [one for one in asked if one.key in _LABELS]
     listed = next((one.values for one in asked if one.key in _NAMES and one.operator == "In"), None)
-    families = {_family(cloud, name) for name in names}
+    family = "sku-family" if cloud == "aks" else "instance-family"
+    families = {str(facts_of(name).get(family)) for name in names}
     if not asked or any(set(one.values) - families for one in asked if one.key in _FAMILY and one.operator == "In"):
         return ()
     if cloud == "aks" and listed is None and not any(map(_asks_for_gpus, asked)):
         return ()
-    return tuple(name for name in listed or names if _fits(facts_of(name), asked))
+    every = [(name, facts_of(name)) for name in listed or names]
+    return tuple(n for n, own in every if all(one.key not in own or _holds(own[one.key], one) for one in asked))
 
 
 def _asks_for_gpus(one: Requirement) -> bool:
@@ -87,10 +89,6 @@ def _azure() -> tuple[str, ...]:
     return tuple(f"Standard_{size}" for size in found if size.startswith("N"))
 
 
-def _family(cloud: str, name: str) -> str:
-    return str(_of_azure(name).get("sku-family")) if cloud == "aks" else name.partition(".")[0]
-
-
 @cache
 def _of_ec2(name: str) -> Mapping[str, str | int | None]:
     """Return the labels of an EC2 type; None for a label it lacks."""
@@ -130,10 +128,6 @@ def _of_azure(name: str) -> Mapping[str, str | int | None]:
     if count is not None:
         result["sku-gpu-count"] = count
     return result
-
-
-def _fits(facts: Mapping[str, str | int | None], asked: list[Requirement]) -> bool:
-    return all(one.key not in facts or _holds(facts[one.key], one) for one in asked)
 
 
 def _holds(fact: str | int | None, one: Requirement) -> bool:

@@ -96,13 +96,12 @@ def pieces_in(datum: Datum, instance: Record) -> tuple[Piece, ...]:
         return pieces
     place = datum.origin.written if datum.origin.spans else instance.span
     text = str(datum.value)
-    decoded = _decoded(text)
-    if decoded is None:
-        return (Piece(text, place),)
-    return (Piece(decoded, place, Known(decoded, Origin((place,)))),)
+    plain = decoded(text)
+    return (Piece(text, place) if plain is None else Piece(plain, place, Known(plain, Origin((place,)))),)
 
 
-def _decoded(text: str) -> str | None:
+def decoded(text: str) -> str | None:
+    """Decode base64; None for other text."""
     if not text or any(character.isspace() for character in text[:80]):
         return None
     try:

@@ -235,19 +235,18 @@ def scheduling(registration: yaml.Node | None, origin: Origin) -> Scheduling:
 def machine(found: dict[str, str], origin: Origin) -> Machine:
     """Return the machine that a node's labels name, if it is a known model."""
     name = found.get(_TYPE, "")
-    model = machines.machine(CLOUD, name)
-    if model is None:
-        return Machine()
-    return Machine(Known((name,), origin), gpu=Known(bool(model.gpus), origin), gpus=Known(model.gpus or 0, origin))
+    return machine_of(Known(name, origin), origin) if machines.machine(CLOUD, name) else Machine()
 
 
-def machine_of(kind: Value[str], origin: Origin) -> Machine:
-    """Return a machine by its type, with the GPUs that it has at the cloud that knows the type."""
+def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> Machine:
+    """Return a machine by its type, with the GPUs that it has at a cloud, or at the one that knows the type."""
     types = mapped(kind, lambda name: (name,))
-    cloud = next((one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")), "")
-    if not cloud and isinstance(types, Known):
+    owners = [one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")]
+    if cloud in ("", CLOUD) and not owners:
         return Machine(types, Unknown("whether its machines have GPUs is not known", origin))
-    return Machine(types, gpu_of(cloud or CLOUD, types), gpus_of(cloud or CLOUD, types))
+    cloud = cloud or owners[0]
+    gpus = gpus_of(cloud, types)
+    return Machine(types, mapped(gpus, bool) if cloud == CLOUD else gpu_of(cloud, types), gpus)
 
 
 class File(NamedTuple):

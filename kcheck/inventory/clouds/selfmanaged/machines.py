@@ -12,15 +12,13 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import (
     blocks_below,
-    gpu_of,
-    gpus_of,
     identity,
     or_default,
     resolve_reference,
     text_of,
 )
 from kcheck.inventory.clouds.selfmanaged import clusters
-from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Machine, NodePool, Size, Subnet
+from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
 from kcheck.text.partly_known import listed
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
@@ -207,16 +205,14 @@ def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mappin
     origin = Origin((place,))
     kind = template.address.split(".")[-2] if template is not None else ""
     own = Fields(cloud, kind, template) if template is not None and kind in profiles.table(cloud) else fields
-    types = mapped(own.text("instance_type"), lambda name: (name,)) if own.has("instance_type") else NOTHING
+    types = own.text("instance_type") if own.has("instance_type") else NOTHING
     gpus = own.number("gpus") if own.has("gpus") else NOTHING
     where = _placed(fields if fields.has("subnets") else own, subnets)
-    gpu = mapped(gpus, bool)
-    if cloud == clusters.CLOUD:
-        gpu = Unknown("whether its machines have GPUs is not known", origin)
-    elif isinstance(gpus, Unset):
-        gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
+    machine = clusters.machine_of(types, origin, cloud)
+    if not isinstance(gpus, Unset):
+        machine = replace(machine, gpu=mapped(gpus, bool), gpus=gpus)
     name = fields.text("name") if fields.has("name") else NOTHING
-    pool = NodePool("", place, "", NOTHING, name, managed=False, machine=Machine(types, gpu, gpus))
+    pool = NodePool("", place, "", NOTHING, name, managed=False, machine=machine)
     surge = fields.text("max_surge") if fields.has("max_surge") else Unset(origin)
     pool = clusters.upgraded(pool, or_default(surge, lambda at: Known("0", at)))
     return replace(pool, addresses=replace(pool.addresses, subnets=where))

@@ -155,13 +155,8 @@ def _groups(fields: Fields) -> Iterator[Fields]:
 
 def _works(group: Fields) -> bool:
     """Whether nodes run pods of users, by their roles or the name of their group."""
-    roles = group.raw("worker")
-    if not isinstance(roles, Known):
-        return roles is not None
-    return any(isinstance(one, Known) and one.value in _WORKERS for one in listed(roles))
-
-
-_WORKERS = (True, "true", "worker", "edge")
+    roles = group.read("worker")
+    return isinstance(roles, Unknown) or any(word in str(known(roles)) for word in ("true", "worker", "edge"))
 
 
 def _named(group: Fields) -> str:
