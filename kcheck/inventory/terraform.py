@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import names, profiles
@@ -84,7 +84,6 @@ _TAG = "kubernetes.io/cluster/"
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
     """Yield the clusters of a root module that are not judged, and those that no environment creates."""
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
-    roots = {cluster.root for cluster in clusters}
     makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
     for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
         yield from (registry.unjudged(one.span, one.address) for one in root.instances(kind) if one.span not in made)
@@ -95,8 +94,9 @@ def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Ite
         remedy = f"{' '.join(flags)} makes it" if _SWITCH.fullmatch(text) else ""
         if (place := module.scope.place or block.header) not in made:
             yield Skipped(place.source.path, address, place.begin.line, remedy, by_choice=True, what=_NOT_MADE)
-    nodes = root.left_out(frozenset(names.listed("nodes"))) if root.configuration.folder not in roots else ()
-    for place, address in ((block.header, address) for _, block, address in nodes if _TAG in block.span.text):
+    nodes = () if makers else root.left_out(frozenset(names.listed("nodes")))
+    own = ((one.header, name) for _, one, name in nodes if _TAG in one.span.text and not one.header.source.bundled)
+    for place, address in islice(own, 1):
         yield Skipped(place.source.path, address, place.begin.line, by_choice=True, what=_NOT_MADE)
 
 

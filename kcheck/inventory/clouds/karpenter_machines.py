@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import operator
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import NamedTuple
@@ -139,9 +140,4 @@ def _holds(fact: str | int | None, one: Requirement) -> bool:
     return {"In": within, "NotIn": not within, "DoesNotExist": fact is None}.get(one.operator, fact is not None)
 
 
-_COMPARED: dict[str, Callable[[int, int], bool]] = {
-    "Gt": lambda fact, bound: fact > bound,
-    "Gte": lambda fact, bound: fact >= bound,
-    "Lt": lambda fact, bound: fact < bound,
-    "Lte": lambda fact, bound: fact <= bound,
-}
+_COMPARED = {"Gt": operator.gt, "Gte": operator.ge, "Lt": operator.lt, "Lte": operator.le}

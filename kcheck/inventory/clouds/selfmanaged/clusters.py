@@ -239,7 +239,7 @@ def machine(found: dict[str, str], origin: Origin) -> Machine:
 
 
 def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> Machine:
-    """Return a machine by its type, with the GPUs that it has at a cloud, or at the one that knows the type."""
+    """Return a machine by its type, with its GPUs at a cloud, else at the one that knows it."""
     types = mapped(kind, lambda name: (name,))
     owners = [one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")]
     if cloud in ("", CLOUD) and not owners:

@@ -69,15 +69,9 @@ def _of_groups(folder: str, sources: list[Source]) -> dict[str, yaml.Mapping]:
 
 def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
     """Yield the variables files, weakest first."""
-    ranked = []
-    for source in sources:
-        group = _group(folder, source)
-        if group in _GROUPS:
-            ranked.append((_GROUPS.index(group), source.path, source))
-    for _, _, source in sorted(ranked, key=lambda one: one[:2]):
-        root = ansible.root_of(source)
-        if root is not None:
-            yield root
+    own = [source for source in sources if _group(folder, source) in _GROUPS]
+    own.sort(key=lambda source: (_GROUPS.index(_group(folder, source)), source.path))
+    yield from (root for source in own if (root := ansible.root_of(source)) is not None)
 
 
 class _Cluster:

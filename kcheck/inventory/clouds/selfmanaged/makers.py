@@ -145,7 +145,7 @@ def add(
 
 
 def _groups(fields: Fields) -> Iterator[Fields]:
-    """Yield the groups of nodes, or single ones, of the first of their paths that is written, and the control plane."""
+    """Yield the groups of nodes, or single ones, at the first written path, and the control plane."""
     table = profiles.table(clusters.CLOUD)
     for name in ("groups", "control"):
         paths = table[fields.resource][name]["path"].split(" | ") if fields.has(name) else ()
