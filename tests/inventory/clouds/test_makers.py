@@ -426,6 +426,12 @@ def test_node_pools_of_rancher(load: Callable[[str], Project]) -> None:
     }
 
 
+def test_pools_without_a_known_name_are_not_taken_for_one(load: Callable[[str], Project]) -> None:
+    project = load('variable "given" {}\n' + NODE_POOLS.replace("each.key", "var.given").replace("= false", "= true"))
+    reason = "several pools of rancher2_cluster.a have names that are not known"
+    assert sizes(project) == {"nodes": reason}
+
+
 RANCHER = """
 resource "rancher2_cluster_v2" "a" {
   name               = "a"

@@ -160,7 +160,7 @@ def _works(group: Fields) -> bool:
 
 
 def _named(group: Fields) -> str:
-    name = known(group.text("name")) if group.has("name") else None
+    name = text_of(group.text("name")) if group.has("name") else None
     return name or ("nodes" if _works(group) else "control plane")
 
 
@@ -169,9 +169,12 @@ def _pool(cluster: Cluster, name: str, own: list[Fields], addresses: Addresses) 
     first, place = own[0], own[0].record.span
     origin = Origin((place,))
     count = first.number("count") if first.has("count") else Known(len(own), origin)
+    if first.has("count") and len(own) > 1:
+        count = Unknown(f"several pools of {cluster.address} have names that are not known", origin)
     pool = clusters.node_pool(cluster, name, clusters.fixed_size(count, origin), addresses, place)
     pool = replace(pool, mode=NOTHING if _works(first) else Known(CONTROL_PLANE, origin))
     if first.has("instance_type"):
-        return replace(pool, machine=clusters.machine_of(first.text("instance_type"), origin))
+        kind = first.text("instance_type")
+        return pool if isinstance(kind, Unset) else replace(pool, machine=clusters.machine_of(kind, origin))
     labels = first.mapping("labels") if len(own) == 1 or first.has("count") else NOTHING
     return replace(pool, scheduling=Scheduling(labels, taints_of(first.record, "taints")))
