@@ -30,34 +30,6 @@ if TYPE_CHECKING:
 NAME = "cluster-autoscaler"
 _IMAGE = regex(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
 """Autoscaler images: of all architectures, of one, and the kwok one of the upstream tests."""
-_FLAGS: dict[str, tuple[str, ...]] = {
-    "max_unready_nodes": ("ok-total-unready-count",),
-    "max_unready_percentage": ("max-total-unready-percentage",),
-    "bulk_delete": ("max-scale-down-parallelism", "max-empty-bulk-delete"),
-    "unneeded_time": ("scale-down-unneeded-time",),
-    "unready_time": ("scale-down-unready-time",),
-    "delay_after_add": ("scale-down-delay-after-add",),
-    "delay_after_delete": ("scale-down-delay-after-delete",),
-    "delay_after_failure": ("scale-down-delay-after-failure",),
-    "scan_interval": ("scan-interval",),
-    "new_pod_delay": ("new-pod-scale-up-delay",),
-    "provision_time": ("max-node-provision-time",),
-    "expander": ("expander",),
-    "scale_down": ("scale-down-enabled",),
-    "client_qps": ("kube-client-qps",),
-    "max_nodes": ("max-nodes-total",),
-    "max_cores": ("cores-total",),
-    "max_memory": ("memory-total",),
-    "scale_up_nodes": ("max-nodes-per-scaleup",),
-    "binpacking_time": ("max-nodegroup-binpacking-duration",),
-    "balance": ("balance-similar-node-groups",),
-    "skip_local_storage": ("skip-nodes-with-local-storage",),
-    "skip_system_pods": ("skip-nodes-with-system-pods",),
-    "skip_custom_controllers": ("skip-nodes-with-custom-controller-pods",),
-    "grace": ("max-graceful-termination-sec",),
-    "priority_cutoff": ("expendable-pods-priority-cutoff",),
-}
-"""Field of the model -> flags that set it, newest first."""
 
 
 def of_object(item: Object) -> Iterator[Autoscaler]:
@@ -180,7 +152,7 @@ def _autoscaler(
     """
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     own = flags.release(known(version) or "")
-    fields = {name: _field(name, written, absent, place, own, gap) for name in _FLAGS}
+    fields = {name: _field(name, written, absent, place, own, gap) for name in flags.fields()}
     owner, asked = Unknown("its cluster is not known"), next((one for one in cpu if not isinstance(one, Unset)), cpu[0])
     return Autoscaler(
         identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found),
@@ -197,7 +169,7 @@ def _field(
     name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, own: Release | None, gap: str
 ) -> Value[Any]:
     """Return a field's value: of the first flag that is set, else the default of the version."""
-    names = _FLAGS[name]
+    names = flags.fields()[name]
     convert = _CONVERT.get(name) or _CONVERT[flags.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)
     if flag is not None and isinstance(flag.value, Unknown):

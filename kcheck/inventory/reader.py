@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Kept, Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Sync, Thing, Workload
-from kcheck.text.files import system
-from kcheck.text.files.configurations import AKS, BICEP, BLUEPRINT, CLOUDFORMATION, COMMAND, COMMANDS, EKS, SCRIPT
+from kcheck.text.files import configurations, system
+from kcheck.text.files.configurations import BLUEPRINT, SCRIPT
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from kcheck.text.files.tree import Tree
 
 _NAMED = (
-    (CLOUDFORMATION, EKS, "CloudFormation is not read"),
-    (BICEP, AKS, "Bicep and templates of Azure are not read"),
-    (COMMANDS, COMMAND, "the flags of commands are not read; kcheck judges Terraform and manifests"),
+    (configurations.CLOUDFORMATION, configurations.EKS, "CloudFormation is not read"),
+    (configurations.BICEP, configurations.AKS, "Bicep and templates of Azure are not read"),
+    (configurations.ANSIBLE, configurations.K3S, "k3s and RKE2 by Ansible are not read"),
+    (configurations.OMNI, configurations.TALOS, "cluster templates of Omni are not read"),
+    (
+        configurations.COMMANDS,
+        configurations.COMMAND,
+        "the flags of commands are not read; kcheck judges Terraform and manifests",
+    ),
 )
 """File kinds whose first cluster is reported, its pattern, and why it is not judged."""
 _HELM_ASKED = "settings of a repository do not run helm"
@@ -94,7 +100,8 @@ def _configurations(tree: Tree, reading: Reading) -> None:
                 reading.skipped.append(registry.unjudged(place, place.text, why))
     reading.sources += [source for sources in tree.configurations.values() for source in sources]
     if reading.machines:
-        import_module("kcheck.inventory.clouds.selfmanaged.machines").join(reading.machines, reading.inventory)
+        nodes = import_module("kcheck.inventory.clouds.selfmanaged.machines")
+        reading.skipped += nodes.join(reading.machines, reading.inventory)
 
 
 # --- clusters of manifests

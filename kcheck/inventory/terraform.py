@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import names, profiles
@@ -54,7 +54,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     registry.read_objects([item for one in booted for item in one.objects], inventory)
     reading.skipped += [skipped for one in booted for skipped in one.skipped]
     for root, one in zip(roots, booted, strict=True):
-        if one.objects or not kinds[root].isdisjoint((*machines.TALOS_KINDS, *names.listed("nodes"))):
+        if one.objects or not kinds[root].isdisjoint((*machines.MAKERS, *names.listed("nodes"))):
             import_module("kcheck.inventory.clouds.selfmanaged.makers").read(root, kinds[root], one.objects, inventory)
             nodes = import_module("kcheck.inventory.clouds.selfmanaged.machines")
             reading.machines += nodes.groups(root, kinds[root], one.starts, inventory)
@@ -77,6 +77,8 @@ _VARIABLE = regex(r"(!?)var\.(\w+)")
 _SWITCH = regex(rf"{_VARIABLE.pattern}(?:\s*&&\s*{_VARIABLE.pattern})*\s*\?\s*1\s*:\s*0")
 """Pattern of a count that is 1 if all its variables are true, or false."""
 _NOT_MADE = "cluster not made with these values"
+_TAG = "kubernetes.io/cluster/"
+"""Tag of machines that are nodes."""
 
 
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
@@ -84,7 +86,7 @@ def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Ite
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
     makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
     for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
-        yield from (registry.unjudged(instance.span, instance.address) for instance in root.instances(kind))
+        yield from (registry.unjudged(one.span, one.address) for one in root.instances(kind) if one.span not in made)
     for module, block, address in root.left_out(frozenset(table["judged"])):
         count = block.body.attributes.get("count") if module is root else None
         text = count.value_span.text if count is not None else ""
@@ -92,6 +94,10 @@ def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Ite
         remedy = f"{' '.join(flags)} makes it" if _SWITCH.fullmatch(text) else ""
         if (place := module.scope.place or block.header) not in made:
             yield Skipped(place.source.path, address, place.begin.line, remedy, by_choice=True, what=_NOT_MADE)
+    nodes = () if makers else root.left_out(frozenset(names.listed("nodes")))
+    own = ((one.header, name) for _, one, name in nodes if _TAG in one.span.text and not one.header.source.bundled)
+    for place, address in islice(own, 1):
+        yield Skipped(place.source.path, address, place.begin.line, by_choice=True, what=_NOT_MADE)
 
 
 def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:

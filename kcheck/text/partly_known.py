@@ -59,6 +59,13 @@ def distinct(items: Iterable[Datum]) -> int | None:
     return len(set(found)) if is_plain else None
 
 
+def listed(datum: Datum | None) -> tuple[Datum, ...]:
+    """Return the elements of a list, or one value that is none; nothing if absent."""
+    if isinstance(datum, Known) and isinstance(datum.value, tuple):
+        return datum.value
+    return () if datum is None else (datum,)
+
+
 MOST_CHOICES = 16
 """Most combinations of candidates that are distinguished."""
 

@@ -305,13 +305,13 @@ metadata: {name: b}
 """
 AKS = "Microsoft.ContainerService/managedClusters"
 COMMANDS = "the flags of commands are not read; kcheck judges Terraform and manifests"
-JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, k3s, RKE2, Talos, kops, Kubespray, Cluster API"
+JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift, kops, Kubespray and Cluster API"
 
 
 @pytest.mark.parametrize(
     ("files", "line"),
     [
-        ({"main.tf": 'resource "rke_cluster" "train" {}'}, f"main.tf:1: rke_cluster.train; {JUDGED}"),
+        ({"main.tf": 'resource "k0s_cluster" "train" {}'}, f"main.tf:1: k0s_cluster.train; {JUDGED}"),
         ({"machines.yaml": MACHINES}, f"machines.yaml:3: MachineSet; {JUDGED}"),
         (
             {"stack.yaml": "Resources:\n  A:\n    Type: AWS::EKS::Cluster\n  B:\n    Type: AWS::EKS::Nodegroup\n"},

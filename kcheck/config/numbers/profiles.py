@@ -143,6 +143,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
     class FlagFile(TypedDict):
         """Flags of the cluster autoscaler, with the keys of `HEAD`."""
 
+        fields: dict[str, list[str]]
         flags: dict[str, Flag]
 
 

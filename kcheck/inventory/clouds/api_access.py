@@ -19,7 +19,7 @@ def ranges(public: Value[bool], allowed: Value[tuple[str, ...]]) -> Value[tuple[
     if known(public) is False:
         return Known((), public.origin)
     if isinstance(allowed, Unknown) or (isinstance(allowed, Known) and allowed.value):
-        return mapped(allowed, lambda every: tuple(dict.fromkeys(map(_range, every))))
+        return mapped(allowed, lambda every: tuple({t if "/" in t else f"{t}/32": None for t in every}))
     return Known((EVERYONE,), public.origin) if isinstance(public, Known) else Unset(allowed.origin)
 
 
@@ -28,7 +28,3 @@ def of_fields(fields: Fields) -> Value[tuple[str, ...]]:
     if fields.has("api_private"):
         return ranges(mapped(fields.flag("api_private"), lambda inside: not inside), fields.texts("api_ranges"))
     return ranges(fields.flag("api_public"), fields.texts("api_ranges"))
-
-
-def _range(text: str) -> str:
-    return text if "/" in text else f"{text}/32"

@@ -287,9 +287,4 @@ def _tag(node: yaml.Node) -> str:
 
 
 def _has(subnet: Subnet, key: str, pattern: str) -> bool:
-    if key == "Name":
-        value = text_of(subnet.name)
-    else:
-        tags = subnet.tags
-        value = tags.value.get(key) if isinstance(tags, Known) else None
-    return matches_pattern(value, pattern)
+    return matches_pattern(text_of(subnet.name) if key == "Name" else (known(subnet.tags) or {}).get(key), pattern)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import operator
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import NamedTuple
@@ -39,12 +40,14 @@ def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
     asked = [one._replace(key=one.key.rpartition("/")[2]) for one in near]
     asked = [one for one in asked if one.key in _LABELS]
     listed = next((one.values for one in asked if one.key in _NAMES and one.operator == "In"), None)
-    families = {_family(cloud, name) for name in names}
+    family = "sku-family" if cloud == "aks" else "instance-family"
+    families = {str(facts_of(name).get(family)) for name in names}
     if not asked or any(set(one.values) - families for one in asked if one.key in _FAMILY and one.operator == "In"):
         return ()
     if cloud == "aks" and listed is None and not any(map(_asks_for_gpus, asked)):
         return ()
-    return tuple(name for name in listed or names if _fits(facts_of(name), asked))
+    every = [(name, facts_of(name)) for name in listed or names]
+    return tuple(n for n, own in every if all(one.key not in own or _holds(own[one.key], one) for one in asked))
 
 
 def _asks_for_gpus(one: Requirement) -> bool:
@@ -85,10 +88,6 @@ def _azure() -> tuple[str, ...]:
     lines = machines.tables_of("aks").get("families", {})
     found = (part.partition(" ")[0] for line in lines.values() for part in line.split(", "))
     return tuple(f"Standard_{size}" for size in found if size.startswith("N"))
-
-
-def _family(cloud: str, name: str) -> str:
-    return str(_of_azure(name).get("sku-family")) if cloud == "aks" else name.partition(".")[0]
 
 
 @cache
@@ -132,10 +131,6 @@ def _of_azure(name: str) -> Mapping[str, str | int | None]:
     return result
 
 
-def _fits(facts: Mapping[str, str | int | None], asked: list[Requirement]) -> bool:
-    return all(one.key not in facts or _holds(facts[one.key], one) for one in asked)
-
-
 def _holds(fact: str | int | None, one: Requirement) -> bool:
     """Whether a label meets a requirement; a missing label meets NotIn and DoesNotExist."""
     if one.operator in _COMPARED:
@@ -145,9 +140,4 @@ def _holds(fact: str | int | None, one: Requirement) -> bool:
     return {"In": within, "NotIn": not within, "DoesNotExist": fact is None}.get(one.operator, fact is not None)
 
 
-_COMPARED: dict[str, Callable[[int, int], bool]] = {
-    "Gt": lambda fact, bound: fact > bound,
-    "Gte": lambda fact, bound: fact >= bound,
-    "Lt": lambda fact, bound: fact < bound,
-    "Lte": lambda fact, bound: fact <= bound,
-}
+_COMPARED = {"Gt": operator.gt, "Gte": operator.ge, "Lt": operator.lt, "Lte": operator.le}

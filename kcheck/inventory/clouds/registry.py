@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """Suffixes of a Cluster API provider's kinds."""
-_JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, k3s, RKE2, Talos, kops, Kubespray, Cluster API"
+_JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift, kops, Kubespray and Cluster API"
 _MODULES: dict[str, str] = {}
 """Modules of clouds that are defined elsewhere."""
 

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 
 TALOS = "talos_machine_configuration"
-TALOS_KINDS = {"talos_machine_secrets", "talos_machine_configuration_apply"}
-"""Resources beside the data source that makes a configuration of Talos."""
+MAKERS = {
+    "talos_machine_secrets", "talos_machine_configuration_apply",
+    "rke_cluster", "rancher2_cluster", "rancher2_cluster_v2",
+}  # fmt: skip
+"""Resources that make clusters, or stand beside the data source that makes a configuration of Talos."""
 
 
 class Booted(NamedTuple):
@@ -43,7 +46,7 @@ def read(root: Module, kinds: set[str]) -> Booted:
     found: dict[tuple[str, int, str], Object] = {}
     skipped: dict[str, Skipped] = {}
     starts: dict[str, Start] = {}
-    talos = dict(root.sources(TALOS)) if kinds & TALOS_KINDS else {}
+    talos = dict(root.sources(TALOS)) if kinds & MAKERS else {}
     for kind in own:
         for instance in root.instances(kind):
             address = instance.address.partition("[")[0]
@@ -93,13 +96,12 @@ def pieces_in(datum: Datum, instance: Record) -> tuple[Piece, ...]:
         return pieces
     place = datum.origin.written if datum.origin.spans else instance.span
     text = str(datum.value)
-    decoded = _decoded(text)
-    if decoded is None:
-        return (Piece(text, place),)
-    return (Piece(decoded, place, Known(decoded, Origin((place,)))),)
+    plain = decoded(text)
+    return (Piece(text, place) if plain is None else Piece(plain, place, Known(plain, Origin((place,)))),)
 
 
-def _decoded(text: str) -> str | None:
+def decoded(text: str) -> str | None:
+    """Decode base64; None for other text."""
     if not text or any(character.isspace() for character in text[:80]):
         return None
     try:

@@ -149,18 +149,6 @@ class _Call(NamedTuple):
     source: str
     arguments: list[str]
 
-    @property
-    def gap(self) -> str:
-        """Reason why chart values may be missing from the arguments."""
-        return f"{self.address} was not read and may set other chart values"
-
-    @property
-    def chart(self) -> Value[str]:
-        """Chart that a module installs, by the module's source."""
-        here = Origin((self.place,))
-        found = next((name for name in _scalers() if name in self.source), None)
-        return Known(found, here) if found else Unknown(f"{self.address} chooses the chart", here)
-
 
 def in_arguments(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Release, Instance]]:
     """Yield the releases that module calls describe in arguments nothing else reads."""
@@ -265,7 +253,7 @@ def _says(datum: Datum, key: str) -> bool:
 def _described(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[Release]:
     trees: list[yaml.Target] = []
     sets: dict[Path, yaml.Target] = {}
-    gap, here = call.gap, Origin((place,))
+    gap, here = f"{call.address} was not read and may set other chart values", Origin((place,))
     for key in _VALUES:
         if key in fields:
             found, why = _values(_listed(fields[key]), place)
@@ -283,7 +271,9 @@ def _described(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[
             gap = why or gap
     chart = _text(_first(fields, _CHARTS), here)
     if isinstance(chart, Unset):
-        chart = Known(name.replace("_", "-"), here) if name else call.chart
+        label = name.replace("_", "-") or next((one for one in _scalers() if one in call.source), None)
+        at = here if name else Origin((call.place,))
+        chart = Known(label, at) if label else Unknown(f"{call.address} chooses the chart", at)
     called = _text(_first(fields, _NAMES), here)
     if isinstance(called, Unset) and name:
         called = Known(name, here)

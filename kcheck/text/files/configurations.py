@@ -16,7 +16,12 @@ TEMPLATE = "ansible template"
 CLOUDFORMATION = "CloudFormation"
 COMMANDS = "commands"
 BICEP = "Bicep"
+INSTALLER = "OpenShift installer"
+ANSIBLE = "k3s or RKE2 by Ansible"
+OMNI = "Omni"
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
+K3S = regex(rb"^[ \t]*((?:k3s|rke2)_(?:release_)?version)[ \t]*:", re.MULTILINE)
+TALOS = regex(rb"^kind:[ \t]*(ControlPlane)\b", re.MULTILINE)
 AKS = regex(
     rb"^(?:resource[ \t]+\w+[ \t]+'|module[ \t]+\w+[ \t]+'br/public:avm/res/|[^#\n]*\"type\"[ \t]*:[ \t]*\")"
     rb"(Microsoft\.ContainerService/managedClusters|container-service/managed-cluster)(?:[@:][^'\n]*'[ \t]*=|\")",
@@ -43,6 +48,7 @@ def _mark(kind: str, path: str, word: bytes, content: bytes) -> _Mark:
 
 
 _MARKS = (
+    _Mark(ANSIBLE, regex(r"(?:^|/)group_vars/|(?:^|/)(?:hosts|inventory)[^/]*\.ya?ml$"), b"_version", K3S),
     _mark(VARIABLES, r"(?:^|/)group_vars/(?:.+/)?[^./]+(?:\.ya?ml)?$", b":", rb"^\w+[ \t]*:"),
     _mark(HOSTS, r"(?:^|/)(?:hosts|inventory)(?:\.(?:ya?ml|ini|cfg))?$", b"kube", rb"\bkube[_-]node\b"),
     _mark(BLUEPRINT, r"\.ya?ml$", b"deployment_groups", rb"^blueprint_name[ \t]*:"),
@@ -54,8 +60,10 @@ _MARKS = (
         b"kubeadm",
         rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/|--pod-network-cidr",
     ),
+    _mark(INSTALLER, r"\.ya?ml$", b"baseDomain", rb"^(?:controlPlane|networking|compute)[ \t]*:"),
     _mark(TEMPLATE, r"\.j2$", b"kubeadm.k8s.io/", rb"^kind:[ \t]*ClusterConfiguration"),
     _Mark(CLOUDFORMATION, regex(r"\.(?:ya?ml|json|template)$"), b"AWS::EKS::", EKS),
+    _Mark(OMNI, regex(r"\.ya?ml$"), b"\ntalos:", TALOS),
     _Mark(BICEP, regex(r"\.(?:bicep|json)$"), b"ervice/managed", AKS),
     _Mark(COMMANDS, regex(r"\.(?:sh|bash)$|(?:^|/)Makefile$"), b"create", COMMAND),
 )
@@ -83,6 +91,6 @@ def kind_of(path: str, data: bytes) -> str:
 
 def inventory_of(path: str) -> str | None:
     """Return the inventory folder of a variables file; None for other files."""
-    if not _MARKS[0].path.search(path):
+    if not _MARKS[1].path.search(path):
         return None
     return path.rpartition("group_vars/")[0] or "."

@@ -293,3 +293,248 @@ def test_a_flag_has_its_own_line(load: Callable[[str], Project]) -> None:
     assert pods.cidr.origin.written.text == "10.8.0.0/17"
     assert pods.cidr.origin.path[-1] == "cluster-cidr"
     assert pods.place.text == "get.k3s.io"
+
+
+INSTALLER = """
+apiVersion: v1
+baseDomain: example.com
+metadata: {name: train}
+compute:
+- name: worker
+  replicas: WORKERS
+  platform: {aws: {type: p4d.24xlarge}}
+controlPlane: {name: master, platform: {aws: {}}}
+NETWORKING
+platform: {aws: {region: us-east-1}}
+"""
+OWN = """networking:
+  networkType: OVNKubernetes
+  clusterNetwork:
+  - {cidr: 10.8.0.0/17, hostPrefix: 25}
+  - {cidr: "fd01::/48", hostPrefix: 64}
+  serviceNetwork: [10.9.0.0/16, "fd02::/112"]"""
+
+
+@pytest.mark.parametrize(
+    ("networking", "expected"),
+    [
+        ("", (None, "172.30.0.0/16", "10.128.0.0/14", 23)),
+        (OWN, (None, "10.9.0.0/16", "10.8.0.0/17", 25)),
+    ],
+)
+def test_the_installer_of_openshift(
+    networking: str, expected: tuple[str | None, ...], write: Callable[..., Path]
+) -> None:
+    write({"ocp/install-config.yaml": INSTALLER.replace("WORKERS", "40").replace("NETWORKING", networking)})
+    project = kcheck.load(".")
+    assert facts(project) == expected
+    assert sizes(project) == {"worker": 40, "master": 3}
+    worker, master = project.inventory.pools
+    assert (known(worker.machine.instance_types), known(worker.machine.gpus)) == (("p4d.24xlarge",), 8)
+    assert (known(worker.mode), known(master.mode)) == (None, "control-plane")
+    assert project.inventory.clusters[0].root == "ocp"
+
+
+def test_workers_that_the_installer_does_not_make(write: Callable[..., Path]) -> None:
+    write({"install-config.yaml": INSTALLER.replace("WORKERS", "0").replace("NETWORKING", "")})
+    found = sizes(kcheck.load("."))
+    assert found == {
+        "worker": 0,
+        "master": 3,
+        "nodes": "the nodes of install-config/train are not in this code; set --nodes N",
+    }
+
+
+def test_several_pod_ranges_of_openshift_are_named(write: Callable[..., Path]) -> None:
+    two = OWN.replace('"fd01::/48", hostPrefix: 64', "10.10.0.0/17, hostPrefix: 25")
+    write({"install-config.yaml": INSTALLER.replace("WORKERS", "3").replace("NETWORKING", two)})
+    project = kcheck.load(".")
+    assert not project.inventory.clusters
+    assert "several ranges of pods" in project.check().render("text")
+
+
+RKE_YAML = """
+kubernetes_version: v1.32.1-rancher1-1
+nodes:
+- {address: 10.0.0.1, role: [controlplane, etcd]}
+- {address: 10.0.0.2, role: [worker]}
+- {address: 10.0.0.3, role: [worker, etcd]}
+services:
+  kube-controller: {cluster_cidr: 10.8.0.0/17, service_cluster_ip_range: 10.9.0.0/16}
+"""
+RKE_BLOCKS = """
+  kubernetes_version = "v1.32.1-rancher1-1"
+  nodes {
+    address = "10.0.0.1"
+    role    = ["controlplane", "etcd"]
+  }
+  dynamic "nodes" {
+    for_each = toset(["10.0.0.2", "10.0.0.3"])
+    content {
+      address = nodes.value
+      role    = ["worker"]
+    }
+  }
+  services {
+    kube_controller {
+      cluster_cidr             = "10.8.0.0/17"
+      service_cluster_ip_range = "10.9.0.0/16"
+    }
+  }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("rke_cluster", RKE_BLOCKS),
+        ("rke_cluster", f"cluster_yaml = <<-EOT\n{RKE_YAML}\nEOT\n"),
+        ("rancher2_cluster", f'name = "a"\nrke_config {{\n{RKE_BLOCKS}\n}}\n'),
+    ],
+)
+def test_clusters_of_rke(kind: str, body: str, load: Callable[[str], Project]) -> None:
+    project = load(f'resource "{kind}" "a" {{\n{body}\n}}\n')
+    assert facts(project) == ("v1.32.1-rancher1-1", "10.9.0.0/16", "10.8.0.0/17", 24)
+    assert sizes(project) == {"control plane": 1, "nodes": 2}
+
+
+NODE_POOLS = """
+resource "rancher2_cluster" "a" {
+  name = "a"
+  rke_config {
+    kubernetes_version = "v1.32.1-rancher1-1"
+  }
+}
+resource "rancher2_node_pool" "a" {
+  for_each      = { server = false, gpu = true }
+  cluster_id    = rancher2_cluster.a.id
+  name          = each.key
+  control_plane = !each.value
+  worker        = each.value
+  quantity      = 7
+}
+"""
+
+
+def test_node_pools_of_rancher(load: Callable[[str], Project]) -> None:
+    project = load(NODE_POOLS)
+    assert facts(project) == ("v1.32.1-rancher1-1", "10.43.0.0/16", "10.42.0.0/16", 24)
+    assert sizes(project) == {"gpu": 7, "server": 7}
+    assert {pool.display_name: known(pool.mode) for pool in project.inventory.pools} == {
+        "gpu": None,
+        "server": "control-plane",
+    }
+
+
+def test_pools_without_a_known_name_are_not_taken_for_one(load: Callable[[str], Project]) -> None:
+    project = load('variable "given" {}\n' + NODE_POOLS.replace("each.key", "var.given").replace("= false", "= true"))
+    reason = "several pools of rancher2_cluster.a have names that are not known"
+    assert sizes(project) == {"nodes": reason}
+
+
+RANCHER = """
+resource "rancher2_cluster_v2" "a" {
+  name               = "a"
+  kubernetes_version = "v1.34.1+rke2r1"
+  rke_config {
+    machine_global_config = CONFIG
+    machine_pools {
+      name               = "server"
+      control_plane_role = true
+      quantity           = 3
+    }
+    machine_pools {
+      name           = "gpu"
+      worker_role    = true
+      quantity       = var.size
+      machine_labels = { gpu = "yes" }
+      taints {
+        key    = "gpu"
+        value  = "yes"
+        effect = "NoSchedule"
+      }
+    }
+  }
+}
+variable "size" {}
+variable "given" {}
+"""
+
+
+def test_machine_pools_of_rancher(load: Callable[[str], Project]) -> None:
+    own = 'yamlencode({ cni = "canal", "cluster-cidr" = "10.8.0.0/17" })'
+    project = load(RANCHER.replace("CONFIG", own))
+    assert facts(project) == ("v1.34.1+rke2r1", "10.43.0.0/16", "10.8.0.0/17", 24)
+    assert sizes(project) == {"server": 3, "gpu": "var.size has no value"}
+    gpu = project.inventory.pools[1]
+    assert known(gpu.scheduling.labels) == {"gpu": "yes"}
+    assert known(gpu.scheduling.taints) == ("gpu=yes:NoSchedule",)
+
+
+@pytest.mark.parametrize("config", ["var.given", "yamlencode({ cni = var.given })", 'yamlencode({ cni = "cilium" })'])
+def test_ranges_of_rancher_that_are_not_known(config: str, load: Callable[[str], Project]) -> None:
+    project = load(RANCHER.replace("CONFIG", config))
+    assert not project.inventory.ranges
+    assert all(isinstance(pool.addresses.pod_range, Unknown) for pool in project.inventory.pools)
+
+
+def test_imported_clusters_of_rancher_are_named(load: Callable[[str], Project]) -> None:
+    project = load('resource "rancher2_cluster" "a" {\n  name = "a"\n}\n')
+    assert not project.inventory.clusters
+    assert "rancher2_cluster.a" in project.check().render("text")
+
+
+OMNI = """kind: Cluster
+name: lab
+kubernetes:
+  version: v1.34.0
+talos:
+  version: v1.11.0
+---
+kind: ControlPlane
+machineClass: {name: server, size: 3}
+"""
+NODES = """
+variable "groups" {
+  default = GROUPS
+}
+resource "random_id" "a" {
+  byte_length = 2
+}
+resource "aws_autoscaling_group" "node" {
+  for_each = var.groups
+  max_size = each.value
+  tag {
+    key                 = "kubernetes.io/cluster/lab-${random_id.a.hex}"
+    value               = "owned"
+    propagate_at_launch = true
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (
+            {"group_vars/all.yml": "k3s_version: v1.34.1+k3s1\n", "hosts.ini": "[master]\na\n[node]\nb\n"},
+            "group_vars/all.yml:1: k3s_version; k3s and RKE2 by Ansible are not read",
+        ),
+        (
+            {"inventory.yml": "k3s_cluster:\n  children: {}\n  vars:\n    k3s_version: v1.34.1+k3s1\n"},
+            "inventory.yml:4: k3s_version; k3s and RKE2 by Ansible are not read",
+        ),
+        ({"lab.yaml": OMNI}, "lab.yaml:8: ControlPlane; cluster templates of Omni are not read"),
+        (
+            {"main.tf": NODES.replace("GROUPS", "{ gpu = 4 }")},
+            'main.tf:8: aws_autoscaling_group.node["gpu"]; its tags name the cluster lab-',
+        ),
+        ({"main.tf": NODES.replace("GROUPS", "{}")}, "main.tf:8: aws_autoscaling_group.node"),
+    ],
+    ids=["ansible", "ansible inventory", "Omni", "tags", "no machines"],
+)
+def test_other_makers_are_named(files: dict[str, str], line: str, write: Callable[..., Path]) -> None:
+    write(files)
+    project = kcheck.load(".")
+    assert not project.inventory.clusters
+    assert line in project.check().render("text")

@@ -96,23 +96,16 @@ class _Aks(Reader):
 
     def subnets(self) -> None:
         for instance, network in zip(self.root.instances(NETWORK), self.found.networks, strict=True):
-            self._inline_subnets(instance, network)
+            origin = Origin((instance.span,))
+            for i, record in enumerate(blocks_below(instance, "subnet")):
+                fields = self.fields(INLINE_SUBNET, record)
+                address = f"{instance.address}.subnet[{i}]"
+                self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            self.subnet(
-                instance.address, instance.span, fields.text("name"), fields.text("cidr"), self._network(fields)
-            )
-
-    def _inline_subnets(self, instance: Instance, network: Network) -> None:
-        origin = Origin((instance.span,))
-        for i, record in enumerate(blocks_below(instance, "subnet")):
-            fields = self.fields(INLINE_SUBNET, record)
-            address = f"{instance.address}.subnet[{i}]"
-            self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
-
-    def _network(self, fields: Fields) -> Value[Network]:
-        found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
-        return found if found is not None else self.find_named(fields.text("network"), Network, "virtual network")
+            found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
+            owner = found or self.find_named(fields.text("network"), Network, "virtual network")
+            self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), owner)
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
@@ -176,8 +169,11 @@ class _Aks(Reader):
 
     def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
         """Find a subnet by name and network name, in this or another root."""
-        found: Subnet | None = known(self.find_named(name, Subnet, "subnet", lambda subnet: _is_in(subnet, network)))
-        return found
+
+        def is_in(subnet: Subnet) -> bool:
+            return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
+
+        return known(self.find_named(name, Subnet, "subnet", is_in))
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
         """Add the range of the pods, where they may have their own."""
@@ -346,10 +342,6 @@ def _caps(fields: Fields) -> Value[dict[str, str]]:
     if name is None:
         return Unknown("the size of its machines is not known", cap.origin)
     return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
-
-
-def _is_in(subnet: Subnet, network: str) -> bool:
-    return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
 
 
 def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) -> Value[tuple[int, int]]:

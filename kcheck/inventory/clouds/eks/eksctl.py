@@ -233,7 +233,9 @@ class _Config:
                 system=System(
                     self._image(fields),
                     boot_data=_boot_data(fields),
-                    local_disks=mapped(fields.text("bootstrap"), _joins),
+                    local_disks=mapped(
+                        fields.text("bootstrap"), lambda start: "localStorage" in start or "mdadm" in start
+                    ),
                 ),
                 kubelet=_kubelet(fields),
             )
@@ -342,11 +344,6 @@ def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
     """Whether a name or a zone matches a subnet; eksctl names subnets by side and zone."""
     own = known(subnet.name) or ""
     return own == name or (zone and own.partition("-")[2] == name)
-
-
-def _joins(start: str) -> bool:
-    """Whether a bootstrap script joins the node's local disks."""
-    return "localStorage" in start or "mdadm" in start
 
 
 def _taints(fields: Fields) -> Value[tuple[str, ...]]:

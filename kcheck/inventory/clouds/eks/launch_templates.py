@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds import kubelet as kubelets
 from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_reference, same_value, text_reference
+from kcheck.inventory.embedded.machines import decoded
 from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
 from kcheck.terraform.resource import Instance
 from kcheck.text.text import Span
@@ -183,14 +182,7 @@ def user_data(template: Fields) -> Value[str]:
         piece.datum.symbol for piece in written.pieces if isinstance(piece.datum, Unknown)
     ):
         return Known("".join(piece.text for piece in written.pieces), written.origin or Origin(()))
-    return mapped(written, _decoded)
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text, validate=True).decode(errors="replace")
-    except ValueError:
-        return text
+    return mapped(written, lambda text: decoded(text) or text)
 
 
 def own_image(template: Fields | None) -> bool:

@@ -26,15 +26,12 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
     """Return the project, region and location; a cluster's name is unique per project and location."""
     own = accounts.provider(reader, instance)
     projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
+    named = mapped(accounts.first(instance.span, _NO_PROJECT, *projects), lambda text: text.removeprefix("projects/"))
     return {
-        "account": accounts.proper(mapped(accounts.first(instance.span, _NO_PROJECT, *projects), _project), _PROJECT),
+        "account": accounts.proper(named, _PROJECT),
         "region": accounts.proper(mapped(location, registry.cloud("gke").region), _REGION),
         "group": location,
     }
-
-
-def _project(text: str) -> str:
-    return text.removeprefix("projects/")
 
 
 def of_fields(instance: Instance, fields: Fields, root: Module) -> tuple[Value[str], Value[bool]]:

@@ -28,7 +28,7 @@ class SelfManaged(Cloud):
         "ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod", "Cluster",
         "InstanceGroup", "Installation", "IPPool", "IPAMConfiguration",
     )  # fmt: skip
-    files = (configurations.VARIABLES, configurations.TEMPLATE)
+    files = (configurations.VARIABLES, configurations.TEMPLATE, configurations.INSTALLER)
     own_kernel = True
     has_disks = False
 
@@ -45,10 +45,11 @@ class SelfManaged(Cloud):
         kops.read(own, inventory)
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
-        """Read kubespray inventories; without one, only list kubeadm templates."""
-        from kcheck.inventory.clouds.selfmanaged import kubespray
+        """Read kubespray inventories and OpenShift's installer; without a cluster, only list kubeadm templates."""
+        from kcheck.inventory.clouds.selfmanaged import kubespray, makers
 
         kubespray.read(files, inventory)
+        yield from makers.installed(files.get(configurations.INSTALLER, ()), inventory)
         if any(cluster.cloud == self.name for cluster in inventory.clusters):
             return
         for source in files.get(configurations.TEMPLATE, ()):

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds.reader import taints_of
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.reader import gpu_of, gpus_of, taints_of
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
@@ -234,10 +235,18 @@ def scheduling(registration: yaml.Node | None, origin: Origin) -> Scheduling:
 def machine(found: dict[str, str], origin: Origin) -> Machine:
     """Return the machine that a node's labels name, if it is a known model."""
     name = found.get(_TYPE, "")
-    model = machines.machine(CLOUD, name)
-    if model is None:
-        return Machine()
-    return Machine(Known((name,), origin), gpu=Known(bool(model.gpus), origin), gpus=Known(model.gpus or 0, origin))
+    return machine_of(Known(name, origin), origin) if machines.machine(CLOUD, name) else Machine()
+
+
+def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> Machine:
+    """Return a machine by its type, with its GPUs at a cloud, else at the one that knows it."""
+    types = mapped(kind, lambda name: (name,))
+    owners = [one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")]
+    if cloud in ("", CLOUD) and not owners:
+        return Machine(types, Unknown("whether its machines have GPUs is not known", origin))
+    cloud = cloud or owners[0]
+    gpus = gpus_of(cloud, types)
+    return Machine(types, mapped(gpus, bool) if cloud == CLOUD else gpu_of(cloud, types), gpus)
 
 
 class File(NamedTuple):

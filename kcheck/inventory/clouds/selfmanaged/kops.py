@@ -68,7 +68,8 @@ class _Cluster:
         self.machines = next((one.name for one in registry.every() if one.provider.lower() == wanted), "")
 
     def add(self, groups: list[Object]) -> None:
-        fields = self.fields
+        fields, main = self.fields, self._etcd("main")
+        quota = NOTHING if main is None else clusters.spelled(main.number("etcd_quota"), listed=True, within="env")
         cluster = fields.record_of(
             Cluster,
             self.identity,
@@ -83,7 +84,7 @@ class _Cluster:
             plane=fields.record_of(
                 Plane,
                 data_dir=NOTHING,  # kops gives etcd volumes of its own
-                etcd_quota=mapped(self._quota(), clusters.quota),
+                etcd_quota=mapped(quota, clusters.quota),
                 event_servers=Known("/events#", self.origin) if self._etcd("events") else Unset(self.origin),
                 reads_inflight=_bare(fields.number("reads_inflight")),
                 writes_inflight=_bare(fields.number("writes_inflight")),
@@ -122,10 +123,6 @@ class _Cluster:
     def _records(self, kind: str, resource: str) -> list[Fields]:
         nodes = yaml.items(self.item.root, "spec", kind)
         return [Fields(CLOUD, resource, MappingRecord(node)) for node in nodes if isinstance(node, yaml.Mapping)]
-
-    def _quota(self) -> Value[int]:
-        main = self._etcd("main")
-        return NOTHING if main is None else clusters.spelled(main.number("etcd_quota"), listed=True, within="env")
 
     # --- addresses
 

@@ -69,15 +69,9 @@ def _of_groups(folder: str, sources: list[Source]) -> dict[str, yaml.Mapping]:
 
 def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
     """Yield the variables files, weakest first."""
-    ranked = []
-    for source in sources:
-        group = _group(folder, source)
-        if group in _GROUPS:
-            ranked.append((_GROUPS.index(group), source.path, source))
-    for _, _, source in sorted(ranked, key=lambda one: one[:2]):
-        root = ansible.root_of(source)
-        if root is not None:
-            yield root
+    own = [source for source in sources if _group(folder, source) in _GROUPS]
+    own.sort(key=lambda source: (_GROUPS.index(_group(folder, source)), source.path))
+    yield from (root for source in own if (root := ansible.root_of(source)) is not None)
 
 
 class _Cluster:
@@ -105,7 +99,7 @@ class _Cluster:
         self.identity = unique_identity(f"{CLOUD}/{where}{self.address}", inventory)
 
     def add(self) -> None:
-        fields = self.fields
+        fields, label = self.fields, self.fields.text("name")
         cluster = fields.record_of(
             Cluster,
             self.identity,
@@ -114,7 +108,7 @@ class _Cluster:
             self.address,
             self.folder,
             gap="",
-            name=self._name(),
+            name=Unset(label.origin) if isinstance(label, Known) and label.value == _DOMAIN else label,
             version=fields.text("version"),
             service_cidr=clusters.ipv4(fields.text("service_cidr")),
             plane=fields.record_of(
@@ -135,11 +129,6 @@ class _Cluster:
             mode = Known(CONTROL_PLANE, Origin((place,))) if name == "control plane" else NOTHING
             pool = replace(pool, system=system, mode=mode)
             self.inventory.pools.append(_registered(pool, self.groups[name]) if name in self.groups else pool)
-
-    def _name(self) -> Value[str]:
-        """Return the name of the cluster; Unset if it is the default Service domain."""
-        name = self.fields.text("name")
-        return Unset(name.origin) if isinstance(name, Known) and name.value == _DOMAIN else name
 
     def _event_servers(self) -> Value[str]:
         """Return the separate etcd of events, if there is one."""

@@ -10,9 +10,16 @@ from msgspec.structs import replace
 from kcheck.config.numbers import names, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, identity, or_default, resolve_reference
+from kcheck.inventory.clouds.reader import (
+    blocks_below,
+    identity,
+    or_default,
+    resolve_reference,
+    text_of,
+)
 from kcheck.inventory.clouds.selfmanaged import clusters
-from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Machine, NodePool, Size, Subnet
+from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
+from kcheck.text.partly_known import listed
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -23,8 +30,9 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.boot_scripts import Start
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Skipped
 
-_OWNER = regex(r"kubernetes\.io/cluster/([^$]+)")
+_OWNER = regex(r"kubernetes\.io/cluster/(.+)")
 """Tag of AWS machines that names their cluster."""
 
 
@@ -69,8 +77,11 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
             yield Group(pool, tool, server, owner, root.environment)
 
 
-def join(found: Iterable[Group], inventory: Inventory) -> None:
-    """Replace the nodes of unknown number of self-managed clusters by their machines, if some are workers."""
+def join(found: Iterable[Group], inventory: Inventory) -> Iterator[Skipped]:
+    """Replace the nodes of unknown number of self-managed clusters by their machines, if some are workers.
+
+    Yields machines whose tags name a cluster where none is in the code.
+    """
     for cluster in [one for one in inventory.clusters if one.cloud == clusters.CLOUD]:
         own = [group for group in found if _is_of(group, cluster, inventory.clusters)]
         made = {group.server for group in own if _APPLY not in group.pool.address}
@@ -83,6 +94,11 @@ def join(found: Iterable[Group], inventory: Inventory) -> None:
             taken = {group.pool.id for group in own}
             inventory.pools[at : at + 1] = [_joined(group.pool, base) for group in own]
             inventory.pools = [pool for pool in inventory.pools if pool.id not in taken]
+    roots = {cluster.root for cluster in inventory.clusters}
+    names_of = {known(cluster.name) for cluster in inventory.clusters}
+    for pool, owner in {one.owner: (one.pool, one.owner) for one in found if one.owner and not one.tool}.values():
+        if pool.root not in roots and owner not in names_of:
+            yield registry.unjudged(pool.place, pool.address, f"its tags name the cluster {owner}, which is not read")
 
 
 _APPLY = "talos_machine_configuration_apply."
@@ -110,7 +126,7 @@ def _joined(pool: NodePool, base: NodePool) -> NodePool:
 
 def _is_of(group: Group, cluster: Cluster, every: Iterable[Cluster]) -> bool:
     """Whether machines are of a cluster: by their tags, else by the tool that starts both in one folder."""
-    if group.owner:
+    if group.owner and "$" not in group.owner:
         return known(cluster.name) == group.owner
     return [one for one in every if _started(group, one)] == [cluster]
 
@@ -144,7 +160,7 @@ def _template(root: Module, kinds: set[str], fields: Fields) -> Instance | None:
 
 def _owner(instance: Instance) -> str:
     """Return the cluster that a machine's tags name; '' if none."""
-    keys = [str(known(key)) for one in blocks_below(instance, "tag") if (key := one.entry("key")) is not None]
+    keys = [text_of(key) or "" for one in blocks_below(instance, "tag") if (key := one.entry("key")) is not None]
     tags = instance.entry("tags")
     keys += [*tags.value] if isinstance(tags, Known) and isinstance(tags.value, dict) else []
     return next((match[1] for key in keys if (match := _OWNER.fullmatch(key))), "")
@@ -189,16 +205,14 @@ def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mappin
     origin = Origin((place,))
     kind = template.address.split(".")[-2] if template is not None else ""
     own = Fields(cloud, kind, template) if template is not None and kind in profiles.table(cloud) else fields
-    types = mapped(own.text("instance_type"), lambda name: (name,)) if own.has("instance_type") else NOTHING
+    types = own.text("instance_type") if own.has("instance_type") else NOTHING
     gpus = own.number("gpus") if own.has("gpus") else NOTHING
     where = _placed(fields if fields.has("subnets") else own, subnets)
-    gpu = mapped(gpus, bool)
-    if cloud == clusters.CLOUD:
-        gpu = Unknown("whether its machines have GPUs is not known", origin)
-    elif isinstance(gpus, Unset):
-        gpu, gpus = gpu_of(cloud, types), gpus_of(cloud, types)
+    machine = clusters.machine_of(types, origin, cloud)
+    if not isinstance(gpus, Unset):
+        machine = replace(machine, gpu=mapped(gpus, bool), gpus=gpus)
     name = fields.text("name") if fields.has("name") else NOTHING
-    pool = NodePool("", place, "", NOTHING, name, managed=False, machine=Machine(types, gpu, gpus))
+    pool = NodePool("", place, "", NOTHING, name, managed=False, machine=machine)
     surge = fields.text("max_surge") if fields.has("max_surge") else Unset(origin)
     pool = clusters.upgraded(pool, or_default(surge, lambda at: Known("0", at)))
     return replace(pool, addresses=replace(pool.addresses, subnets=where))
@@ -209,8 +223,7 @@ def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet
     datum = fields.raw("subnets") if fields.has("subnets") else None
     if datum is None:
         return Unset(Origin((fields.record.span,)))
-    items = datum.value if isinstance(datum, Known) and isinstance(datum.value, tuple) else (datum,)
-    links = [resolve_reference(item, subnets) for item in items]
+    links = [resolve_reference(item, subnets) for item in listed(datum)]
     found = [link.value for link in links if link is not None]
     if len(found) < len(links) or not found:
         return datum if isinstance(datum, Unknown) else Unknown("its subnets are not in this root module", datum.origin)

@@ -121,10 +121,6 @@ class _Cluster:
                 found.append(value)
         return found[-1] if found else Unset(self.origin)
 
-    def _dns(self) -> Value[int]:
-        count = profiles.settings(CLOUD)["coredns.replicas"].number
-        return Known(count, self.origin) if KIND in self.parts else NOTHING
-
     def _plane(self) -> Plane:
         fields, unset = self.parts.get(KIND), Unset(self.origin)
         external = fields is not None and not isinstance(fields.texts("external"), Unset)
@@ -145,13 +141,13 @@ class _Cluster:
         place = self.place.source.path, self.place.start
         if any((one.place.source.path, one.place.start) == place for one in self.inventory.clusters):
             return
-        fields = self.parts.get(KIND)
+        fields, dns = self.parts.get(KIND), profiles.settings(CLOUD)["coredns.replicas"].number
         cluster = Cluster(
             self.identity, self.place, CLOUD, self.address, self.folder, "",
             name=fields.text("name") if fields else Unset(self.origin),
             version=fields.text("version") if fields else Unset(self.origin),
             service_cidr=clusters.ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
-            plane=self._plane(), dns_replicas=self._dns(),
+            plane=self._plane(), dns_replicas=Known(dns, self.origin) if fields else NOTHING,
         )  # fmt: skip
         self.inventory.clusters.append(cluster)
         cidr = self.text("pod_cidr", "kube-controller-manager")
