@@ -96,6 +96,7 @@ def test_boot_disks(lines: str, disk: str, size: int, read: Callable[..., dict[s
         ('"us-central1-a"', "", SCALED, 100, 100),
         ('"us-central1-a"', '["us-central1-b", "us-central1-c"]', SCALED, 300, 100),  # the list leaves out its own
         ('"us-central1"', "", SCALED + '\n  node_locations = ["us-central1-a", "us-central1-b"]', 200, 100),
+        ('"us-central1"', "", SCALED + "\n  node_locations = []", 300, 100),
         ('"us-central1"', "", "autoscaling {\n    total_max_node_count = 1000\n  }", 1000, 334),
         ('"us-central1"', "", "node_count = 7", 21, 7),
         ('"us-central1"', "", "initial_node_count = 7", 21, 7),

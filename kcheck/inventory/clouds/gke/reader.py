@@ -252,11 +252,12 @@ class _Gke(RangeReader):
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
         """Count the zones of a pool, as its counts are per zone.
 
-        A reference to the cluster's own zones counts as not set.
+        An empty list, and a reference to the cluster's own zones, count as not set.
         """
         own, written = fields.count("zones"), fields.raw("zones")
         shared = cluster and isinstance(written, Unknown) and written.symbol == (cluster.address, "node_locations")
-        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL and not shared:
+        is_set = not isinstance(own, Unset) and known(own) != 0
+        if is_set and fields.resource != DEFAULT_POOL and not shared:
             return own
         if of_cluster is None or cluster is None:
             why = "the zones of the pool are those of its cluster, which is not in this code; set node_locations"
