@@ -60,11 +60,10 @@ class Bounds(Struct, frozen=True):
         AWS selects prefixes from the reservation of a subnet, and documents nothing of one that is used up:
         https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
         """
+        total, kept, rest = addresses_needed(demands), self.kept, self.rest
         prefixed = addresses_needed([one._replace(per_node=one.prefixed) for one in demands])
         single = addresses_needed([one._replace(per_node=one.per_node - one.prefixed) for one in demands])
-        if not self.kept or (prefixed <= self.kept and single <= self.rest):
-            return addresses_needed(demands)
-        return max(addresses_needed(demands), prefixed + self.rest, single + self.kept)
+        return max(total, prefixed + rest, single + kept) if kept and (prefixed > kept or single > rest) else total
 
 
 def exactly(number: int) -> Estimate:
@@ -295,10 +294,10 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
         (low, high), each = surge_bounds(surge), estimate.bounds
         fixed = pool.machine.efa_addresses if measure is per_node else 0
-        prefixed = [(one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0)]
-        least.append(Demand(name, number(nodes, 0), low, each.low, parts, default, prefixed[0]))
+        whole, more = ((one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0))
+        least.append(Demand(name, number(nodes, 0), low, each.low, subnets=parts, by_default=default, prefixed=whole))
         if most is not None:
-            upper = least[-1]._replace(surge=high, per_node=each.high or 0, prefixed=prefixed[1])
+            upper = least[-1]._replace(surge=high, per_node=each.high or 0, prefixed=more)
             most = None if each.high is None else [*most, upper]
         reasons += [estimate.why] if each.exact is None else []
         reasons += [reason_of(surge)] if low != high else []

@@ -105,7 +105,7 @@ class _Eks(Reader):
                 self.networks_by_address[address] = self.networks_by_address[owner]
 
     def subnets(self) -> None:
-        networks, reserved = self.networks_by_address, self._reserved()
+        networks = self.networks_by_address
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
@@ -116,24 +116,21 @@ class _Eks(Reader):
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
                 zone=fields.text("zone"), public=fields.flag("public"),
             )  # fmt: skip
-            mine = reserved.get(instance.address, {})
-            held = sum(one.num_addresses for one in map(parse_cidr, mine.get("explicit", ())) if one)
-            subnet = self.found.subnets[-1] = replace(subnet, held=held, blocks=tuple(mine.get("prefix", ())))
+            assigned = map(parse_cidr, self._reserved(instance.address, "explicit"))
+            held, blocks = sum(one.num_addresses for one in assigned if one), self._reserved(instance.address, "prefix")
+            subnet = self.found.subnets[-1] = replace(subnet, held=held, blocks=blocks)
             written = fields.mapping("tags")
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
                 self.pod_subnets.append(subnet)
 
-    def _reserved(self) -> dict[str, dict[str, list[str]]]:
-        """List the reserved ranges of each subnet, by its address and by type: prefix or explicit.
+    def _reserved(self, subnet: str, kind: str) -> tuple[str, ...]:
+        """List the ranges of a subnet that are reserved, for prefixes ("prefix") or people ("explicit").
 
         https://docs.aws.amazon.com/vpc/latest/userguide/subnet-cidr-reservation.html
         """
-        result: dict[str, dict[str, list[str]]] = {}
-        for fields in (self.fields(RESERVATION, one) for one in self.root.instances(RESERVATION)):
-            cidr, kind = known(fields.text("cidr")), known(fields.text("kind"))
-            if cidr and kind:
-                result.setdefault(_address(fields.raw("subnet")), {}).setdefault(kind, []).append(cidr)
-        return result
+        every = [self.fields(RESERVATION, instance) for instance in self.root.instances(RESERVATION)]
+        found = [one for one in every if _address(one.raw("subnet")) == subnet and known(one.text("kind")) == kind]
+        return tuple(filter(None, (known(one.text("cidr")) for one in found)))
 
     def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
         """Find the network of a subnet in a secondary range, which refers to the range's association."""
