@@ -295,7 +295,8 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
         (low, high), each = surge_bounds(surge), estimate.bounds
         fixed = pool.machine.efa_addresses if measure is per_node else 0
         whole, more = ((one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0))
-        least.append(Demand(name, number(nodes, 0), low, each.low, subnets=parts, by_default=default, prefixed=whole))
+        demand = Demand(name, number(nodes, 0), low, per_node=each.low, subnets=parts, by_default=default)
+        least.append(demand._replace(prefixed=whole))
         if most is not None:
             upper = least[-1]._replace(surge=high, per_node=each.high or 0, prefixed=more)
             most = None if each.high is None else [*most, upper]
@@ -306,7 +307,8 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
     highest = None if most is None else _sized(pools, most, world, kind=False)
     reasons += [f"whether nodes get prefixes beyond the {kept:,} reserved addresses is not known"] if kept else []
     rest = number(room(place, world), 0) - kept
-    return Bounds(pools, least, most, lowest or [], highest, next(filter(None, reasons), ""), kept, rest)
+    why = next(filter(None, reasons), "")
+    return Bounds(pools, least, most, least=lowest or [], most=highest, why=why, kept=kept, rest=rest)
 
 
 def _reserved_prefixes(place: Place) -> int:
