@@ -208,7 +208,8 @@ class Reserved(Thing, frozen=True, eq=False):
 class Subnet(Thing, frozen=True):
     """A subnet of a virtual network. `gap` says why pools in it may be missing.
 
-    `public`: whether its machines get public addresses of their own. `held`: addresses that load balancers take.
+    `public`: whether its machines get public addresses of their own. `held`: addresses that load balancers take or people
+    assign. `blocks`: ranges reserved for the prefixes of interfaces.
     """
 
     cloud: str
@@ -222,3 +223,4 @@ class Subnet(Thing, frozen=True):
     zone: Value[str] = NOTHING
     public: Value[bool] = NOTHING
     held: int = 0
+    blocks: tuple[str, ...] = ()

@@ -103,7 +103,8 @@ def _reach(cluster: Cluster, world: World) -> str:
         return f"{name}: no wall is known{below}."
     high = first.nodes.high
     if not world.pools.of_cluster(cluster) and aim.high == 0:
-        return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
+        known_ = "known " if has_unknown_walls(cluster, world) else ""
+        return f"{name} has no node pools in this code; the first {known_}wall is the {first.what}, at {high:,}."
     nearest = earliest(cluster, world)
     least = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
     if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
@@ -168,7 +169,7 @@ def is_account_quota(wall: Wall) -> bool:
 def quotas_title(cluster: Cluster, world: World) -> str:
     """Return the title of the list of quotas."""
     target = world.sizes.target_interval(cluster).exact
-    return f"quotas that {'its nodes' if target is None else counted(target, 'node')} need"
+    return f"quotas that {'its nodes' if target is None else counted(target, 'node')} need{'s' * (target == 1)}"
 
 
 def _quotas(cluster: Cluster, world: World) -> list[str]:

@@ -41,7 +41,8 @@ class Bounds(Struct, frozen=True):
     """Lower and upper demand of each pool in a place; `why` says why they differ.
 
     `low` and `high` differ by what one node takes, `least` and `most` also by the sizes that the pools may have when
-    their clusters reach their targets. `high` and `most` are None without a bound.
+    their clusters reach their targets. `high` and `most` are None without a bound. `kept`: addresses of reserved
+    prefixes; `rest`: all others of a subnet.
     """
 
     pools: list[NodePool]
@@ -50,6 +51,19 @@ class Bounds(Struct, frozen=True):
     least: list[Demand]
     most: list[Demand] | None
     why: str
+    kept: int = 0
+    rest: int = 0
+
+    def taken(self, demands: list[Demand]) -> int:
+        """Count the addresses that pools need if they get only reserved prefixes, where some are reserved.
+
+        AWS selects prefixes from the reservation of a subnet, and documents nothing of one that is used up:
+        https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
+        """
+        total, kept, rest = addresses_needed(demands), self.kept, self.rest
+        prefixed = addresses_needed([one._replace(per_node=one.prefixed) for one in demands])
+        single = addresses_needed([one._replace(per_node=one.per_node - one.prefixed) for one in demands])
+        return max(total, prefixed + rest, single + kept) if kept and (prefixed > kept or single > rest) else total
 
 
 def exactly(number: int) -> Estimate:
@@ -270,22 +284,49 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
     most: list[Demand] | None = []
     reasons: list[str] = []
     seen: set[NodePool] = set()
+    kept = _reserved_prefixes(place)
     for pool in pools:
         measure, parts = _measure(place, pool, seen)
         seen.add(pool)
-        estimate, nodes, surge = _broken(measure(pool, world), pool), world.sizes.of_pool(pool), pool.upgrade.surge
+        estimate, nodes, surge = measure(pool, world), world.sizes.of_pool(pool), pool.upgrade.surge
+        estimate, size = estimate if kept else _broken(estimate, pool), _prefix_size(pool)
         name = pool.full_name if shared[pool.display_name] > 1 else pool.display_name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
         (low, high), each = surge_bounds(surge), estimate.bounds
-        least.append(Demand(name, number(nodes, 0), low, each.low, parts, default))
+        fixed = pool.machine.efa_addresses if measure is per_node else 0
+        whole, more = ((one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0))
+        demand = Demand(name, number(nodes, 0), low, per_node=each.low, subnets=parts, by_default=default)
+        least.append(demand._replace(prefixed=whole))
         if most is not None:
-            most = None if each.high is None else [*most, least[-1]._replace(surge=high, per_node=each.high)]
+            upper = least[-1]._replace(surge=high, per_node=each.high or 0, prefixed=more)
+            most = None if each.high is None else [*most, upper]
         reasons += [estimate.why] if each.exact is None else []
         reasons += [reason_of(surge)] if low != high else []
         reasons += [] if isinstance(nodes, Known) else [reason_of(nodes)]
     lowest = _sized(pools, least, world, kind=True)
     highest = None if most is None else _sized(pools, most, world, kind=False)
-    return Bounds(pools, least, most, lowest or [], highest, next(filter(None, reasons), ""))
+    reasons += [f"whether nodes get prefixes beyond the {kept:,} reserved addresses is not known"] if kept else []
+    rest = number(room(place, world), 0) - kept
+    why = next(filter(None, reasons), "")
+    return Bounds(pools, least, most, least=lowest or [], most=highest, why=why, kept=kept, rest=rest)
+
+
+def _reserved_prefixes(place: Place) -> int:
+    """Count the addresses of the prefixes that are reserved in a subnet, whose first and last are never whole."""
+    blocks, whole = place.blocks if isinstance(place, Subnet) else (), parse_cidr(known(place.cidr) or "")
+    if not blocks or whole is None:
+        return 0
+    size, ends = profiles.limits(place.cloud)["cni.prefix_size"].number, (whole[0], whole[-1])
+    found = [one for one in map(parse_cidr, blocks) if one is not None]
+    return sum(one.num_addresses - size * sum(end in one for end in ends) for one in found)
+
+
+def _prefix_size(pool: NodePool) -> int:
+    """Return the addresses of a prefix; 0 where a pool's nodes have none."""
+    cluster = known(pool.cluster)
+    if cluster is None or cluster.cni is None or not known(cluster.cni.prefix_delegation):
+        return 0
+    return profiles.limits(cluster.cloud)["cni.prefix_size"].number
 
 
 def _broken(estimate: Estimate, pool: NodePool) -> Estimate:
@@ -293,10 +334,9 @@ def _broken(estimate: Estimate, pool: NodePool) -> Estimate:
 
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
-    cluster, (low, high) = known(pool.cluster), estimate.bounds
-    if cluster is None or cluster.cni is None or not known(cluster.cni.prefix_delegation) or not high or high == 1:
+    size, (low, high) = _prefix_size(pool), estimate.bounds
+    if not size or not high or high == 1:
         return estimate
-    size = profiles.limits(cluster.cloud)["cni.prefix_size"].number
     why = f"a single address of {pool.display_name} may break up a block of {size}"
     is_exact = estimate.bounds.exact is not None or not estimate.why
     most = high + (size - 1) * (1 + pool.machine.efa_addresses)
@@ -336,7 +376,7 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
 
 def needed(found: Bounds) -> Interval:
     """Bound the addresses that the pools of a place need while one of them is upgraded."""
-    high = None if found.most is None else addresses_needed(found.most)
+    high = None if found.most is None else found.taken(found.most)
     return Interval(addresses_needed(found.least), high)
 
 

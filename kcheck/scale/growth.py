@@ -51,7 +51,7 @@ class Demand(NamedTuple):
     """Demand of a pool: `per_node` for each node and surge node; `nodes` at the target.
 
     A pool in several subnets, one a zone, is spread evenly over them: `subnets` is their number. `by_default` says that
-    nobody wrote its size.
+    nobody wrote its size. `prefixed`: addresses of `per_node` that are whole prefixes.
     """
 
     pool: str
@@ -60,6 +60,7 @@ class Demand(NamedTuple):
     per_node: int
     subnets: int = 1
     by_default: bool = False
+    prefixed: int = 0
 
     def addresses(self, nodes: int) -> int:
         """Count the addresses of a pool with that many nodes: (nodes + surge) / subnets x per_node.

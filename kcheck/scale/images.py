@@ -51,7 +51,8 @@ def container(image: Image, world: World) -> Value[Container]:
 
 def nodes(image: Image, world: World) -> Value[int]:
     """Count the nodes of the largest workload that runs an image; a lower bound from others if unknown."""
-    found, least = world.images.nodes(image), world.images.least_nodes(image)
+    found = world.images.nodes(image)
+    least = max(number(world.sizes.of_workload(workload), 0) for workload, _ in world.images.uses(image))
     if isinstance(found, Unknown) and least:
         return bounded(found, found.origin, Interval(least, None))
     return found

@@ -38,17 +38,13 @@ class Misnomer(Struct, frozen=True):
 def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
     """Find the first object that pods seem to misname; null without one."""
     workload = world.deployed.workload(template)
-    if workload.partial or _rendered(workload, world):
+    rendered = workload in world.inventory.scope_of or _near_tools(world.deployed.folder(workload), world)
+    if workload.partial or rendered:  # which may make more objects
         return computed(template, None)
     order = sorted(template.references, key=lambda one: one.kind not in _CRUCIAL)
     found = ((one, _meant(one, workload, world)) for one in order)
     named = next(((one, other) for one, other in found if other is not None), None)
     return computed(template, Misnomer(named[0].kind, named[0].name, named[1].name) if named else None)
-
-
-def _rendered(workload: Workload, world: World) -> bool:
-    """Whether a chart, a kustomization or a template nearby may make objects for a workload."""
-    return _near_tools(world.deployed.folder(workload), world) or workload in world.inventory.scope_of
 
 
 @once

@@ -138,7 +138,7 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
     found = results.compare(base, replace(base, case=change(base.case)))
     if found is None:
         return Unknown("the simulated run does not end", Origin((autoscaler.place,)))
-    if found.least_per_node < _NOTHING:
+    if found.node_time.least / max(1, sum(found.nodes)) < _NOTHING:
         return computed(autoscaler, None)
     kinds: Counter[Price] = Counter()
     for pool, nodes in zip(base.case.pools, found.nodes, strict=True):

@@ -188,7 +188,8 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
         for job in world.deployed.on(cluster).workloads
         if known(job.schedule) and not known(job.queue_system)
     ]
-    group = [pair for pair in together(found, lambda one: one.cpu) if _lands(pair[0], world)]
+    every = together(found, lambda one: one.cpu)  # pods that no node takes wait for ever, and take nothing
+    group = [pair for pair in every if all(world.pools.candidates(one) != [] for one in pair[0].templates)]
     if len(group) < 2 or world.autoscaling.beyond_pools(cluster):
         return computed(cluster, None)
     held = _held((template for job, _ in group for template in job.templates), world)
@@ -199,11 +200,6 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
     share, i = max(shares)
     jobs = tuple(job for job, _ in group)
     return computed(cluster, Start(jobs, _UNITS[i](asked[i]), _UNITS[i](held[i]), exceeds=share > 1))
-
-
-def _lands(job: Workload, world: World) -> bool:
-    """Whether some node may take a job's pods; others wait for ever, and take nothing."""
-    return all(world.pools.candidates(template) != [] for template in job.templates)
 
 
 def _asked(templates: Iterable[PodTemplate]) -> _Amounts:

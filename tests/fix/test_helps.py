@@ -108,7 +108,7 @@ def attributes() -> frozenset[str]:
 
 OTHERS = {
     "additional_node_network_configs", "enable_multi_networking", "eni_tag_filter", "alicloud_cs_kubernetes_addon",
-    "maintenance_exclusion", "not_allowed", "aws_ec2_subnet_cidr_reservation",
+    "maintenance_exclusion", "not_allowed",
 }  # fmt: skip
 """Attributes that kcheck names and does not read."""
 NEITHER = {"gc_thresh3", "io_cluster", "autoscaler_node", "template_resources_rdma_ib"}

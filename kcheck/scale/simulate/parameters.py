@@ -117,7 +117,8 @@ def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTim
     numbers = {name: _number(value) for name, value in written.items()}
     changed = {FIELDS[name]: number for name, number in numbers.items()}
     if "boot_spread" in numbers:
-        changed["boot_sigma"] = spread_sigma(changed.get("boot", cloud.boot), numbers["boot_spread"])
+        boot = changed.get("boot", cloud.boot)  # the median of a lognormal distribution; its outer tenths are given
+        changed["boot_sigma"] = asinh(numbers["boot_spread"] / (2 * boot)) / _TENTHS if boot else 0.0
     if changed.keys() & {"loop", "loop_per_node"}:
         quick = None
         changed = {"loop": 0, "loop_per_node": 0} | changed
@@ -125,11 +126,6 @@ def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTim
     missing = tuple(spoken(name) for name in _MAIN if FIELDS[name] not in changed)
     place = config.places.get("clusters" if own else "simulation", "kcheck.yaml")
     return Measured(replace(cloud, **changed), quick, notes, missing, place)
-
-
-def spread_sigma(boot: float, spread: float) -> float:
-    """Return the sigma of a lognormal distribution with that median, and that much between its outer tenths."""
-    return asinh(spread / (2 * boot)) / _TENTHS if boot else 0.0
 
 
 def spoken(name: str) -> str:

@@ -48,10 +48,6 @@ class Pods:
         """Whether all pods are done, or failed with their job."""
         return self.finished + self.failed == self._every
 
-    def older_than(self, time: float) -> int:
-        """Count the pods that wait for a node and were created until a time."""
-        return sum(pod.created <= time for pods in self.waiting.values() for pod in pods)
-
     def are_younger(self, seconds: float, now: float) -> bool:
         """Whether all waiting pods are younger than that; the first one seldom is."""
         for pods in self.waiting.values():

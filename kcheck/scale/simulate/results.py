@@ -231,11 +231,6 @@ class Saving(NamedTuple):
     node_time: Estimate
     money: Estimate | None
 
-    @property
-    def least_per_node(self) -> float:
-        """Least saved paid seconds per node."""
-        return self.node_time.least / max(1, sum(self.nodes))
-
 
 def compare(before: Scenario, after: Scenario) -> Saving | None:
     """Estimate the saving of a scenario against one of the same nodes; None where runs do not end."""

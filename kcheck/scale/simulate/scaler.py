@@ -126,7 +126,8 @@ class Scaler:
         """Request nodes for pods without one that have waited long enough; return them and the seconds that takes."""
         settings, fleet, period = self.settings, self.fleet, self.period
         delay = settings.new_pod_delay
-        want = (pods.older_than(now - delay) if delay else pods.unschedulable) - coming
+        old = sum(pod.created <= now - delay for waiting in pods.waiting.values() for pod in waiting) if delay else 0
+        want = (old if delay else pods.unschedulable) - coming
         if want <= 0:
             self.hold("new-pod-scale-up-delay", period)
             return [], 0

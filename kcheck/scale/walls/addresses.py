@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
     """Yield the walls of every subnet and range that a cluster has pools in, an unknown one without pools."""
-    if not (finder.pools or finder.gap or finder.cluster.plane) and finder.world.sizes.requested(finder.cluster):
-        why = "none of its node pools is in this code"
+    fargate = ", ".join(known(finder.cluster.serverless) or ())
+    asked = fargate or finder.world.sizes.requested(finder.cluster)
+    if asked and not (finder.pools or finder.gap or finder.cluster.plane):
+        why = f"pods on Fargate ({fargate}) are not counted" if fargate else "none of its node pools is in this code"
         yield unknown(finder.limit("subnet", "the nodes", finder.cluster.name, finder.limits["subnet.reserved"]), why)
     for place in _places(finder):
         wall = _wall(place, finder)
@@ -77,19 +79,19 @@ def _called(place: Place, finder: WallFinder) -> str:
 def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
     """Build the trial of pool sizes; other clusters grow to their targets as this one grows to its own."""
 
-    def fits(each: list[Demand], empty: int) -> Fits:
-        return lambda sizes: addresses_needed(_at(sizes, found, each, finder, empty)) <= room
+    def fits(each: list[Demand], empty: int, taken: Callable[[list[Demand]], int] = addresses_needed) -> Fits:
+        return lambda sizes: taken(_at(sizes, found, each, finder, empty)) <= room
 
     others = [pool for pool in found.pools if known(pool.cluster) is not finder.cluster]
     high = found.high if all(isinstance(finder.world.sizes.of_pool(pool), Known) for pool in others) else None
     weights = _by_pool(found, found.high or found.low, lambda demand: demand.addresses(_MANY))
     if finder.growth.known:
         least = fits(found.low, 0)
-        exact = high is not None and all(map(_same, found.low, high))
-        most = least if exact else None if high is None else fits(high, 0)
+        exact = high is not None and not found.kept and all(map(_same, found.low, high))
+        most = least if exact else None if high is None else fits(high, 0, found.taken)
     else:  # any pool may be empty and have no surge, or have a node and all of it
         least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
-        most = None if high is None else fits(high, 1)
+        most = None if high is None else fits(high, 1, found.taken)
     return finder.trial(least, most, weights)
 
 
@@ -130,7 +132,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     low = min(_by_pool(found, found.low, lambda demand: demand.per_node).values())
     high = found.high and max(_by_pool(found, found.high, lambda demand: demand.per_node).values())
     each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
-    why = "" if low == high else found.why
+    why = "" if low == high and not found.kept else found.why
     return f"{begin}, a node takes {each}" + (f": {why}" if why else "")
 
 

@@ -317,10 +317,6 @@ class Images:
         """Count the nodes that pull the image."""
         return self._sizes.of_workload(self.uses(image)[0][0])
 
-    def least_nodes(self, image: Image) -> int:
-        """Count the known nodes of the image's largest workload."""
-        return max(number(self._sizes.of_workload(workload), 0) for workload, _ in self.uses(image))
-
     @cached_property
     def _uses(self) -> dict[Image, Uses]:
         return {image: uses for uses in self.every for _, image in uses}

@@ -152,6 +152,9 @@ def test_pools_may_have_a_range_of_their_own(read: Callable[..., dict[str, Any]]
         ("initial_node_count = 3", {"default-pool": 9}),
         ("initial_node_count = 3\n  remove_default_node_pool = true", {}),
         ('node_pool {\n    name = "in"\n    node_count = 2\n  }\n  node_pool {\n    name = "side"\n    node_count = 4\n  }', {"in": 6, "side": 12}),
+        # the provider deletes the pool of this name, and no other
+        ('remove_default_node_pool = true\n  node_pool {\n    name = "default-pool"\n  }\n  node_pool {\n    name = "in"\n    node_count = 2\n  }', {"in": 6}),
+        ('node_pool {\n    name = "default-pool"\n    node_count = 1\n  }', {"default-pool": 3}),
         ("enable_autopilot = true", {}),
     ],
 )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds import kubelet as kubelets
@@ -42,6 +44,7 @@ from kcheck.model import (
     Size,
     Subnet,
 )
+from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.regex import regex
 from kcheck.text.values import Datum, Either, Known, Origin, Record, Unknown, Unset, Value, agreed, known, mapped
 
@@ -60,6 +63,7 @@ GROUP = "aws_autoscaling_group"
 ADDON = "aws_eks_addon"
 FARGATE = "aws_eks_fargate_profile"
 SUBNET = "aws_subnet"
+RESERVATION = "aws_ec2_subnet_cidr_reservation"
 NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
 NAT = nat_gateways.KIND_OF_EKS
@@ -87,11 +91,9 @@ class _Eks(Reader):
         owners: dict[str, str] = {}  # an association stands for its network, too
         for instance in self.root.instances(ASSOCIATION):
             fields = self.fields(ASSOCIATION, instance)
-            datum = fields.raw("network")
-            symbol = datum.symbol if isinstance(datum, Unknown) else None
-            if symbol is not None:
-                owners[instance.address] = symbol.address
-                more.setdefault(symbol.address, []).append(fields.text("cidr"))
+            if owner := _address(fields.raw("network")):
+                owners[instance.address] = owner
+                more.setdefault(owner, []).append(fields.text("cidr"))
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
             cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
@@ -114,9 +116,21 @@ class _Eks(Reader):
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
                 zone=fields.text("zone"), public=fields.flag("public"),
             )  # fmt: skip
+            assigned = map(parse_cidr, self._reserved(instance.address, "explicit"))
+            held, blocks = sum(one.num_addresses for one in assigned if one), self._reserved(instance.address, "prefix")
+            subnet = self.found.subnets[-1] = replace(subnet, held=held, blocks=blocks)
             written = fields.mapping("tags")
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
                 self.pod_subnets.append(subnet)
+
+    def _reserved(self, subnet: str, kind: str) -> tuple[str, ...]:
+        """List the ranges of a subnet that are reserved, for prefixes ("prefix") or people ("explicit").
+
+        https://docs.aws.amazon.com/vpc/latest/userguide/subnet-cidr-reservation.html
+        """
+        every = [self.fields(RESERVATION, instance) for instance in self.root.instances(RESERVATION)]
+        found = [one for one in every if _address(one.raw("subnet")) == subnet and known(one.text("kind")) == kind]
+        return tuple(filter(None, (known(one.text("cidr")) for one in found)))
 
     def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
         """Find the network of a subnet in a secondary range, which refers to the range's association."""
@@ -335,6 +349,12 @@ class _Eks(Reader):
         if isinstance(custom, Unknown):
             return custom
         return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _address(datum: Datum | None) -> str:
+    """Return the address of what a reference leads to; empty if unknown."""
+    symbol = datum.symbol if isinstance(datum, Unknown) else None
+    return symbol.address if symbol is not None else ""
 
 
 def _size(fields: Fields, place: Span) -> Size:

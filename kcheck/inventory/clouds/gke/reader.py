@@ -153,14 +153,15 @@ class _Gke(RangeReader):
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
         """Add the pools inside a cluster: inline ones, else the default pool if kept."""
-        nested = instance.blocks("node_pool")
+        nested, removed = instance.blocks("node_pool"), known(fields.flag("remove_default_pool"))
         if isinstance(nested, Unknown):
             return
         for i, record in enumerate(nested):
-            address = f"{instance.address}.node_pool[{i}]"
-            self._pool(self.fields(INLINE_POOL, record, instance), address, record, owner, cluster)
+            pool = self.fields(INLINE_POOL, record, instance)
+            if not (removed and equals(pool.text("name"), "default-pool")):
+                self._pool(pool, f"{instance.address}.node_pool[{i}]", record, owner, cluster)
         pool = self.fields(DEFAULT_POOL, instance)
-        kept = not nested and not known(fields.flag("remove_default_pool"))
+        kept = not nested and not removed
         if kept and not isinstance(pool.number("count"), Unset):
             self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
 
@@ -218,7 +219,7 @@ class _Gke(RangeReader):
         machine = pools.machine(fields)
         own, other = fields.flag("spot"), fields.flag("preemptible")
         spot = own if known(own) or (isinstance(own, Unknown) and not known(other)) else other
-        upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
+        upgrade = Upgrade(mapped(self.default_number("pool.max_surge", origin), Surge), Unset(origin))
         pool = NodePool(
             self.identity(address), record.span, address, owner,
             Known("default-pool", origin) if default else fields.text("name"), self.folder,

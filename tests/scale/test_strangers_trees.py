@@ -1,0 +1,115 @@
+"""Walls of trees as strangers write them: each was wrong in code that kcheck had not seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+import kcheck
+from kcheck.commands.cli import cli
+
+if TYPE_CHECKING:
+    from tests.conftest import Write
+
+FARGATE = """\
+resource "aws_subnet" "private" {
+  cidr_block = "10.0.1.0/24"
+}
+
+resource "aws_eks_cluster" "main" {
+  name = "runners"
+}
+
+resource "aws_eks_fargate_profile" "ci" {
+  cluster_name         = aws_eks_cluster.main.name
+  fargate_profile_name = "ci"
+  subnet_ids           = [aws_subnet.private.id]
+
+  selector {
+    namespace = "ci"
+  }
+}
+"""
+OLD_GKE = """\
+provider "google" {
+  zone = "europe-north1-a"
+}
+
+resource "google_container_cluster" "main" {
+  name                     = "old"
+  remove_default_node_pool = true
+  node_pool {
+    name = "default-pool"
+  }
+}
+
+resource "google_container_node_pool" "main" {
+  name       = "main"
+  cluster    = google_container_cluster.main.name
+  node_count = 1
+}
+"""
+DEFAULT_POOL = """\
+resource "google_container_cluster" "main" {
+  name               = "demo"
+  location           = "us-east1"
+  initial_node_count = 2
+}
+"""
+
+
+def said(text: str, write: Write, *flags: str) -> str:
+    write({"main.tf": text})
+    output = CliRunner().invoke(cli, ["capacity", ".", *flags], catch_exceptions=False).stdout
+    return " ".join(output.split())
+
+
+@pytest.mark.parametrize("flags", [(), ("--nodes", "1000")])
+def test_fargate_is_no_room_for_a_hundred_thousand_nodes(flags: tuple[str, ...], write: Write) -> None:
+    """Each pod on Fargate takes an address of the profile's subnets, which may be few."""
+    output = said(FARGATE, write, *flags)
+    assert "Not known: address space of the nodes (pods on Fargate (ci) are not counted). runners" in output
+    assert "the first known wall is the node limit of the cluster, at 100,000." in output
+
+
+def test_a_removed_default_pool_is_no_pool(write: Write) -> None:
+    """remove_default_node_pool deletes the pool that is named default-pool, although a block describes it."""
+    output = said(OLD_GKE, write)
+    assert "old reaches the 1 node its pools may have; the first wall is the written maximum of the pools." in output
+    assert "quotas that 1 node needs:" in output
+
+
+def test_a_default_pool_surges_as_any_other(write: Write) -> None:
+    """GKE gives a cluster a /14: 1,024 blocks of 256, one of them for the node that an upgrade adds."""
+    write({"main.tf": DEFAULT_POOL})
+    project = kcheck.load(".")
+    (wall,) = (one for one in project.capacity(project.inventory.clusters[0]) if one.mechanism == "pod-range")
+    assert wall.nodes is not None
+    assert wall.nodes.exact == 1023
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+spec:
+  parallelism: PODS
+  template:
+    spec:
+      containers:
+        - name: train
+          image: pytorch/pytorch:2.8.0
+          resources:
+            limits:
+              nvidia.com/gpu: 8
+      restartPolicy: Never
+"""
+
+
+@pytest.mark.parametrize(("pods", "found"), [(1, False), (9, False), (10, True), (40, True)])
+def test_a_few_pulls_are_no_finding(pods: int, found: bool, write: Write) -> None:
+    write({"job.yaml": JOB.replace("PODS", str(pods))})
+    assert ("docker-hub-image" in {one.rule for one in kcheck.load(".").check(info=True).findings}) is found
