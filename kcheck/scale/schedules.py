@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from kcheck.scale import allocatable
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.text.need import NotKnown, need
 from kcheck.text.regex import regex
 from kcheck.text.units import cores, counted, size, whole_number
@@ -183,14 +183,26 @@ _UNITS: tuple[Callable[[int], str], ...] = (
 
 def start(cluster: Cluster, world: World) -> Value[Start]:
     """Find the scheduled jobs that start together and ask for most; null without, or if queues hold them."""
-    found = [
-        (job, _asked(job.templates))
+    jobs = [
+        job
         for job in world.deployed.on(cluster).workloads
-        if known(job.schedule) and not known(job.queue_system)
+        if not isinstance(job.schedule, Unset) and not known(job.queue_system)
     ]
-    group = [pair for pair in together(found, lambda one: one.cpu) if _lands(pair[0], world)]
-    if len(group) < 2 or world.autoscaling.beyond_pools(cluster):
+    if len(jobs) < 2 or world.autoscaling.beyond_pools(cluster):
         return computed(cluster, None)
+    found = _start(cluster, [(job, _asked(job.templates)) for job in jobs if known(job.schedule)], world)
+    if found is None or not found.exceeds:
+        templates = [template for job in jobs for template in job.templates]
+        amounts = [value for one in templates for value in (one.cpu, one.memory, one.gpus, one.count)]
+        need(first_unknown([*(job.schedule for job in jobs), *amounts]))
+    return computed(cluster, found)
+
+
+def _start(cluster: Cluster, found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:
+    """Find the jobs that start together and ask for most, with what is known to be asked for."""
+    group = [pair for pair in together(found, lambda one: one.cpu) if _lands(pair[0], world)]
+    if len(group) < 2:
+        return None
     held = _held((template for job, _ in group for template in job.templates), world)
     asked = _Amounts()
     for _, one in group:
@@ -198,7 +210,7 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
     shares = [(mine / its if its else 0.0, i) for i, (mine, its) in enumerate(zip(asked, held, strict=True))]
     share, i = max(shares)
     jobs = tuple(job for job, _ in group)
-    return computed(cluster, Start(jobs, _UNITS[i](asked[i]), _UNITS[i](held[i]), exceeds=share > 1))
+    return Start(jobs, _UNITS[i](asked[i]), _UNITS[i](held[i]), exceeds=share > 1)
 
 
 def _lands(job: Workload, world: World) -> bool:

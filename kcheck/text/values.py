@@ -359,6 +359,12 @@ def equals(value: Value[str], text: str) -> bool:
     return isinstance(value, Known) and value.value == text
 
 
+def may_equal(value: Value[str], text: str) -> bool:
+    """Whether the value is this text, or may be."""
+    found = candidates(value)
+    return any(one.value == text for one in found) if found else isinstance(value, Unknown)
+
+
 def reason_of(value: Value[object]) -> str:
     """Return why a needed value is missing."""
     if isinstance(value, Unknown):

@@ -309,8 +309,9 @@ def _apart(spec: yaml.Target, labels: Value[dict[str, str]]) -> tuple[Value[bool
         return unknown, unknown
     keys = [text(term, "topologyKey") for term in yaml.items(spec, *path) if _selects(term, labels)]
     host = next((key for key in keys if known(key) == _HOST), None)
+    unknown = None if host else next((key for key in keys if isinstance(key, Unknown)), None)
     other = next((key for key in keys if isinstance(key, Known) and key.value != _HOST), absent(spec, *path))
-    return Known(host is not None, host.origin if host and host.origin else Origin((spec.span,))), other
+    return unknown or Known(host is not None, host.origin if host and host.origin else Origin((spec.span,))), other
 
 
 _TOPOLOGIES = tuple(f"kueue.x-k8s.io/podset-{how}-topology" for how in ("required", "preferred", "slice-required"))

@@ -328,7 +328,7 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
     written = NOTHING if default or known(fields.flag("drifts")) else fields.number("count_written")
-    return Size(autoscaled, least, most, spread, written, times=1 if total else known(spread) or 1)
+    return Size(autoscaled, least, most, spread, written, times=1 if total else spread if isinstance(spread, Unknown) else known(spread) or 1)
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
