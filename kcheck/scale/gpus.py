@@ -75,7 +75,8 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
         for workload in world.deployed.on(cluster).workloads
         if not workload.batch and not workload.per_node
         for template in workload.templates
-        if known(template.gpus) in (1, None) and may_count(template.gpus) and not template.shares and not _on_fractions(template, cluster, world)
+        if known(template.gpus) in (1, None) and may_count(template.gpus)
+        if not template.shares and not _on_fractions(template, cluster, world)
     ]
     unknown = first_unknown(value for one in found for value in (one.count, one.gpus))
     least = sum(number(one.count, 0) for one in found if known(one.gpus))

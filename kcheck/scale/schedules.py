@@ -190,7 +190,7 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
     ]
     if len(jobs) < 2 or world.autoscaling.beyond_pools(cluster):
         return computed(cluster, None)
-    found = _start(cluster, [(job, _asked(job.templates)) for job in jobs if known(job.schedule)], world)
+    found = _start([(job, _asked(job.templates)) for job in jobs if known(job.schedule)], world)
     if found is None or not found.exceeds:
         templates = [template for job in jobs for template in job.templates]
         amounts = [value for one in templates for value in (one.cpu, one.memory, one.gpus, one.count)]
@@ -198,7 +198,7 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
     return computed(cluster, found)
 
 
-def _start(cluster: Cluster, found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:
+def _start(found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:
     """Find the jobs that start together and ask for most, with what is known to be asked for."""
     group = [pair for pair in together(found, lambda one: one.cpu) if _lands(pair[0], world)]
     if len(group) < 2:

@@ -18,7 +18,7 @@ from kcheck.text import placeholders
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, first_set, known, mapped, may_equal, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, may_equal, total
 
 T = TypeVar("T")
 
@@ -248,7 +248,8 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
         return Known(value=True, origin=place)
     mode = text(item.root, *spec, "completionMode") if spec else Unset(place)
     meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
-    unnamed = next((name for one in found for c in one.containers if (name := placeholders.first(c.text.split(" ")[0]))), "")
+    programs = (container.text.split(" ")[0] for one in found for container in one.containers)
+    unnamed = next(filter(None, map(placeholders.first, programs)), "")
     if not may_equal(mode, "Indexed") or not (meets or unnamed):
         return Known(value=False, origin=place)
     if isinstance(mode, Unknown):
