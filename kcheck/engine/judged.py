@@ -142,11 +142,14 @@ class _Inputs:
             remedy = next((remedy for pattern, remedy in _REMEDIES if pattern.search(reason)), "")
             return MissingInput(reason, rules.total(), place, remedy, rules)
         name = match[1]
-        every = [root.configuration for root in self.reading.roots if name in root.configuration.variables]
+        blueprints = [root.configuration for root in self.reading.blueprints]
+        every = [*blueprints, *(root.configuration for root in self.reading.roots)]
+        every = [root for root in every if name in root.variables]
         folder = place.source.path.rpartition("/")[0] or "." if place is not None else ""
-        roots = [root for root in every if root.folder == folder] or every
+        roots = [root for root in every if place is None or root.folder == folder]
         files = [path for path, own in self.files if name in own and any(_is_near(path, root.folder) for root in roots)]
-        plain = not roots or "type" in roots[0].variables[name].body.attributes  # else Terraform takes it for a text
+        own = roots[0] if roots and roots[0] not in blueprints else None
+        plain = own is None or "type" in own.variables[name].body.attributes  # else Terraform takes it for a text
         values = f"--var {name}=VALUE" if plain else "--var-file FILE"
         if files:
             values = f"--var-file {' or '.join(files[:_MOST_FILES])}"

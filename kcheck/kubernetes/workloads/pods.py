@@ -258,7 +258,7 @@ def _cards_of(one: Container) -> Value[int]:
     if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
         return Known(0, NOTHING.origin)
     value = first_set(one.gpu_limit, one.gpu_request)
-    missing = placeholders.first(known(value) or "")
+    missing = placeholders.of_number(known(value) or "")
     if isinstance(value, Known) and missing:
         return Unknown(placeholders.reason(missing), value.origin)
     if isinstance(value, Known) and _count(value.value) is None:
