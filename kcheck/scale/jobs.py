@@ -153,11 +153,12 @@ def preemptible(workload: Workload, world: World) -> Value[bool]:
     """Whether a higher class that is applied with it may preempt it, or its queue may."""
     if stopped_by_queue(workload, world):
         return computed(workload, value=True)
-    own = known(priority_class(workload, world))
-    if own is None or not isinstance(own.number, Known):
-        return computed(workload, value=False)
-    highest = _highest_preempting(world.deployed.scope(workload), world)
-    return computed(workload, highest is not None and highest > own.number.value)
+    own, scope = if_set(priority_class(workload, world)), world.deployed.scope(workload)
+    number, highest = if_set(own.number) if own is not None else None, _highest_preempting(scope, world)
+    higher = number is not None and highest is not None and highest > number
+    if number is not None and not higher:
+        need(first_unknown(one.number for one in classes_in(scope, world)))
+    return computed(workload, higher)
 
 
 @once
