@@ -42,8 +42,8 @@ def _class_names(scope: str, world: World) -> tuple[str, ...]:
 def default_classes(thing: Thing, world: World) -> list[PriorityClass]:
     """List the priority classes that pods without one have where a thing is applied."""
     scope = world.deployed.scope(thing)
-    found = defaults_in(scope, world)
-    return found if len(found) > 1 else [one for one in classes_in(scope, world) if if_set(one.default)]
+    certain = defaults_in(scope, world)
+    return certain if len(certain) > 1 else [one for one in classes_in(scope, world) if if_set(one.default)]
 
 
 @once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
@@ -183,18 +183,15 @@ _UNITS: tuple[Callable[[int], str], ...] = (
 
 def start(cluster: Cluster, world: World) -> Value[Start]:
     """Find the scheduled jobs that start together and ask for most; null without, or if queues hold them."""
-    jobs = [
-        job
-        for job in world.deployed.on(cluster).workloads
-        if not isinstance(job.schedule, Unset) and not known(job.queue_system)
-    ]
+    jobs = [one for one in world.deployed.on(cluster).workloads if not known(one.queue_system)]
+    jobs = [one for one in jobs if not isinstance(one.schedule, Unset)]
     if len(jobs) < 2 or world.autoscaling.beyond_pools(cluster):
         return computed(cluster, None)
     found = _start([(job, _asked(job.templates)) for job in jobs if known(job.schedule)], world)
     if found is None or not found.exceeds:
-        templates = [template for job in jobs for template in job.templates]
-        amounts = [value for one in templates for value in (one.cpu, one.memory, one.gpus, one.count)]
-        need(first_unknown([*(job.schedule for job in jobs), *amounts]))
+        pods = [one for job in jobs for one in job.templates]
+        inputs = [job.schedule for job in jobs], *((one.cpu, one.memory, one.gpus, one.count) for one in pods)
+        need(first_unknown(chain(*inputs)))
     return computed(cluster, found)
 
 

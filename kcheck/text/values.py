@@ -361,8 +361,7 @@ def equals(value: Value[str], text: str) -> bool:
 
 def may_equal(value: Value[str], text: str) -> bool:
     """Whether the value is this text, or may be."""
-    found = candidates(value)
-    return any(one.value == text for one in found) if found else isinstance(value, Unknown)
+    return any(one.value == text for one in candidates(value)) or (isinstance(value, Unknown) and not candidates(value))
 
 
 def reason_of(value: Value[object]) -> str:

@@ -76,8 +76,7 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
 def _modes(spec: yaml.Target) -> Value[tuple[str, ...]]:
     """Return the access modes of a claim."""
     found = listed(spec, "accessModes", lambda one: text(one) if isinstance(one, yaml.Scalar) else NOTHING)
-    modes = found.value if isinstance(found, Known) else ()
-    unknown = next((mode for mode in modes if isinstance(mode, Unknown)), None)
+    unknown = next((mode for mode in known(found) or () if isinstance(mode, Unknown)), None)
     return unknown or mapped(found, lambda values: tuple(known(mode) or "?" for mode in values))
 
 
