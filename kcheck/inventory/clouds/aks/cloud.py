@@ -91,11 +91,13 @@ class Aks(Cloud):
         else:
             yield Limit("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
         if may_equal(cluster.network_plugin, "kubenet") and not equals(cluster.network_mode, "overlay"):
-            some = None if equals(cluster.network_plugin, "kubenet") else Interval(numbers["kubenet.nodes"].number, None)
+            sure, least = equals(cluster.network_plugin, "kubenet"), numbers["kubenet.nodes"].number
+            some = None if sure else Interval(least, None)
             text = reason_of(cluster.network_plugin) if some else "one route per node in the route table"
             yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text, some, counts_surge=not some)
         if may_equal(cluster.network_policy, "azure"):
-            some = None if equals(cluster.network_policy, "azure") else Interval(numbers["network_policy.nodes"].number, None)
+            sure, least = equals(cluster.network_policy, "azure"), numbers["network_policy.nodes"].number
+            some = None if sure else Interval(least, None)
             text = "the limit of Azure's Network Policy Manager" if some is None else reason_of(cluster.network_policy)
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text, some)
 
