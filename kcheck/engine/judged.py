@@ -142,16 +142,17 @@ class _Inputs:
             remedy = next((remedy for pattern, remedy in _REMEDIES if pattern.search(reason)), "")
             return MissingInput(reason, rules.total(), place, remedy, rules)
         name = match[1]
-        every = [root.configuration for root in self.reading.roots if name in root.configuration.variables]
+        every = [root.configuration for root in (*self.reading.blueprints, *self.reading.roots)]
         folder = place.source.path.rpartition("/")[0] or "." if place is not None else ""
-        roots = [root for root in every if root.folder == folder] or every
+        roots = [root for root in every if name in root.variables and (place is None or root.folder == folder)]
         files = [path for path, own in self.files if name in own and any(_is_near(path, root.folder) for root in roots)]
-        plain = not roots or "type" in roots[0].variables[name].body.attributes  # else Terraform takes it for a text
+        block = roots[0].variables[name] if roots else None
+        plain = block is None or "type" in block.body.attributes or block.header.text == name  # else it gets a text
         values = f"--var {name}=VALUE" if plain else "--var-file FILE"
         if files:
             values = f"--var-file {' or '.join(files[:_MOST_FILES])}"
         remedy = f"set it with {values}"
-        declared = roots[0].variables[name].header if roots else place
+        declared = block.header if block else place
         return MissingInput(reason, rules.total(), declared, remedy, rules, f"var.{name}")
 
 

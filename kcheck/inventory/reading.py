@@ -28,9 +28,9 @@ class Reading(Struct):
     `problems` could not be read; `templates` maps a folder to its manifest templates; `sources` are all files read;
     `variables` knows the tfvars files; `gaps` are kustomization features that are not rendered. Terraform `asked` for
     some files, such as chart values, and `filled` some manifests as templates. `charts` are those of the tree; of
-    `unrendered` ones, listed with their templates, only values were read. `roots` are Terraform root modules,
-    `environments` those from variable files beside them. `skipped` was not read. `machines` may be nodes of a cluster
-    that other files describe.
+    `unrendered` ones, listed with their templates, only values were read. `roots` are Terraform root modules, and
+    `blueprints` those that another tool writes; `environments` are those from variable files beside them. `skipped`
+    was not read. `machines` may be nodes of a cluster that other files describe.
     """
 
     inventory: Inventory
@@ -44,6 +44,7 @@ class Reading(Struct):
     charts: Charts | None = None
     unrendered: list[tuple[Chart, list[Source]]] = []
     roots: list[Module] = []
+    blueprints: list[Module] = []
     environments: list[Environment] = []
     skipped: list[Skipped] = []
     machines: list[Group] = []

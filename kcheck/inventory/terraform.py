@@ -39,7 +39,8 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     loader = Loader(tree, config)
     reading.roots = loader.roots(registry.cluster_families()) if tree.folders or tree.units else []
     inventory.libraries = frozenset(root.configuration.folder for root in reading.roots if root.is_library)
-    roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
+    reading.blueprints = loader.written(_blueprints(tree))
+    roots = [*reading.roots, *_plans(tree, reading), *reading.blueprints]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):

@@ -12,7 +12,6 @@ from msgspec import Struct, convert
 from kcheck.kubernetes.objects import Object, value_of
 from kcheck.model import FieldError
 from kcheck.text import bundled, placeholders
-from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset
 from kcheck.text.yaml_nodes import Node, Stated
@@ -22,10 +21,6 @@ _WANTED = {
     "scalar": "a number or a text",
 }  # fmt: skip
 """Type of a single value -> how messages name it."""
-
-
-_TO_FILL_IN = regex(r"[A-Z][A-Z0-9_-]*")
-"""A text such as NUM_NODES, which a script replaces."""
 
 
 _MOST = 100
@@ -166,4 +161,4 @@ def _fits(node: yaml.Scalar, type_: str) -> bool:
         case float() as number:
             return type_ in ("number", "scalar") or (type_ == "integer" and number.is_integer())
         case _:
-            return type_ in ("string", "scalar") or _TO_FILL_IN.fullmatch(node.text) is not None
+            return type_ in ("string", "scalar") or bool(placeholders.of_number(node.text))

@@ -53,7 +53,7 @@ class Size(Struct, frozen=True, eq=False):
     max_nodes: Annotated[Value[int], "largest size; the fixed size of a pool that is not autoscaled", "nodes", "never null"] = NOTHING
     zone_count: Value[int] = NOTHING
     count_written: Annotated[Value[int], "number of nodes in its code, also where an autoscaler sets its size; per zone on GKE; null without one"] = NOTHING
-    times: int = 1
+    times: int | Unknown = 1
     unit: int = 1
 
     @property

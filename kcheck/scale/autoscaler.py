@@ -229,24 +229,28 @@ def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
     return Bounded(_UNKNOWN_TYPES, cores.origin, bounds=Interval(0, most))
 
 
+@or_unknown
 def overrun(autoscaler: Autoscaler, world: World) -> Value[Excess]:
     """Find the job that asks for most accelerators beyond what auto-provisioning adds; null without one."""
-    cluster, limits = known(autoscaler.cluster), if_set(autoscaler.max_accelerators)
-    if cluster is None or limits is None:
+    cluster = known(autoscaler.cluster)
+    if cluster is None or isinstance(autoscaler.max_accelerators, Unset):
         return computed(autoscaler, None)
     labels, pools = cloud(cluster.cloud).gpu_labels, world.pools.of_cluster(cluster)
+    jobs = (one for one in world.deployed.on(cluster).workloads if one.batch and not one.per_node)
+    every = [(job, pods) for job in jobs for pods in job.templates if may_count(pods.gpus) and may_count(pods.count)]
     found, missing = [], None
-    for job in (one for one in world.deployed.on(cluster).workloads if one.batch and not one.per_node):
-        for pods in (one for one in job.templates if may_count(one.gpus) and may_count(one.count)):
-            terms = sure(pods.selection) or ()
-            names = {name for term in terms for one in term if one.key in labels for name in one.values} or {*limits}
-            if len(names) != 1 or any(world.pools.fit(pods, pool).fits is not False for pool in pools):
-                continue  # nodes with another kind, or of a pool, may take them
-            kind, count, each = names.pop(), number(pods.count, 0), number(pods.gpus, 0)
-            missing = missing or first_unknown((pods.gpus, pods.count))
-            if count * each > limits.get(kind, 0):
-                parts, name = f"{counted(count, 'pod')} x {each}", known(job.name) or "?"
-                found.append(Excess(kind, count * each, limits.get(kind, 0), parts, job.kind, name))
+    for job, pods in every:
+        if any(world.pools.fit(pods, pool).fits is not False for pool in pools):
+            continue  # nodes of a pool may take them
+        terms, limits = sure(pods.selection) or (), need(autoscaler.max_accelerators)
+        names = {name for term in terms for one in term if one.key in labels for name in one.values} or {*limits}
+        if len(names) != 1:
+            continue  # nodes with another kind may take them
+        kind, count, each = names.pop(), number(pods.count, 0), number(pods.gpus, 0)
+        missing = missing or first_unknown((pods.gpus, pods.count))
+        if count * each > limits.get(kind, 0):
+            parts, name = f"{counted(count, 'pod')} x {each}", known(job.name) or "?"
+            found.append(Excess(kind, count * each, limits.get(kind, 0), parts, job.kind, name))
     if not found:
         need(missing)
     return computed(autoscaler, max(found, key=lambda one: one.asked, default=None))

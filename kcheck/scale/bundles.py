@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.scale.basics import anyone, computed
 from kcheck.scale.world.memory import once
+from kcheck.text.need import if_set
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Value, known
 
@@ -40,7 +41,9 @@ def _class_names(scope: str, world: World) -> tuple[str, ...]:
 
 def default_classes(thing: Thing, world: World) -> list[PriorityClass]:
     """List the priority classes that pods without one have where a thing is applied."""
-    return defaults_in(world.deployed.scope(thing), world)
+    scope = world.deployed.scope(thing)
+    certain = defaults_in(scope, world)
+    return certain if len(certain) > 1 else [one for one in classes_in(scope, world) if if_set(one.default)]
 
 
 @once

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import flags, machines
-from kcheck.scale.basics import anyone, computed, first_unknown, runs
+from kcheck.scale.basics import anyone, computed, first_unknown, may_count, runs
 from kcheck.scale.world.pools import CONFIG
+from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
@@ -74,10 +75,15 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
         for workload in world.deployed.on(cluster).workloads
         if not workload.batch and not workload.per_node
         for template in workload.templates
-        if known(template.gpus) == 1 and not template.shares and not _on_fractions(template, cluster, world)
+        if known(template.gpus) in (1, None) and may_count(template.gpus)
+        if not template.shares and not _on_fractions(template, cluster, world)
     ]
-    unknown = first_unknown(one.count for one in found)
-    return unknown or computed(cluster, sum(number(one.count, 0) for one in found))
+    unknown = first_unknown(value for one in found for value in (one.count, one.gpus))
+    least = sum(number(one.count, 0) for one in found if known(one.gpus))
+    if unknown is None:
+        return computed(cluster, least)
+    most = None if first_unknown(one.count for one in found) else sum(number(one.count, 0) for one in found)
+    return Bounded(unknown.reason, unknown.origin, bounds=Interval(least, most))
 
 
 def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool:

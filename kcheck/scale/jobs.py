@@ -9,7 +9,7 @@ from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, NodePool, PodTemplate, PriorityClass, Thing, Workload
 from kcheck.scale import money, placement
 from kcheck.scale.basics import computed, first_unknown, is_default
-from kcheck.scale.bundles import classes_in, defaults_in
+from kcheck.scale.bundles import classes_in, default_classes
 from kcheck.scale.queues import stopped_by_queue
 from kcheck.scale.world.memory import once
 from kcheck.text.files import system
@@ -127,7 +127,7 @@ def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
     """Find its class: the one it names, or else the lowest default; unset where the code has none."""
     name, scope = if_set(workload.priority), world.deployed.scope(workload)
     if not name:
-        defaults = defaults_in(scope, world)
+        defaults = default_classes(workload, world)
         return computed(workload, min(defaults, key=lambda one: number(one.number, 0), default=None))
     near, all_ = _near_classes(scope, world), _all_classes(world)
     found = near.get(name) or all_.get(name) or all_.get(None)
@@ -153,11 +153,12 @@ def preemptible(workload: Workload, world: World) -> Value[bool]:
     """Whether a higher class that is applied with it may preempt it, or its queue may."""
     if stopped_by_queue(workload, world):
         return computed(workload, value=True)
-    own = known(priority_class(workload, world))
-    if own is None or not isinstance(own.number, Known):
-        return computed(workload, value=False)
-    highest = _highest_preempting(world.deployed.scope(workload), world)
-    return computed(workload, highest is not None and highest > own.number.value)
+    own, scope = if_set(priority_class(workload, world)), world.deployed.scope(workload)
+    number, highest = if_set(own.number) if own is not None else None, _highest_preempting(scope, world)
+    higher = number is not None and highest is not None and highest > number
+    if number is not None and not higher:
+        need(first_unknown(one.number for one in classes_in(scope, world)))
+    return computed(workload, higher)
 
 
 @once

@@ -234,7 +234,7 @@ def _labels(template: PodTemplate, pool: NodePool) -> Fit:
     results = [_term(term, pool) for term in sure(own) or ()]
     if isinstance(own, Unknown):
         barred = bool(results) and all(result.fits is False for result in results)
-        return results[0] if barred else Fit(None, "label", reason_of(own))
+        return results[0] if barred else Fit(None, "label", reason_of(own), own)
     if any(result.fits for result in results) or not results:
         return _FITS
     return next((result for result in results if result.fits is None), results[0])
@@ -246,7 +246,10 @@ def _term(term: Iterable[Requirement], pool: NodePool) -> Fit:
     if missed is not None:
         return Fit(fits=False, kind="label", why=required(missed))
     unknown = next((one for one, meets in found if meets is None), None)
-    return _FITS if unknown is None else Fit(None, "label", f"whether its nodes have {required(unknown)} is not known")
+    if unknown is None:
+        return _FITS
+    own, why = pool.scheduling.labels, f"whether its nodes have {required(unknown)} is not known"
+    return Fit(None, "label", why, own if isinstance(own, Unknown) else None)
 
 
 def required(one: Requirement) -> str:
@@ -326,7 +329,7 @@ def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit
     if template.all_cards:
         return _FITS if known(pool.machine.gpu) else Fit(known(pool.machine.gpu), "gpus", "GPUs", missing)
     if isinstance(template.gpus, Unknown):
-        return Fit(None, "gpus", template.gpus.reason)
+        return Fit(None, "gpus", template.gpus.reason, template.gpus)
     if not wanted:
         return _FITS
     sharing = {cloud.sharing_label for cloud in registry.every()}

@@ -8,7 +8,7 @@ from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, first_unknown
+from kcheck.scale.basics import computed, first_unknown, may_count
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
@@ -204,11 +204,11 @@ def coming(workload: Workload, world: World) -> Value[int]:
     """Count the pods with GPUs for which an autoscaler must add nodes first."""
     sum_ = 0
     for template in workload.templates:
-        if not number(template.gpus, 0):
+        if not may_count(template.gpus):
             continue
         found, count = need(world.pools.candidates(template)), need(template.count)
-        growing = [pool for pool, _ in found if known(pool.size.autoscaled)]
-        ready = sum(number(pool.size.min_nodes, 0) * _most_per_node(template, pool, world) for pool in growing)
+        growing = [pool for pool, _ in found if need(template.gpus) and if_set(pool.size.autoscaled)]
+        ready = sum((if_set(pool.size.min_nodes) or 0) * _most_per_node(template, pool, world) for pool in growing)
         sum_ += max(0, count - ready) if growing else 0
     return computed(workload, sum_)
 
@@ -231,11 +231,8 @@ def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
     found = need(world.pools.candidates(template))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     unsure = [pool for pool, certain in found if not certain]
-    need(
-        first_unknown(
-            (template.gpus, *(one for pool in unsure for one in (pool.machine.instance_types, pool.market.spot)))
-        )
-    )
+    need(placement.deciding(world.pools.fit(template, pool) for pool in unsure))
+    need(first_unknown((template.gpus, *(pool.market.spot for pool in unsure))))
     spot = [pool for pool, certain in found if certain and if_set(pool.market.spot)]
     if cluster is not None and spot and len(spot) == len(found):
         entry = world.numbers.limits(cluster.cloud).get(NOTICE)

@@ -140,16 +140,16 @@ def _with_gpus(pool: NodePool, world: World) -> list[Workload]:
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:
     """Return the maximum of a pool in the unit that the code writes."""
-    return mapped(pool.size.max_nodes, lambda nodes: nodes * pool.size.unit // pool.size.times)
+    return mapped(pool.size.max_nodes, lambda nodes: nodes * pool.size.unit // need(pool.size.times))
 
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
     """Return the size to write: exactly the biggest job, or a larger share of the target in round numbers."""
-    need = known(biggest_job_nodes(pool, world)) or 0
+    least = known(biggest_job_nodes(pool, world)) or 0
 
     def written(nodes: int) -> int:
-        each = -(-max(need, nodes) // pool.size.times)
-        return (each if need >= nodes else round_up(each)) * pool.size.unit
+        each = -(-max(least, nodes) // need(pool.size.times))
+        return (each if least >= nodes else round_up(each)) * pool.size.unit
 
     return mapped(world.sizes.of_pool(pool), written)
 

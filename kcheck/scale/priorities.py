@@ -10,7 +10,7 @@ from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.pods import requests_from
 from kcheck.scale.world.memory import once
-from kcheck.text.need import need
+from kcheck.text.need import if_set, need
 from kcheck.text.values import Known, Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _tiers(scope: str, world: World) -> _Tiers:
 def _rank(workload: Workload, world: World) -> int | None:
     """Return the number of a workload's priority class; None where the code has none for it."""
     own = known(priority_class(workload, world))
-    return known(own.number) if own is not None else None
+    return if_set(own.number) if own is not None else None
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool | None] | Unknown:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kcheck.scale.basics import computed
 from kcheck.scale.queues import admitting_queue, by_kind_and_name
 from kcheck.scale.world.memory import once
-from kcheck.text.need import NotKnown, need, or_unknown
+from kcheck.text.need import NotKnown, if_set, need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
@@ -207,7 +207,9 @@ def _least(job: Workload, queue: Queue) -> tuple[PodTemplate, ...]:
 
 def _first(pods: tuple[PodTemplate, ...], most: dict[str, int], kind: str, name: str) -> Excess | None:
     """Find the first resource of which pods ask for more than a queue or quota gives."""
-    for resource, each in _asked(pods).items():
+    for resource, asking in _asked(pods).items() if most else ():
+        amounts = [(one.count, amount) for one, amount in asking if resource in most]
+        each = [(need(count), asked) for count, amount in amounts if (asked := if_set(amount))]
         asked = sum(count * amount for count, amount in each)
         unit = {"cpu": 1000, "memory": _GI}.get(resource, 1)
         if resource in most and asked > most[resource] * (1000 if resource == "cpu" else 1):
@@ -217,20 +219,19 @@ def _first(pods: tuple[PodTemplate, ...], most: dict[str, int], kind: str, name:
     return None
 
 
-def _asked(pods: tuple[PodTemplate, ...]) -> dict[str, list[tuple[int, int]]]:
-    """Return count and request of pods by resource: accelerators first, millicores of CPU, bytes."""
-    found: dict[str, list[tuple[int, int]]] = {}
+def _asked(pods: tuple[PodTemplate, ...]) -> dict[str, list[tuple[PodTemplate, Value[int]]]]:
+    """Return pods and their requests by resource: accelerators first, millicores of CPU, bytes."""
+    found: dict[str, list[tuple[PodTemplate, Value[int]]]] = {}
     for template in pods:
         for resource, amount in _of_pod(template):
-            if isinstance(template.count, Known) and amount:
-                found.setdefault(resource, []).append((template.count.value, amount))
+            found.setdefault(resource, []).append((template, amount))
     return found
 
 
-def _of_pod(template: PodTemplate) -> Iterator[tuple[str, int]]:
+def _of_pod(template: PodTemplate) -> Iterator[tuple[str, Value[int]]]:
     names = {known(one.gpu) for one in template.containers if not one.init} - {None}
     if len(names) == 1:
-        yield str(names.pop()), number(template.gpus, 0)
-    yield "cpu", number(template.cpu, 0)
-    yield "memory", number(template.memory, 0)
-    yield "pods", 1
+        yield str(names.pop()), template.gpus
+    yield "cpu", template.cpu
+    yield "memory", template.memory
+    yield "pods", Known(1, Origin((template.place,)))

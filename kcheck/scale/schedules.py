@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from kcheck.scale import allocatable
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.text.need import NotKnown, need
 from kcheck.text.regex import regex
 from kcheck.text.units import cores, counted, size, whole_number
@@ -183,15 +183,24 @@ _UNITS: tuple[Callable[[int], str], ...] = (
 
 def start(cluster: Cluster, world: World) -> Value[Start]:
     """Find the scheduled jobs that start together and ask for most; null without, or if queues hold them."""
-    found = [
-        (job, _asked(job.templates))
-        for job in world.deployed.on(cluster).workloads
-        if known(job.schedule) and not known(job.queue_system)
-    ]
+    jobs = [one for one in world.deployed.on(cluster).workloads if not known(one.queue_system)]
+    jobs = [one for one in jobs if not isinstance(one.schedule, Unset)]
+    if len(jobs) < 2 or world.autoscaling.beyond_pools(cluster):
+        return computed(cluster, None)
+    found = _start([(job, _asked(job.templates)) for job in jobs if known(job.schedule)], world)
+    if found is None or not found.exceeds:
+        pods = [one for job in jobs for one in job.templates]
+        inputs = [job.schedule for job in jobs], *((one.cpu, one.memory, one.gpus, one.count) for one in pods)
+        need(first_unknown(chain(*inputs)))
+    return computed(cluster, found)
+
+
+def _start(found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:
+    """Find the jobs that start together and ask for most, with what is known to be asked for."""
     every = together(found, lambda one: one.cpu)  # pods that no node takes wait for ever, and take nothing
     group = [pair for pair in every if all(world.pools.candidates(one) != [] for one in pair[0].templates)]
-    if len(group) < 2 or world.autoscaling.beyond_pools(cluster):
-        return computed(cluster, None)
+    if len(group) < 2:
+        return None
     held = _held((template for job, _ in group for template in job.templates), world)
     asked = _Amounts()
     for _, one in group:
@@ -199,7 +208,7 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
     shares = [(mine / its if its else 0.0, i) for i, (mine, its) in enumerate(zip(asked, held, strict=True))]
     share, i = max(shares)
     jobs = tuple(job for job, _ in group)
-    return computed(cluster, Start(jobs, _UNITS[i](asked[i]), _UNITS[i](held[i]), exceeds=share > 1))
+    return Start(jobs, _UNITS[i](asked[i]), _UNITS[i](held[i]), exceeds=share > 1)
 
 
 def _asked(templates: Iterable[PodTemplate]) -> _Amounts:

@@ -118,8 +118,9 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
     fits = [world.pools.fit(template, pool) for pool in pools]
-    if any(fit.fits or fit.kind == "taint" for fit in fits):
-        return computed(template, None)  # a queue may add the toleration
+    if any(fit.fits or fit.kind == "taint" for fit in fits):  # a queue may add the toleration
+        unknown = None if any(fit.kind == "taint" for fit in fits) else first_unknown((template.cpu, template.memory))
+        return computed(template, None if unknown is None or need(_more_nodes(cluster, world)) else unknown)
     if any(fit.fits is None for fit in fits):
         inputs = (template.cpu, template.memory, *(pool.machine.instance_types for pool in pools))
         return first_unknown(inputs) or computed(template, None)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, first_unknown
 from kcheck.scale.world.memory import once
 from kcheck.text.need import need
 from kcheck.text.text import grouped
@@ -130,6 +130,8 @@ def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World
         each = _most_per_node(one, world)
         if each is not None:
             least.append((-(-count // each), True))
+    if max(nodes for nodes, _ in least) <= 1 < sum(counts):
+        need(first_unknown(one.gpus for one in templates))
     return max(nodes for nodes, _ in least), any(sure and nodes > 1 for nodes, sure in least)
 
 

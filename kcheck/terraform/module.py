@@ -14,11 +14,12 @@ from kcheck.terraform.filesystem import Files, rendered_data_source, special
 from kcheck.terraform.resource import Instance, echo, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
+from kcheck.text import placeholders
 from kcheck.text.files import system
 from kcheck.text.scalars import EvaluationError, UncaughtError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem
-from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
+from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed, known
 
 
 class Inputs(Protocol):
@@ -139,7 +140,8 @@ class Module:
                 self.scope.budget.compare(given, given)
                 given = self.scope.budget.hold(convert_to(given, entries["type"].expression, self.scope.budget))
             except EvaluationError as error:
-                return Unknown(f"var.{name}: {error}", given.origin)
+                missing = placeholders.of_number(str(known(given)))
+                return Unknown(placeholders.reason(missing) if missing else f"var.{name}: {error}", given.origin)
             except BudgetError as error:
                 return self.scope.budget.refuse(error, Origin((block.header,)))
         if _says(block, "sensitive", value=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -43,20 +43,20 @@ def called(origin: Origin | None, otherwise: str) -> str:
     return variable or (names[-1] if names else otherwise)
 
 
-def distinct(items: Iterable[Datum]) -> int | None:
-    """Count the distinct values of a list; None if two may be equal.
+def distinct(items: Sequence[Datum]) -> int | None:
+    """Count the distinct values of a list, of one element whatever it is; None if two may be equal.
 
     Values that only the cloud knows differ by identity: `names[0]` is not `names[1]`.
     """
     found: list[object] = []
-    for item in items:
+    for item in items if len(items) > 1 else ():
         symbol = item.symbol if isinstance(item, Unknown) else None
         if isinstance(item, Unknown) and (symbol is None or "?" in symbol.attribute):
             return None
         found.append(item.value if isinstance(item, Known) else symbol)
     kinds = {type(one) for one in found}
     is_plain = not kinds & {tuple, dict} and len(kinds) <= 1
-    return len(set(found)) if is_plain else None
+    return len(items) if len(items) < 2 else len(set(found)) if is_plain else None
 
 
 def listed(datum: Datum | None) -> tuple[Datum, ...]:

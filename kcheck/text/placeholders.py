@@ -18,6 +18,7 @@ _FORMS = regex(
     r"|<[A-Za-z][^<>\n]*>"
 )
 _DEFAULT = regex(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
+_CAPITALS = regex(r"[A-Z][A-Z0-9_-]*")
 MARK = "\0"
 """Character that replaces a placeholder in a masked text."""
 
@@ -32,6 +33,11 @@ def first(text: str) -> str:
         return ""
     words = found[0][:2] != "{{" and any(map(str.isspace, _FORMS.sub("", text)))
     return "" if words else found[0]
+
+
+def of_number(text: str) -> str:
+    """Find the placeholder where no text belongs: a word in capitals, such as NUM_NODES, is one, too."""
+    return text if _CAPITALS.fullmatch(text) else first(text)
 
 
 def with_defaults(text: str) -> str:

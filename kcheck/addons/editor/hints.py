@@ -166,9 +166,9 @@ def _of_pools(fields: list[Fact], name: str) -> list[NodePool]:
 def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
     """Return a hint at a pool's nodes if its size is per zone and it has several zones."""
     most = known(pools[0].size.max_nodes) if len(pools) == 1 else None
-    if most is None or pools[0].size.times < 2:
+    times = pools[0].size.times if most is not None else 1
+    if most is None or isinstance(times, Unknown) or times < 2:
         return None
-    times = pools[0].size.times
     tooltip = f"{as_code(thing_name(pools[0]))}: {most // times:,} in each of {counted(times, 'zone')} = {most:,}"
     return Hint(span.end, f"up to {counted(most, 'node')}", tooltip)
 

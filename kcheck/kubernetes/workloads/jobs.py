@@ -14,10 +14,11 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
 from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
 from kcheck.model import NOTHING, PodTemplate, Service, Workload
+from kcheck.text import placeholders
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, first_set, known, mapped, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, may_equal, total
 
 T = TypeVar("T")
 
@@ -243,9 +244,17 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
         groups = integer(item.root, *places.steps(path))
         return Known(value=True, origin=place) if isinstance(groups, Unset) else mapped(groups, lambda one: one == 1)
     spec = _JOBS.get(kind, ())
-    indexed = bool(spec) and equals(text(item.root, *spec, "completionMode"), "Indexed")
+    if any(_waits(one, pods_) for one in found):
+        return Known(value=True, origin=place)
+    mode = text(item.root, *spec, "completionMode") if spec else Unset(place)
     meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
-    return Known(value=(indexed and meets) or any(_waits(one, pods_) for one in found), origin=place)
+    programs = (container.text.split(" ")[0] for one in found for container in one.containers)
+    unnamed = next(filter(None, map(placeholders.first, programs)), "")
+    if not may_equal(mode, "Indexed") or not (meets or unnamed):
+        return Known(value=False, origin=place)
+    if isinstance(mode, Unknown):
+        return mode
+    return Known(value=True, origin=place) if meets else Unknown(placeholders.reason(unnamed), place)
 
 
 def _waits(one: PodTemplate, pods_: int | Unknown) -> bool:

@@ -258,7 +258,7 @@ def _cards_of(one: Container) -> Value[int]:
     if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
         return Known(0, NOTHING.origin)
     value = first_set(one.gpu_limit, one.gpu_request)
-    missing = placeholders.first(known(value) or "")
+    missing = placeholders.of_number(known(value) or "")
     if isinstance(value, Known) and missing:
         return Unknown(placeholders.reason(missing), value.origin)
     if isinstance(value, Known) and _count(value.value) is None:
@@ -309,8 +309,9 @@ def _apart(spec: yaml.Target, labels: Value[dict[str, str]]) -> tuple[Value[bool
         return unknown, unknown
     keys = [text(term, "topologyKey") for term in yaml.items(spec, *path) if _selects(term, labels)]
     host = next((key for key in keys if known(key) == _HOST), None)
+    unknown = None if host else next((key for key in keys if isinstance(key, Unknown)), None)
     other = next((key for key in keys if isinstance(key, Known) and key.value != _HOST), absent(spec, *path))
-    return Known(host is not None, host.origin if host and host.origin else Origin((spec.span,))), other
+    return unknown or Known(host is not None, host.origin if host and host.origin else Origin((spec.span,))), other
 
 
 _TOPOLOGIES = tuple(f"kueue.x-k8s.io/podset-{how}-topology" for how in ("required", "preferred", "slice-required"))

@@ -11,7 +11,7 @@ from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, te
 from kcheck.model import NOTHING, Definition, Reference, Requirement
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text
-from kcheck.text.values import Known, Origin, Unknown, Value, known
+from kcheck.text.values import Known, Origin, Unknown, Value, known, mapped
 
 _CLAIM, _CLASS, _VOLUME = "PersistentVolumeClaim", "StorageClass", "PersistentVolume"
 KINDS = frozenset({_CLAIM, "ConfigMap", "Secret", "ServiceAccount", _CLASS, _VOLUME})
@@ -66,11 +66,18 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
         found = replace(
             found,
             storage=text(spec, "storageClassName"),
-            modes=listed(spec, "accessModes", lambda one: one.text if isinstance(one, yaml.Scalar) else "?"),
+            modes=_modes(spec),
             chosen=any(yaml.get(spec, key) is not None for key in ("volumeName", "selector")),
             volume=text(spec, "volumeName"),
         )
     yield found
+
+
+def _modes(spec: yaml.Target) -> Value[tuple[str, ...]]:
+    """Return the access modes of a claim."""
+    found = listed(spec, "accessModes", lambda one: text(one) if isinstance(one, yaml.Scalar) else NOTHING)
+    unknown = next((mode for mode in known(found) or () if isinstance(mode, Unknown)), None)
+    return unknown or mapped(found, lambda values: tuple(known(mode) or "?" for mode in values))
 
 
 _HOST = "kubernetes.io/hostname"

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TypeVar, cast
 
 from kcheck.kubernetes.objects import value_of
+from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, quantity
 from kcheck.text.values import DatumValue, Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
@@ -105,7 +106,8 @@ def in_units(value: Value[object], name: str, times: int) -> Value[int]:
     try:
         return Known(_rounded_up(as_text(value.value), times), value.origin)
     except ValueError as error:
-        return Unknown(f"`{name}`: {error}", value.origin)
+        missing = placeholders.of_number(as_text(value.value))
+        return Unknown(placeholders.reason(missing) if missing else f"`{name}`: {error}", value.origin)
 
 
 @lru_cache(maxsize=1024)  # a tree has few different quantities, and fractions took a tenth of reading a workload
@@ -166,7 +168,8 @@ def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> V
     if not isinstance(value, Known):
         return value
     if not isinstance(value.value, kind) or (kind is int and isinstance(value.value, bool)):
-        return Unknown(f"`{'.'.join(path)}` {why}", value.origin)
+        missing = placeholders.of_number(as_text(value.value)) if kind is not str else ""
+        return Unknown(placeholders.reason(missing) if missing else f"`{'.'.join(path)}` {why}", value.origin)
     return cast("Known[T]", value)
 
 

@@ -10,7 +10,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Surge
 from kcheck.model.image_names import DOCKER_HUB
 from kcheck.scale.addresses import has_public_nodes
-from kcheck.scale.basics import computed, first_unknown
+from kcheck.scale.basics import computed, first_unknown, may_count
 from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
 from kcheck.scale.walls.model import unknown
 from kcheck.text.interval import Interval
@@ -136,8 +136,11 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 def _ports(finder: WallFinder) -> Iterator[Wall]:
     """Yield the wall of outbound ports: all nodes and surge nodes share the public addresses."""
     cluster = finder.cluster
-    ports, addresses = known(cluster.outbound_ports), known(cluster.outbound_ips)
-    entry = finder.limits.get("snat.ports_per_address")
+    inputs = (cluster.outbound_ports, cluster.outbound_ips)
+    ports, addresses = map(known, inputs)
+    entry, missing = finder.limits.get("snat.ports_per_address"), first_unknown(inputs)
+    if entry is not None and missing is not None and all(map(may_count, inputs)):
+        yield unknown(finder.limit("outbound-ports", "the cluster", cluster.outbound_ports, entry), missing.reason)
     if entry is None or not ports or addresses is None:
         return
     most = cloud(cluster.cloud).outbound_nodes(ports, addresses, entry.number)

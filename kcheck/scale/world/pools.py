@@ -203,11 +203,12 @@ class Pools(Memory):
         return placement.fit(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
 
     def deciding(self, templates: Iterable[PodTemplate], pool: NodePool) -> Unknown | None:
-        """Return the input of a pool that decides whether some pods land on it."""
-        inputs = (pool.machine.instance_types, pool.scheduling.taints, pool.market.spot)
-        if not any(isinstance(one, Unknown) for one in inputs):
+        """Return the input that decides whether some pods land on a pool."""
+        own, pods = pool.scheduling, list(templates)
+        inputs = (pool.machine.instance_types, own.taints, own.labels, pool.market.spot)
+        if not any(isinstance(one, Unknown) for one in (*inputs, *(one.selection for one in pods))):
             return None
-        return placement.deciding(self.fit(template, pool) for template in templates)
+        return placement.deciding(self.fit(template, pool) for template in pods)
 
     @once
     def bound(self, template: PodTemplate) -> PodTemplate:

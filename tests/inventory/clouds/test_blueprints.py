@@ -148,6 +148,24 @@ def test_the_values_of_the_deployment_beside_it(read: Callable[..., dict[str, An
     assert (of(gpus(data), "max_nodes"), of(data["clusters"][0], "name")) == (12, "blue")
 
 
+def test_an_input_is_where_the_blueprint_leaves_it_open(write: Write) -> None:
+    text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
+    other = 'variable "nodes" {}\nresource "null_resource" "a" {\n  count = var.nodes\n}\n'
+    write({"modules/pool/main.tf": other, "train/a.yaml": text})
+    shown = CliRunner().invoke(cli, ["show", "--undecided"]).output
+    assert "var.nodes has no value\n  train/a.yaml:5  nodes:\n  set it with --var nodes=VALUE\n" in shown
+
+
+def test_a_word_in_capitals_stands_for_a_number(read: Callable[..., dict[str, Any]]) -> None:
+    text = blueprint("static_node_count: $(vars.nodes)", "nodes: NODE_COUNT")
+    assert of(gpus(read({"a.yaml": text})), "max_nodes") == "`NODE_COUNT` is a placeholder"
+
+
+def test_a_pool_in_one_zone_needs_no_name_of_it(read: Callable[..., dict[str, Any]]) -> None:
+    text = blueprint("static_node_count: 4", "zone:").replace("[europe-west4-a]", "[$(vars.zone)]")
+    assert of(gpus(read({"a.yaml": text})), "max_nodes") == 4
+
+
 def test_the_command_line_gives_values(read: Callable[..., dict[str, Any]]) -> None:
     text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
     assert of(gpus(read({"a.yaml": text}, Config(variables={"nodes": "7"}))), "max_nodes") == 7

@@ -10,7 +10,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.text.interval import Interval
-from kcheck.text.values import Known, candidates, equals, known, reason_of
+from kcheck.text.values import Known, equals, known, may_equal, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -90,14 +90,16 @@ class Aks(Cloud):
             yield Limit("control-plane", "free_tier.recommended", tier, text)
         else:
             yield Limit("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
-        plugins = candidates(cluster.network_plugin)
-        if any(one.value == "kubenet" for one in plugins):
-            some = None if len(plugins) == 1 else Interval(numbers["kubenet.nodes"].number, None)
+        if may_equal(cluster.network_plugin, "kubenet") and not equals(cluster.network_mode, "overlay"):
+            sure, least = equals(cluster.network_plugin, "kubenet"), numbers["kubenet.nodes"].number
+            some = None if sure else Interval(least, None)
             text = reason_of(cluster.network_plugin) if some else "one route per node in the route table"
             yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text, some, counts_surge=not some)
-        if equals(cluster.network_policy, "azure"):
-            text = "the limit of Azure's Network Policy Manager"
-            yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)
+        if may_equal(cluster.network_policy, "azure"):
+            sure, least = equals(cluster.network_policy, "azure"), numbers["network_policy.nodes"].number
+            some = None if sure else Interval(least, None)
+            text = "the limit of Azure's Network Policy Manager" if some is None else reason_of(cluster.network_policy)
+            yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text, some)
 
     def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
         """Return the pod limit's name: of a pod subnet or overlay; '' for node-subnet pods and static blocks."""

@@ -330,7 +330,8 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
     written = NOTHING if default or known(fields.flag("drifts")) else fields.number("count_written")
-    return Size(autoscaled, least, most, spread, written, times=1 if total else known(spread) or 1)
+    times = spread if isinstance(spread, Unknown) else known(spread) or 1
+    return Size(autoscaled, least, most, spread, written, times=1 if total else times)
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
@@ -383,9 +384,9 @@ def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autos
     """Build a cluster's autoscaler; `unneeded` is how long the BALANCED profile keeps an idle node."""
     profile = fields.text("profile")
     balanced = equals(profile, "BALANCED")
-    most, place = _provisioning_limits(fields) if known(fields.flag("provisioning")) else ({}, None)
+    most, place = _provisioning_limits(fields)
+    unknown = next((amount for amount in most.values() if isinstance(amount, Unknown)), None)
     cards = {name: amount.value for name, amount in most.items() if isinstance(amount, Known) and "-" in name}
-    are_known = all(map(known, most.values()))
     return Autoscaler(
         f"{cluster.id}/autoscaler",
         cluster.place,
@@ -396,16 +397,20 @@ def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autos
         unneeded_time=mapped(unneeded, seconds) if balanced else Unset(profile.origin or Origin(())),
         max_cores=most.get("cpu", NOTHING),
         max_memory=most.get("memory", NOTHING),
-        max_accelerators=Known(cards, place) if place and are_known else NOTHING,
+        max_accelerators=unknown or (Known(cards, place) if place else NOTHING),
     )
 
 
 def _provisioning_limits(fields: Fields) -> tuple[dict[str, Value[int]], Origin | None]:
     """Return the limits of auto-provisioning by resource, and their place; they apply to all pools together."""
-    outer = fields.record.blocks("cluster_autoscaling")
+    on, outer = fields.flag("provisioning"), fields.record.blocks("cluster_autoscaling")
+    if not (known(on) or isinstance(on, Unknown)):
+        return {}, None
     nested = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("resource_limits")
-    if isinstance(nested, Unknown):
-        return {"cpu": nested, "memory": nested}, nested.origin
-    limits = [Fields(CLOUD, _LIMITS, record) for record in nested]
-    place = Origin((nested[0].span,)) if nested else None
+    limits = [Fields(CLOUD, _LIMITS, record) for record in (() if isinstance(nested, Unknown) else nested)]
+    inputs = (nested, on, *(own.text("resource") for own in limits))
+    unknown = next((one for one in inputs if isinstance(one, Unknown)), None)
+    if unknown is not None:
+        return {"cpu": unknown, "memory": unknown}, unknown.origin
+    place = Origin((limits[0].record.span,)) if limits else None
     return {known(own.text("resource")) or "": own.number("most") for own in limits}, place
