@@ -21,8 +21,8 @@ _COPIES = 3
 """Number of equal files from which their findings are merged."""
 _ALIKE = 8
 """Number of files of one name from which equal findings are merged, though the files differ."""
-_MANY = 5
-"""Number of findings of one rule and fix in a folder from which they are a habit."""
+_MANY = 4
+"""Number of findings of one rule from which they are a habit."""
 _MONEY = regex(r"\$(\d[\d,]*(?:\.\d+)?)")
 _TITLES = 3
 """Most changes that the title of a fix lists."""
@@ -48,8 +48,8 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
 
 def habits(findings: Iterable[Finding]) -> list[Finding]:
-    """Merge many findings of one rule and fix in a folder, errors aside, for those who read them all."""
-    return _joined(list(findings), lambda one: (one.rule, _folder(one), one.fix.title if one.fix else ""), _many)
+    """Merge many findings of one rule, for people who read all: any warnings, errors with the same message."""
+    return _joined(list(findings), lambda one: (one.rule, one.severity >= Severity.ERROR and one.message), _many)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:
@@ -127,13 +127,8 @@ def _alike(group: list[Finding]) -> list[list[Finding]]:
     return [group] if len(files) >= _ALIKE else [[finding] for finding in group]
 
 
-def _folder(finding: Finding) -> str:
-    return finding.span.source.path.rpartition("/")[0]
-
-
 def _many(group: list[Finding]) -> list[list[Finding]]:
-    many = len(group) >= _MANY and group[0].severity < Severity.ERROR
-    return [group] if many else [[finding] for finding in group]
+    return [group] if len(group) >= _MANY else [[finding] for finding in group]
 
 
 def _together(group: list[Finding]) -> Finding:
