@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.text.findings import SAFETIES, Finding, Fix, Related, Severity
 from kcheck.text.regex import regex
 from kcheck.text.syntax import scan
@@ -45,6 +46,17 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     result = [one for one in result if one.rule not in of_images] + images
     result = _joined(result, lambda one: (one.rule, one.message, one.details, one.span[1:]), _copies)
     return _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
+
+
+def named(identity: str, own: str = "") -> str:
+    """Return the name of an object with its environment, root or file, unless that is its `own` one."""
+    where, colon, address = identity.partition(":")
+    root, _, environment = where.partition("@")
+    head, _, rest = root.partition("/")
+    if not colon:
+        return rest if head in CLOUDS else identity
+    told = f" ({environment})" if environment else f" in {rest if head in CLOUDS else root}"
+    return address if where == own else f"{address}{told}"
 
 
 def habits(findings: Iterable[Finding]) -> list[Finding]:

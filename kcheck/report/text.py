@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.config.numbers import dates
-from kcheck.engine.merging import habits
+from kcheck.engine.merging import habits, named
 from kcheck.report.layout import Column, Line, Table, Text, line, plain
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Finding, Related, Severity, Undecided
@@ -105,13 +105,7 @@ def _other(part: Finding, source: Source) -> str:
 def other_objects(finding: Finding) -> list[str]:
     """Name the other objects of a merged finding: address, plus root or environment where it differs."""
     own = finding.object.partition(":")[0]
-    found = []
-    for message in (one.message for one in finding.related if one.message.startswith(ALSO)):
-        where, colon, address = message.removeprefix(ALSO).partition(":")
-        root, _, environment = where.partition("@")
-        told = f" ({environment})" if environment else f" in {root.partition('/')[2]}"
-        found.append((address if where == own else f"{address}{told}") if colon else where)
-    return found
+    return [named(one.message.removeprefix(ALSO), own) for one in finding.related if one.message.startswith(ALSO)]
 
 
 def _places(places: list[Related]) -> Iterator[str]:
