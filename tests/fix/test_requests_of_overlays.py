@@ -185,6 +185,4 @@ def test_a_variable_of_request_and_limit_stays(write: Write) -> None:
     variable = ' variable "memory" {\n   default = "8Gi"\n }\n'
     config = replace(CONFIG, select=("requests-not-measured",))
     (left,) = fixed(write, {"main.tf": TYPED % container.strip("\n") + variable}, config).remaining
-    assert left.help.startswith(
-        "Not fixed: var.memory also sets memory limit of Job/train/train, which is fine"
-    )
+    assert left.help.startswith("Not fixed: var.memory also sets memory limit of Job/train/train, which is fine")

@@ -148,7 +148,12 @@ def test_a_habit_goes_through_all_folders_and_names_its_places(write: Write) -> 
     (finding,) = merging.habits(found("gpu-pool-never-empty"))
     assert len(finding.parts) == 7
     printed = CliRunner().invoke(cli, ["check", "--select", "gpu-pool-never-empty"]).stdout
-    assert [f"also: {name}/main.tf:11  GPU pool aws_eks_node_group.{name} keeps" in printed for name in "bcde"] == [True, True, True, False]
+    assert [f"also: {name}/main.tf:11  GPU pool aws_eks_node_group.{name} keeps" in printed for name in "bcde"] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     assert "also: 3 more" in printed
 
 
