@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.engine import merging
 from kcheck.engine.words import raw_views
 from kcheck.scale.world.memory import once
 from kcheck.terraform.validations import Validations
@@ -124,7 +125,8 @@ class _Judge:
         """Name the first user that does not need the new value, and why; empty if there is none."""
         for user in users:
             own = self.wanting.get((finding.rule, user))
-            called = user.owner if user.name == change.name else f"{user.name.replace('_', ' ')} of {user.owner}"
+            name = merging.named(user.owner, change.owner.partition(":")[0])
+            called = name if user.name == change.name else f"{user.name.replace('_', ' ')} of {name}"
             if own is None or (own[0].small and not finding.small):
                 return f"{called}, which is fine with it"
             if own[1].place == change.place and own[1].value != change.value and not change.append:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.text.findings import SAFETIES, Finding, Fix, Related, Severity
 from kcheck.text.regex import regex
 from kcheck.text.syntax import scan
@@ -21,8 +22,8 @@ _COPIES = 3
 """Number of equal files from which their findings are merged."""
 _ALIKE = 8
 """Number of files of one name from which equal findings are merged, though the files differ."""
-_MANY = 5
-"""Number of findings of one rule and fix in a folder from which they are a habit."""
+_MANY = 4
+"""Number of findings of one rule from which they are a habit."""
 _MONEY = regex(r"\$(\d[\d,]*(?:\.\d+)?)")
 _TITLES = 3
 """Most changes that the title of a fix lists."""
@@ -47,9 +48,20 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     return _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
 
 
+def named(identity: str, own: str = "") -> str:
+    """Return the name of an object with its environment, root or file, unless that is its `own` one."""
+    where, colon, address = identity.partition(":")
+    root, _, environment = where.partition("@")
+    head, _, rest = root.partition("/")
+    if not colon:
+        return rest if head in CLOUDS else identity
+    told = f" ({environment})" if environment else f" in {rest if head in CLOUDS else root}"
+    return address if where == own else f"{address}{told}"
+
+
 def habits(findings: Iterable[Finding]) -> list[Finding]:
-    """Merge many findings of one rule and fix in a folder, errors aside, for those who read them all."""
-    return _joined(list(findings), lambda one: (one.rule, _folder(one), one.fix.title if one.fix else ""), _many)
+    """Merge many findings of one rule, for people who read all: any warnings, errors with the same message."""
+    return _joined(list(findings), lambda one: (one.rule, one.severity >= Severity.ERROR and one.message), _many)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:
@@ -127,13 +139,8 @@ def _alike(group: list[Finding]) -> list[list[Finding]]:
     return [group] if len(files) >= _ALIKE else [[finding] for finding in group]
 
 
-def _folder(finding: Finding) -> str:
-    return finding.span.source.path.rpartition("/")[0]
-
-
 def _many(group: list[Finding]) -> list[list[Finding]]:
-    many = len(group) >= _MANY and group[0].severity < Severity.ERROR
-    return [group] if many else [[finding] for finding in group]
+    return [group] if len(group) >= _MANY else [[finding] for finding in group]
 
 
 def _together(group: list[Finding]) -> Finding:

@@ -102,6 +102,8 @@ class _Walk:
         meant: str | None = None,
     ) -> FieldError:  # fmt: skip
         own, written = _written(path), Known(text, Origin((node.span,), literal=True))
+        is_plain = isinstance(node, yaml.Scalar) and node.span.text.strip("\"'") == node.text
+        right = right if is_plain else None
         return FieldError(
             f"{self._label}#{own}", node.span, path=own, written=written, wanted=wanted, meant=meant, right=right,
             release=self._release,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.config.numbers import dates
-from kcheck.engine.merging import habits
+from kcheck.engine.merging import habits, named
 from kcheck.report.layout import Column, Line, Table, Text, line, plain
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Finding, Related, Severity, Undecided
-from kcheck.text.text import Skipped, Span, grouped
+from kcheck.text.text import Skipped, Source, Span, grouped
 from kcheck.text.units import clipped, counted, some
 
 if TYPE_CHECKING:
@@ -85,11 +85,12 @@ def _notes(finding: Finding) -> Iterator[str]:
     if source.private:  # a plan has no lines to look at
         yield finding.object.rpartition(f"{source.path}:")[2]
     yield from finding.details
-    told = [one for one in dict.fromkeys(part.message for part in finding.parts) if one != finding.message]
-    yield from (f"also: {message}" for message in told[:_MOST_OTHERS])
-    also = [f"{len(told) - _MOST_OTHERS:,} more"] if told[_MOST_OTHERS:] else [] if told else other_objects(finding)
-    if also:
-        yield f"also: {some(also, _MOST_OTHERS)}"
+    told = {part.message: _other(part, source) for part in reversed(finding.parts) if part.message != finding.message}
+    yield from (f"also: {one}" for one in list(told.values())[: -_MOST_OTHERS - 1 : -1])
+    if len(told) > _MOST_OTHERS:
+        yield f"also: {len(told) - _MOST_OTHERS:,} more"
+    elif not told and (others := other_objects(finding)):
+        yield f"also: {some(others, _MOST_OTHERS)}"
     yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
@@ -97,16 +98,14 @@ def _notes(finding: Finding) -> Iterator[str]:
         yield from (f"help: {line}" for line in finding.help.splitlines())
 
 
+def _other(part: Finding, source: Source) -> str:
+    return part.message if part.span.source is source else f"{part.span.location}  {part.message}"
+
+
 def other_objects(finding: Finding) -> list[str]:
     """Name the other objects of a merged finding: address, plus root or environment where it differs."""
     own = finding.object.partition(":")[0]
-    found = []
-    for message in (one.message for one in finding.related if one.message.startswith(ALSO)):
-        where, colon, address = message.removeprefix(ALSO).partition(":")
-        root, _, environment = where.partition("@")
-        told = f" ({environment})" if environment else f" in {root.partition('/')[2]}"
-        found.append((address if where == own else f"{address}{told}") if colon else where)
-    return found
+    return [named(one.message.removeprefix(ALSO), own) for one in finding.related if one.message.startswith(ALSO)]
 
 
 def _places(places: list[Related]) -> Iterator[str]:

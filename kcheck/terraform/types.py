@@ -83,12 +83,12 @@ def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object, bud
         item = given.get(key)
         kind = _inner(type_node)
         defaults = type_node.arguments[1:] if kind is not type_node and isinstance(type_node, nodes.Call) else ()
-        if defaults and (item is None or (isinstance(item, Known) and item.value is None)):
+        if kind is not type_node and (item is None or (isinstance(item, Known) and item.value is None)):
             place = origin.below(key) if item is None else item.origin or origin
-            item = absent(value_of(defaults[0], nothing), place)
+            item = absent(value_of(defaults[0], nothing), place) if defaults else Known(None, place)
         if item is not None:
             result[key] = _defaulted(item, kind, budget)
-    return Known(result, origin)
+    return Known(result, replace(origin, why="the variable's type must have the attribute, too"))
 
 
 def absent(default: Datum, origin: Origin) -> Datum:

@@ -84,7 +84,7 @@ class Origin(Struct, frozen=True, gc=False):
         if not self.spans or (self.missing and not self.missing.path):
             return self
         missing = self.missing or Missing(self.written, ())
-        return Origin((self.written,), missing=missing.below(name))
+        return Origin((self.written,), missing=missing.below(name), why=self.why)
 
     def outside(self, place: Span | None) -> Origin:
         """Remove the spans of skeletons; a value written only there gets `place`."""

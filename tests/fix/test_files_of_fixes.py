@@ -291,7 +291,7 @@ def test_base_is_left_if_another_overlay_is_fine_with_it(write: Write) -> None:
     moving = "images:\n- name: registry.example.com/train\n  newTag: latest\n"
     write(overlays(prod="", dev=moving))
     assert helped((PULL,)) == {
-        "Not fixed: imagePullPolicy also sets dev:Job/train-dev/train, which is fine with it\nset imagePullPolicy: IfNotPresent in a patch of prod"
+        "Not fixed: imagePullPolicy also sets Job/train-dev/train in dev, which is fine with it\nset imagePullPolicy: IfNotPresent in a patch of prod"
     }
 
 

@@ -150,7 +150,7 @@ def test_without_a_patch_of_the_container_a_person_writes_one(prod: str, write: 
     (left,) = fixed(write, overlays(prod), ONE).remaining
     assert (
         left.help
-        == "Not fixed: cpu also sets dev:Job/dev-train/main, which is fine with it\nset cpu: 1500m in a patch of prod"
+        == "Not fixed: cpu also sets Job/dev-train/main in dev, which is fine with it\nset cpu: 1500m in a patch of prod"
     )
 
 
@@ -162,11 +162,11 @@ def test_without_a_patch_of_the_container_a_person_writes_one(prod: str, write: 
     [
         (
             "       resources: &all {requests: {cpu: 4, memory: 3Gi}}\n     - name: side\n       image: registry.example.com/train:1\n       resources: *all\n",
-            "Not fixed: cpu also sets pod.yaml:Pod/train/train, which should be 1500m\nuse a value of its own for this container",
+            "Not fixed: cpu also sets Pod/train/train, which should be 1500m\nuse a value of its own for this container",
         ),
         (
             "       resources: {requests: &all {cpu: 4, memory: 3Gi}, limits: *all}\n",
-            "Not fixed: cpu also sets cpu limit of pod.yaml:Pod/train/train, which is fine with it\nuse a value of its own for this container",
+            "Not fixed: cpu also sets cpu limit of Pod/train/train, which is fine with it\nuse a value of its own for this container",
         ),
     ],
 )  # fmt: skip
@@ -185,6 +185,4 @@ def test_a_variable_of_request_and_limit_stays(write: Write) -> None:
     variable = ' variable "memory" {\n   default = "8Gi"\n }\n'
     config = replace(CONFIG, select=("requests-not-measured",))
     (left,) = fixed(write, {"main.tf": TYPED % container.strip("\n") + variable}, config).remaining
-    assert left.help.startswith(
-        "Not fixed: var.memory also sets memory limit of main.tf:Job/train/train, which is fine"
-    )
+    assert left.help.startswith("Not fixed: var.memory also sets memory limit of Job/train/train, which is fine")

@@ -913,12 +913,12 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     ),
     "literal of all pools": (
         "gpu-pool-never-empty", pools("1", f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n'),
-        'Not fixed: min_size also sets eks/aws_eks_node_group.each["cpu"], which is fine with it\nuse a value of its own for this pool',
+        'Not fixed: min_size also sets aws_eks_node_group.each["cpu"], which is fine with it\nuse a value of its own for this pool',
     ),
     "defaults of all pools": (
         "gpu-pool-never-empty",
         pools("merge(local.defaults, each.value).min", f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n', "locals {\n  defaults = { min = 1 }\n}\n"),
-        'Not fixed: min also sets eks/aws_eks_node_group.each["cpu"], which is fine with it\nuse a value of its own for this pool',
+        'Not fixed: min also sets aws_eks_node_group.each["cpu"], which is fine with it\nuse a value of its own for this pool',
     ),
     "dynamic block that is off": (
         "pauses-early",

@@ -1445,3 +1445,72 @@ def test_nothing_in_a_block_that_needs_more(check: Check) -> None:
     found = only("pod-range-too-small", check, {"main.tf": code}, Config())
     assert found.fix is None
     assert found.help.startswith("set network_plugin too: pod_cidr needs it; ")
+
+
+# --- values that nobody would read
+
+TYPED = """
+variable "pools" {
+  type = list(object({
+    name      = string
+    OPTIONAL
+  }))
+}
+
+resource "google_container_cluster" "main" {
+  name     = "train"
+  location = "us-central1"
+}
+
+resource "google_container_node_pool" "gpu" {
+  for_each = { for one in var.pools : one.name => one }
+  name     = each.key
+  cluster  = google_container_cluster.main.name
+
+  autoscaling {
+    min_node_count = lookup(each.value, "min_count", 1)
+    max_node_count = 20
+  }
+
+  node_config {
+    machine_type = "g2-standard-24"
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("optional", "fixed"), [("", False), ("min_count = optional(number, 1)", True)])
+def test_an_attribute_that_the_type_of_a_variable_drops_is_not_written(
+    check: Check, optional: str, *, fixed: bool
+) -> None:
+    files = {"main.tf": TYPED.replace("OPTIONAL", optional), "terraform.tfvars": 'pools = [{ name = "gpu" }]\n'}
+    found = only("gpu-pool-never-empty", check, files)
+    assert (found.fix is not None) is fixed
+    assert ("the variable's type must have the attribute, too; add min_count = 0" in found.help) is not fixed
+
+
+def test_a_field_of_a_text_that_an_expression_reads_is_not_renamed(check: Check) -> None:
+    """A fix would put the right name in place of the expression."""
+    text = "apiVersion: v1\nkind: Service\nmetadata: {name: serve}\nspec:\n  ports: [{port: 80, target-port: 80}]\n"
+    manifest = 'resource "kubernetes_manifest" "serve" {\n  for_each = toset([file("serve.tpl")])\n  manifest = yamldecode(each.value)\n}\n'
+    found = only("unknown-field", check, {"main.tf": manifest, "serve.tpl": text})
+    assert found.fix is None
+    assert found.help == "correct the name or its indentation, or remove it"
+
+
+def test_a_pool_of_reserved_machines_grows_with_the_reservation(check: Check) -> None:
+    cluster = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: us-east-1, version: "1.36"}
+managedNodeGroups:
+  - name: gpu
+    instanceType: p5.48xlarge
+    minSize: 0
+    maxSize: 10
+    capacityReservation:
+      capacityReservationTarget: {capacityReservationID: cr-0123456789abcdef0}
+"""
+    found = only("pool-ends-below-target", check, {"cluster.yaml": cluster})
+    assert found.fix is None
+    assert "reserve more machines first: those of pool gpu come from" in found.help

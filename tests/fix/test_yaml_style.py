@@ -583,7 +583,7 @@ def test_anchored_map_gets_a_key_if_all_want_it(other: int, write: Write) -> Non
         (why,) = helped((DNS,))
         assert (
             why
-            == "Not fixed: dnsPolicy would also be set for a.yaml:PyTorchJob/b/Worker, which is fine with it\nuse a value of its own for this template"
+            == "Not fixed: dnsPolicy would also be set for PyTorchJob/b/Worker, which is fine with it\nuse a value of its own for this template"
         )
         return
     new = text.replace("hostNetwork: true\n", "hostNetwork: true\n            dnsPolicy: ClusterFirstWithHostNet\n")
@@ -595,7 +595,7 @@ def test_anchored_map_gets_a_key_if_all_want_it(other: int, write: Write) -> Non
     [
         pytest.param(
             items("&pull Always", "*pull", tag="latest"), PULL,
-            "Not fixed: imagePullPolicy also sets a.yaml:Job/job-1/train, which is fine with it\nuse a value of its own for this container", id="value",
+            "Not fixed: imagePullPolicy also sets Job/job-1/train, which is fine with it\nuse a value of its own for this container", id="value",
         ),
         pytest.param(
             job("", JOB.replace("registry.example.com/train:1.4", "&i k8s.gcr.io/pause:3.5\n          env: [{name: A, value: *i}]")),

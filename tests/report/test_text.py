@@ -96,7 +96,8 @@ def test_there_is_not_always_a_next_step(arguments: list[str]) -> None:
 
 
 def test_only_what_is_shown_is_counted_as_fixable(write: Write) -> None:
-    write({"main.tf": CLUSTER.replace("20", "5").replace('"kubenet"', '"azure"')})
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  template:\n    spec:\n      containers: [{name: train, image: registry.example.com/train:1.4, resources: {limits: {nvidia.com/gpu: 1}}}]\n"
+    write({"job.yaml": job})
     output = check()
     assert re.match(r"nothing found; \d+ infos? hidden", output)
     assert "fixable" not in output

@@ -132,7 +132,7 @@ def test_resources_of_their_own_are_findings_of_their_own(write: Write) -> None:
     assert [finding.also for finding in found("gpu-pool-never-empty")] == [(), ()]
 
 
-@pytest.mark.parametrize(("pools", "also"), [("abcd", [0, 0, 0, 0]), ("abcde", [4])])
+@pytest.mark.parametrize(("pools", "also"), [("abc", [0, 0, 0]), ("abcd", [3])])
 def test_a_habit_is_one_finding_of_a_text(pools: str, also: list[int], write: Write) -> None:
     write({"eks.tf": CLUSTER, **{f"pool-{name}.tf": POOL.replace("NAME", name) for name in pools}})
     own = found("gpu-pool-never-empty")
@@ -141,6 +141,30 @@ def test_a_habit_is_one_finding_of_a_text(pools: str, also: list[int], write: Wr
     printed = CliRunner().invoke(cli, ["check", "--select", "gpu-pool-never-empty"]).stdout
     assert printed.count("warning (waste) gpu-pool-never-empty:") == len(also)
     assert ("also: " in printed) is (len(also) == 1)
+
+
+def test_a_habit_goes_through_all_folders_and_names_its_places(write: Write) -> None:
+    write({f"{name}/main.tf": CLUSTER + POOL.replace("NAME", name) for name in "abcdefg"})
+    (finding,) = merging.habits(found("gpu-pool-never-empty"))
+    assert len(finding.parts) == 7
+    printed = CliRunner().invoke(cli, ["check", "--select", "gpu-pool-never-empty"]).stdout
+    assert [f"also: {name}/main.tf:11  GPU pool aws_eks_node_group.{name} keeps" in printed for name in "bcde"] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert "also: 3 more" in printed
+
+
+OLD = 'resource "aws_eks_cluster" "main" {\n  name    = "train"\n  version = "VERSION"\n}\n'
+
+
+def test_errors_of_one_sentence_are_a_habit(write: Write) -> None:
+    """A version that is too old in many clusters is one thing to do; a range that is full is another one in each."""
+    write({f"{name}/main.tf": OLD.replace("VERSION", "1.27" if name < "e" else "1.26") for name in "abcdef"})
+    own = merging.habits(found("unsupported-kubernetes"))
+    assert [(len(one.also), "1.27" in one.message) for one in own] == [(3, True), (0, False), (0, False)]
 
 
 def test_errors_are_no_habit(write: Write) -> None:
