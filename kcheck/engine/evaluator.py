@@ -10,21 +10,11 @@ from kcheck.engine.words.subjects import cloud_of
 from kcheck.engine.words.views import ID, Target, View
 from kcheck.model import Input
 from kcheck.scale.world.memory import once
-from kcheck.text.findings import (
-    Change,
-    Finding,
-    Fix,
-    Related,
-    Severity,
-    Undecided,
-    UnknownInput,
-    last_key,
-    unknown_input,
-)
+from kcheck.text.findings import Change, Finding, Fix, Related, Severity, Undecided, UnknownInput, last_key
 from kcheck.text.interval import Interval
 from kcheck.text.syntax import cel
 from kcheck.text.units import between, duration, shown, singular
-from kcheck.text.values import Origin, Unknown
+from kcheck.text.values import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -140,7 +130,8 @@ class Evaluator:
         try:
             cel.condition(condition, self.activation)
         except cel.ExpressionError as error:
-            return (unknown_input(Unknown(f"it does not fit what is written: {error}")),)
+            why = f"it does not fit what is written: {error}"
+            return (UnknownInput(why, why),)
         return ()
 
     def severity_by_size(self, grade: Grade) -> tuple[Severity | None, bool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -120,9 +119,8 @@ class _Inputs:
             for cause, one in {one.cause: one for one in reversed(check.inputs)}.items():
                 self.places[cause] = self.places.get(cause) or one.place or check.span
                 self.rules.setdefault(cause, Counter())[check.rule] += 1
-        names = {
-            match[1] for match in map(_VARIABLE.fullmatch, chain(self.rules, (one.cause for one in clusters))) if match
-        }
+        causes = {*self.rules, *(one.cause for one in clusters)}
+        names = {match[1] for match in map(_VARIABLE.fullmatch, causes) if match}
         variables = reading.variables
         self.files = list(variables.candidates(names)) if names and variables is not None else []
 

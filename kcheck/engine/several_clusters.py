@@ -13,8 +13,8 @@ from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import Wanted, wanted
 from kcheck.model import Autoscaler, Candidates, Cluster, Container, Image, KarpenterPool, PodTemplate, Thing
 from kcheck.scale.world.memory import once
-from kcheck.text.findings import Finding, Related, Undecided, unknown_input
-from kcheck.text.values import Known, Origin, Unknown
+from kcheck.text.findings import Finding, Related, Undecided, UnknownInput
+from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
@@ -65,7 +65,7 @@ def decide(rule: Rule, check: Undecided, thing: Thing, world: World) -> tuple[bo
     verdicts = (evaluator.verdict(rule) for evaluator in evaluators)
     first = next(verdicts)
     if any(verdict != first for verdict in verdicts):
-        return replace(check, inputs=(unknown_input(Unknown(found.reason)),)), ()
+        return replace(check, inputs=(UnknownInput(found.reason, found.reason),)), ()
     return first, found.clusters
 
 

@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
-from kcheck.text.values import (
-    Either,
-    Known,
-    Origin,
-    Unknown,
-    Unset,
-    Value,
-    agreed,
-    because,
-    candidates,
-    mapped,
-)
+from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, because, candidates, mapped
 
 if TYPE_CHECKING:
     import re

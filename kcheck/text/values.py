@@ -381,7 +381,9 @@ def cause_of(value: Value[object]) -> str:
 def because(missing: Value[object], origin: Origin | None = None, text: str = "") -> Unknown:
     """Return a value that is unknown because another one is missing; `text` says what follows from that."""
     reason = reason_of(missing)
-    return Unknown(f"{text}: {reason}" if text else reason, origin, cause=cause_of(missing))
+    cause = cause_of(missing)
+    reason = f"{text}: {reason}" if text else reason
+    return Unknown(reason, origin, cause="" if cause == reason else cause)
 
 
 def _at(span: Span) -> str:

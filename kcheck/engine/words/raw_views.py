@@ -129,7 +129,7 @@ class RawView(View):
             asked = {path.rpartition(".")[0] for path in usage.presence}  # has(a.b.c) needs a.b
             absent = map(self._absent, sorted(usage.paths - usage.presence | asked))
             texts = (f"`{path}` is not written; ask has() first" for path in absent if path)
-            reasons = [unknown_input(Unknown(text)) for text in texts]
+            reasons = [UnknownInput(text, text) for text in texts]
         return tuple(dict.fromkeys(reasons))
 
     def _absent(self, path: str) -> str:

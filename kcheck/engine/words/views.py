@@ -20,7 +20,7 @@ from kcheck.text.findings import UnknownInput, unknown_input
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import Expression, usage
-from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, candidates
+from kcheck.text.values import Either, Known, Missing, Origin, Unset, Value, candidates
 
 if TYPE_CHECKING:
     from kcheck.engine.words.tables.field import Field
@@ -130,8 +130,9 @@ class View:
         A computed word may hand on a field of the model as its reason; candidates of that are not values of the word.
         What holds at both bounds holds between them, as a bounded number is compared only once.
         """
-        too_large = Unknown(f"{field.name} is larger than any number of it can be")
-        self.missing.setdefault(where, unknown_input(too_large if isinstance(value, Known) else value))
+        too_large = f"{field.name} is larger than any number of it can be"
+        why = UnknownInput(too_large, too_large) if isinstance(value, Known) else unknown_input(value)
+        self.missing.setdefault(where, why)
         if isinstance(value, Either) and field.direct:
             found: tuple[Known[object], ...] = candidates(value)
             options = [one.value for one in found]
