@@ -21,7 +21,7 @@ from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
 from kcheck.text.partly_known import listed
 from kcheck.text.regex import regex
-from kcheck.text.text import grouped
+from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.boot_scripts import Start
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Skipped
 
 _OWNER = regex(r"kubernetes\.io/cluster/(.+)")
 """Tag of AWS machines that names their cluster."""

@@ -15,21 +15,18 @@ from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.embedded import machines
 from kcheck.kubernetes.patches import merged_template
 from kcheck.kubernetes.record import MappingRecord, datum
-from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, Scheduling
-from kcheck.terraform.resource import ObjectRecord, objects_in
+from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Inventory, NodePool, Scheduling
+from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
 from kcheck.text.partly_known import listed
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.text import grouped
+from kcheck.text.text import Skipped, Source, grouped
 from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Addresses, NodePool
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Skipped, Source
 
 _SERVERS = ("k3s", "rke2")
 _BLOCKS = frozenset((
