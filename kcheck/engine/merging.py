@@ -45,7 +45,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
     result = [one for one in result if one.rule not in of_images] + images
     result = _joined(result, lambda one: (one.rule, one.message, one.details, one.span[1:]), _copies)
-    return _joined(result, lambda one: (one.rule, one.message, _file_name(one)), _alike)
+    return _joined(result, lambda one: (one.rule, one.message, one.span.source.path.rpartition("/")[2]), _alike)
 
 
 def named(identity: str, own: str = "") -> str:
@@ -127,10 +127,6 @@ def _copies(group: list[Finding]) -> list[list[Finding]]:
     """Group equal findings by the bytes of their files, from three copies on; two may be environments."""
     found = grouped(group, lambda finding: finding.span.source.data).values()
     return [part for own in found for part in ([own] if len(own) >= _COPIES else ([one] for one in own))]
-
-
-def _file_name(finding: Finding) -> str:
-    return finding.span.source.path.rpartition("/")[2]
 
 
 def _alike(group: list[Finding]) -> list[list[Finding]]:

@@ -77,7 +77,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     """
     usual = recommended.values(intent.cloud)
     fast, ready = jobs.interfaces(intent), _ready(intent, target)
-    flavors, covered = _flavors(intent, pools, fast), _covered(intent, fast)
+    flavors, covered = _flavors(intent, pools, fast), [CARD if intent.gpus else "cpu"]
+    covered += [fast.resource] if fast.number else []
     lowest, step = int(usual["priority.base"]), int(usual["priority.step"])
     return {
         "shares": shares(intent), "tiers": [Tier(name, lowest + i * step) for i, name in enumerate(intent.tiers)],
@@ -250,10 +251,6 @@ def _flavors(intent: Intent, pools: list[Pool], fast: jobs.Interfaces) -> list[F
     own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, fast.number) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)
     return [*own, Flavor("spot", "spot", None, spot, fast.number if fast.on_spot else 0)] if spot else own
-
-
-def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
-    return [CARD if intent.gpus else "cpu", *([fast.resource] if fast.number else [])]
 
 
 def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:

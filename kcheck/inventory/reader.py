@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Kept, Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Sync, Thing, Workload
-from kcheck.text.files import configurations, system
-from kcheck.text.files.configurations import BLUEPRINT, SCRIPT
+from kcheck.text.files import system
+from kcheck.text.files.configurations import BLUEPRINT, NAMED, SCRIPT
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.text.files.tree import Tree
 
-_NAMED = (
-    (configurations.CLOUDFORMATION, configurations.EKS, "CloudFormation is not read"),
-    (configurations.BICEP, configurations.AKS, "Bicep and templates of Azure are not read"),
-    (configurations.ANSIBLE, configurations.K3S, "k3s and RKE2 by Ansible are not read"),
-    (configurations.OMNI, configurations.TALOS, "cluster templates of Omni are not read"),
-    (
-        configurations.COMMANDS,
-        configurations.COMMAND,
-        "the flags of commands are not read; kcheck judges Terraform and manifests",
-    ),
-)
-"""File kinds whose first cluster is reported, its pattern, and why it is not judged."""
 _HELM_ASKED = "settings of a repository do not run helm"
 _NOTHING_RAW = Raw()
 
@@ -93,7 +81,7 @@ def _configurations(tree: Tree, reading: Reading) -> None:
         if not tree.configurations.keys().isdisjoint(cloud.files):
             reading.skipped += cloud.read_files(tree.configurations, reading.inventory)
             cloud.read_kernel(tree.kernel, reading.inventory)
-    for kind, pattern, why in _NAMED:
+    for kind, pattern, why in NAMED:
         for source in tree.configurations.get(kind, ()):
             for match in islice(pattern.finditer(source.data), 1):
                 place = source.span(*match.span(1))
@@ -127,7 +115,7 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
             folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
             sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
             found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync)
-            if isinstance(found, Cluster) and found.root in libraries and not _is_below(path, found.root):
+            if isinstance(found, Cluster) and found.root in libraries - {"."} and not path.startswith(f"{found.root}/"):
                 found = Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
         return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or by_path[key]
@@ -150,10 +138,6 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
         elif isinstance(found, Candidates):
             inventory.autoscalers.append(replace(autoscaler, cluster=Unknown(found.reason, place)))
             inventory.candidates_of[inventory.autoscalers[-1]] = found
-
-
-def _is_below(path: str, root: str) -> bool:
-    return root == "." or path.startswith(f"{root}/")
 
 
 def _owners(found: Cluster | Candidates) -> tuple[Cluster, ...]:

@@ -103,10 +103,9 @@ class _Walk:
     ) -> FieldError:  # fmt: skip
         own, written = _written(path), Known(text, Origin((node.span,), literal=True))
         is_plain = isinstance(node, yaml.Scalar) and node.span.text.strip("\"'") == node.text
-        right = right if is_plain else None
         return FieldError(
-            f"{self._label}#{own}", node.span, path=own, written=written, wanted=wanted, meant=meant, right=right,
-            release=self._release,
+            f"{self._label}#{own}", node.span, path=own, written=written, wanted=wanted, meant=meant,
+            right=right if is_plain else None, release=self._release,
         )  # fmt: skip
 
     def _meant(self, name: str, path: tuple[str, ...], type_: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from kcheck.text.values import Unknown, Unset, Value, known, number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+    from kcheck.model import Cluster, PodTemplate, Workload
     from kcheck.scale.world import World
 
 T = TypeVar("T")
@@ -221,11 +221,8 @@ def _asked(templates: Iterable[PodTemplate]) -> _Amounts:
 
 def _held(templates: Iterable[PodTemplate], world: World) -> _Amounts:
     """Sum the most that all nodes leave, of the pools that some pods may land on."""
-    pools: dict[NodePool, None] = {}
-    for template in templates:
-        pools |= dict.fromkeys(pool for pool, _ in need(world.pools.candidates(template)))
     sum_ = _Amounts()
-    for pool in pools:
+    for pool in dict.fromkeys(pool for one in templates for pool, _ in need(world.pools.candidates(one))):
         nodes, rooms = world.sizes.of_pool(pool), allocatable.rooms(pool)
         many = 0 if isinstance(nodes, Unset) else need(nodes)
         if not rooms:

@@ -18,7 +18,7 @@ from kcheck.text.values import Unknown, Value, known, mapped, number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import NodePool, PodTemplate, Toleration, Workload
+    from kcheck.model import NodePool, PodTemplate, Workload
     from kcheck.scale.world import World
 
 
@@ -34,11 +34,7 @@ _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
 
 def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     """List the tolerations of pods as `key=value:Effect`."""
-    return mapped(template.tolerations, lambda found: tuple(map(_text, found)))
-
-
-def _text(one: Toleration) -> str:
-    return f"{one.key}={one.value}:{one.effect}"
+    return mapped(template.tolerations, lambda found: tuple(f"{one.key}={one.value}:{one.effect}" for one in found))
 
 
 def taint(template: PodTemplate, world: World) -> Value[str]:

@@ -51,7 +51,8 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     selects = bool(sure(world.pools.bound(template).selection)) or known(template.apart) is not None
-    if workload.per_node or not (selects or template.on_accelerators) or _on_virtual_nodes(template):
+    virtual = any("virtual-kubelet" in one.values for term in sure(template.selection) or () for one in term)
+    if workload.per_node or not (selects or template.on_accelerators) or virtual:
         return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
@@ -93,10 +94,6 @@ def _few_zones(template: PodTemplate, pools: list[NodePool], world: World) -> Re
     fixed = not any(known(pool.size.autoscaled) for pool in taking)
     asked = Known(counted(pods, "zone"), template.apart.origin or Origin((template.place,)))
     return Refusal("zones", asked, taking[0], counted(has, "zone"), fixed)
-
-
-def _on_virtual_nodes(template: PodTemplate) -> bool:
-    return any("virtual-kubelet" in one.values for term in sure(template.selection) or () for one in term)
 
 
 def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:

@@ -74,10 +74,6 @@ def _here(expression: nodes.Expression, *, literal: bool = False) -> Origin:
     return Origin((expression.span,), literal)
 
 
-def _literal(node: nodes.Literal, _scope: Scope) -> Datum:
-    return Known(node.value, _here(node, literal=True))
-
-
 def _template(node: nodes.Template, scope: Scope) -> Datum:
     if node.wraps and isinstance(inner := node.parts[0], nodes.Expression):
         return _passed_on(value_of(inner, scope), node.span)
@@ -403,7 +399,7 @@ def _invalid(node: nodes.Invalid, _scope: Scope) -> Datum:
 
 
 _EVALUATORS: dict[type[nodes.Expression], Callable[[Any, Scope], Datum]] = {
-    nodes.Literal: _literal,
+    nodes.Literal: lambda node, _scope: Known(node.value, _here(node, literal=True)),
     nodes.Template: _template,
     nodes.Tuple: _tuple,
     nodes.Object: _object,

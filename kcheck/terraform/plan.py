@@ -274,7 +274,9 @@ class _Links:
             return None
         if value is not None:
             address = self.ids.get(value.value) if isinstance(value, Known) and isinstance(value.value, str) else None
-            return _id(address, value.origin or Origin((place,))) if address and _is_a(address, wanted) else None
+            if address and any(f".{kind}." in f".{address}" for kind in wanted):
+                return _id(address, value.origin or Origin((place,)))
+            return None
         path = _without_indexes(module)
         resource = self._resource(path, own)
         references = _references_of(part(resource, "expressions", dict).get(name))
@@ -371,10 +373,6 @@ class _Links:
 def _argument(code: object, name: str) -> object:
     """Return an argument's expression, or its blocks; None if not in the plan."""
     return code.get(name, _NULL) if isinstance(code, dict) else None
-
-
-def _is_a(address: str, wanted: tuple[str, ...]) -> bool:
-    return any(f".{kind}." in f".{address}" for kind in wanted)
 
 
 def _id(address: str, origin: Origin) -> Unknown:

@@ -299,13 +299,12 @@ def _parser(source: Source) -> Callable[[Source], nodes.File]:
 def _fragments(folders: Sequence[Folder]) -> Iterator[Folder]:
     """Yield folders of which all files are linked into others, and are judged there."""
     files = {folder: {source.path for source in folder.terraform} for folder in folders}
-    own = {folder: {path for path in paths if _folder(path) == folder.path} for folder, paths in files.items()}
+    own = {
+        folder: {path for path in paths if (os.path.dirname(path) or ".") == folder.path}
+        for folder, paths in files.items()
+    }
     linked = set[str]().union(*(files[folder] - own[folder] for folder in folders))
     yield from (folder for folder in folders if own[folder] and own[folder] <= linked)
-
-
-def _folder(path: str) -> str:
-    return os.path.dirname(path) or "."
 
 
 def _local(configuration: Configuration, block: nodes.Block) -> str | None:

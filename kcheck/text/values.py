@@ -380,28 +380,21 @@ def cause_of(value: Value[object]) -> str:
 
 def because(missing: Value[object], origin: Origin | None = None, text: str = "") -> Unknown:
     """Return a value that is unknown because another one is missing; `text` says what follows from that."""
-    reason = reason_of(missing)
-    cause = cause_of(missing)
+    reason, cause = reason_of(missing), cause_of(missing)
     reason = f"{text}: {reason}" if text else reason
     return Unknown(reason, origin, cause="" if cause == reason else cause)
 
 
 def _at(span: Span) -> str:
     """Format a place; empty outside the user's code."""
-    source = span.source
-    return "" if source.bundled or source.private else f" in {source.path}:{span.begin.line}"
-
-
-def unknown_of(*values: Value[object]) -> Unknown | None:
-    """Return the first missing value as an Unknown; None if all are known."""
-    missing = next((value for value in values if not isinstance(value, Known)), None)
-    return None if missing is None else because(missing, missing.origin)
+    return "" if span.source.bundled or span.source.private else f" in {span.location}"
 
 
 def all_known(values: Iterable[Value[T]]) -> list[T] | Unknown:
     """Return the values, or the reason of the first unknown one."""
     found = list(values)
-    return unknown_of(*found) or [value.value for value in found if isinstance(value, Known)]
+    missing = next((value for value in found if not isinstance(value, Known)), None)
+    return because(missing, missing.origin) if missing else [one.value for one in found if isinstance(one, Known)]
 
 
 def total(values: Iterable[Value[int]]) -> int | Unknown:
@@ -425,8 +418,7 @@ def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
     if not all(isinstance(branch, Known) for branch in branches):
         return Unknown(choice.reason, choice.origin, choice.symbol)
     if branches and all(branch.value == branches[0].value for branch in branches):
-        spans = (choice.origin or branches[0].origin).spans
-        return Known(branches[0].value, Origin(spans))
+        return Known(branches[0].value, Origin((choice.origin or branches[0].origin).spans))
     return Either(choice.reason, choice.origin, choice.symbol, branches=tuple(branches))
 
 

@@ -171,7 +171,7 @@ def test_shared_value_is_changed_only_if_all_agree(write: Write) -> None:
     assert fixed(folder) == []
     found = linter.run(Tree(["."]), Config()).findings
     finding = next(finding for finding in found if finding.rule == "free-control-plane")
-    assert "var.tier also sets aks/azurerm_kubernetes_cluster.dev, which is fine with it" in finding.help
+    assert "var.tier also sets azurerm_kubernetes_cluster.dev, which is fine with it" in finding.help
     (folder / "small.tf").write_text(large)
     assert fixed(folder) == ["main.tf"]
 

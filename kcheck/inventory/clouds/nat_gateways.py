@@ -20,10 +20,10 @@ from kcheck.text.values import (
     Unknown,
     Unset,
     Value,
+    all_known,
     equals,
     known,
     mapped,
-    unknown_of,
     with_origin,
 )
 
@@ -125,7 +125,8 @@ def _lacking(own: Fields) -> Value[str]:
         for count, name in ((public, "public_subnets"), (addresses, "external_nat_ip_ids")):
             if isinstance(count, Known) and count.value < zones.value:
                 return Known(name, origin)
-    return unknown_of(zones, public, addresses) or Unset(origin)
+    every = all_known((zones, public, addresses))
+    return every if isinstance(every, Unknown) else Unset(origin)
 
 
 def _named(value: Value[T], name: str) -> Value[T]:

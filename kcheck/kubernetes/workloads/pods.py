@@ -143,7 +143,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(STARTERS.findall(words))), text=words,
         claims=tuple(str(known(text(one, "name"))) for one in yaml.items(node, "resources", "claims")),
-        extended=tuple((name, _asked(node, name)) for name in named if _is_extended(name)),
+        extended=tuple((name, first_set(*reversed(_cards(node, name)))) for name in named if _is_extended(name)),
     )  # fmt: skip
 
 
@@ -202,10 +202,6 @@ def _resources(node: yaml.Target) -> Iterator[str]:
 def _is_extended(name: str) -> bool:
     """Whether a resource is neither Kubernetes' own nor a known GPU or part of one."""
     return "/" in name and name not in names.cards() and not names.pattern("shares").match(name)
-
-
-def _asked(node: yaml.Target, resource: str) -> Value[str]:
-    return first_set(*reversed(_cards(node, resource)))
 
 
 def _claim(one: yaml.Target) -> Claim:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kcheck.model import Cluster, NodePool
+from kcheck.scale.addresses import Place
 from kcheck.scale.basics import computed
 from kcheck.scale.walls import addresses, egress, limits
 from kcheck.scale.walls.model import Wall, WallFinder
@@ -12,10 +15,6 @@ from kcheck.text.interval import Interval, bounded
 from kcheck.text.values import Known, Origin, Unknown, Value, because, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.model import Cluster, NodePool
-    from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
 
 _GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, limits.pod_walls, limits.quota_walls)

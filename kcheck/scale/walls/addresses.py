@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from math import ceil
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.model import Subnet, Surge
+from kcheck.model import NodePool, Subnet, Surge
 from kcheck.scale import addresses as demands
-from kcheck.scale.addresses import address_units, interfaces_held, pods_have_interfaces
-from kcheck.scale.growth import addresses_needed, reach
-from kcheck.scale.walls.model import grown, scope_of, unknown
+from kcheck.scale.addresses import Bounds, Place, address_units, interfaces_held, pods_have_interfaces
+from kcheck.scale.growth import Demand, Trial, addresses_needed, reach
+from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
+from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Unknown, known, number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.model import NodePool
-    from kcheck.scale.addresses import Bounds, Place
-    from kcheck.scale.growth import Demand, Trial
-    from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder
-    from kcheck.text.interval import Interval
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import NODE_ADDRESSES, Surge
+from kcheck.model import NODE_ADDRESSES, Cluster, Image, PodTemplate, Surge, Workload
 from kcheck.model.image_names import DOCKER_HUB
 from kcheck.scale.addresses import has_public_nodes
 from kcheck.scale.basics import computed, first_unknown, may_count
 from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
-from kcheck.scale.walls.model import unknown
+from kcheck.scale.walls.model import Takes, Wall, WallFinder, unknown
 from kcheck.text.interval import Interval
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total, unknown_of
+from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from kcheck.model import Cluster, Image, PodTemplate, Workload
-    from kcheck.scale.walls.model import Takes, Wall, WallFinder
     from kcheck.scale.world import World
 
 
@@ -116,7 +113,7 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
         return computed(cluster, None)
     pools = world.pools.of_cluster(cluster)
     sizes = all_known(map(world.sizes.of_pool, pools))
-    if isinstance(sizes, Unknown) or unknown_of(*(pool.upgrade.surge for pool in pools)):
+    if isinstance(sizes, Unknown) or isinstance(all_known(pool.upgrade.surge for pool in pools), Unknown):
         return computed(cluster, None)
     surges = [surge_nodes(known(pool.upgrade.surge) or Surge(), size) for pool, size in zip(pools, sizes, strict=True)]
     nodes = sum(sizes) + max(surges, default=0)  # one pool is upgraded at a time

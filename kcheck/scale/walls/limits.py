@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import NodePool, Workload
 from kcheck.scale import addresses
 from kcheck.scale.growth import reach, surge_nodes
-from kcheck.scale.walls.model import unknown
-from kcheck.scale.world.numbers import needs
+from kcheck.scale.walls.model import Sizes, Wall, WallFinder, unknown
+from kcheck.scale.world.numbers import Need, needs
 from kcheck.text.interval import Interval
-from kcheck.text.values import Known, Origin, Unknown, Unset, because, equals, known, mapped, number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, equals, known, mapped, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.model import NodePool, Workload
-    from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
-    from kcheck.scale.world.numbers import Need
-    from kcheck.text.values import Value
 
 
 _FAQ = ("hard", "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md")

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
-from kcheck.model import Thing
+from kcheck.config.numbers.profiles import ProfileValue
+from kcheck.model import Cluster, NodePool, Thing
 from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
+from kcheck.text.interval import Interval
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Unknown, because, known, number
+from kcheck.text.values import Known, Unknown, Value, because, known, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Annotated, TypeAlias
-
-    from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
-    from kcheck.text.interval import Interval
-    from kcheck.text.values import Value
 
-    Fits: TypeAlias = Callable[["Sizes"], bool]
-    Takes: TypeAlias = Callable[["Sizes"], int]
-    """Amount of a limit that pools of some sizes take, in its unit."""
-
+Fits: TypeAlias = Callable[["Sizes"], bool]
+Takes: TypeAlias = Callable[["Sizes"], int]
+"""Amount of a limit that pools of some sizes take, in its unit."""
 
 CAPS = ("autoscaling", "quota")
 """Mechanisms of the walls that lower the target of their cluster."""

@@ -9,16 +9,7 @@ from fractions import Fraction
 
 from kcheck.terraform.budget import Budget
 from kcheck.terraform.functions.serial import json_text
-from kcheck.terraform.functions.signature import (
-    Table,
-    anything,
-    check,
-    integer,
-    present,
-    settled,
-    strings,
-    text,
-)
+from kcheck.terraform.functions.signature import Table, anything, check, integer, present, settled, strings, text
 from kcheck.terraform.partial_collections import gathered, items_of
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING, list_of

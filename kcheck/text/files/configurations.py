@@ -34,6 +34,14 @@ COMMAND = regex(
     re.MULTILINE,
 )
 """Matches a command that creates a cluster from its flags, not from a file."""
+NAMED = (
+    (CLOUDFORMATION, EKS, "CloudFormation is not read"),
+    (BICEP, AKS, "Bicep and templates of Azure are not read"),
+    (ANSIBLE, K3S, "k3s and RKE2 by Ansible are not read"),
+    (OMNI, TALOS, "cluster templates of Omni are not read"),
+    (COMMANDS, COMMAND, "the flags of commands are not read; kcheck judges Terraform and manifests"),
+)
+"""File kinds whose first cluster is reported, its pattern, and why it is not judged."""
 
 
 class _Mark(NamedTuple):
@@ -91,6 +99,6 @@ def kind_of(path: str, data: bytes) -> str:
 
 def inventory_of(path: str) -> str | None:
     """Return the inventory folder of a variables file; None for other files."""
-    if not _MARKS[1].path.search(path):
+    if not any(mark.kind == VARIABLES and mark.path.search(path) for mark in _MARKS):
         return None
     return path.rpartition("group_vars/")[0] or "."

@@ -10,13 +10,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import names, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import (
-    blocks_below,
-    identity,
-    or_default,
-    resolve_reference,
-    text_of,
-)
+from kcheck.inventory.clouds.reader import blocks_below, identity, or_default, resolve_reference, text_of
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
 from kcheck.text.partly_known import listed
