@@ -215,6 +215,7 @@ EKS = [
         "eks",
         add(ADDED, claiming(pods=4, by="resourceClaimName")),
         also=("queue-ignores-gpus",),
+        opens=True,
     ),
     mistake(
         "autoscaler-ignores-claims",
@@ -256,7 +257,12 @@ EKS = [
     mistake("retired-registry", "eks", swap("kubernetes/prepull.yaml", "registry.k8s.io", "k8s.gcr.io")),
     # jobs
     mistake("cluster-queue-missing", "eks", swap(KUEUE, "clusterQueue: research", "clusterQueue: reserch")),
-    mistake("deprecated-kueue-api", "eks", every(KUEUE, r"kueue\.x-k8s\.io/v1beta2", "kueue.x-k8s.io/v1beta1")),
+    mistake(
+        "deprecated-kueue-api",
+        "eks",
+        every(KUEUE, r"kueue\.x-k8s\.io/v1beta2", "kueue.x-k8s.io/v1beta1"),
+        also=("unknown-field",),
+    ),
     mistake("retired-kueue-api", "eks", every(KUEUE, r"kueue\.x-k8s\.io/v1beta2", "kueue.x-k8s.io/v1alpha1")),
     mistake("gpus-without-process", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=4")),
     mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
@@ -668,6 +674,7 @@ ACK = [
         swap(CLUSTER, "is_enterprise_security_group = true", "is_enterprise_security_group = false"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3100"),
         also=(QUOTA, "pool-ends-below-target"),
+        opens=True,
     ),
     mistake("pod-subnet-too-small", "ack", every(TFVARS, r'(pods = "[\d.]+)/\d+', r"\1/25")),
     mistake("subnet-too-small", "ack", every(TFVARS, r'(nodes = "[\d.]+)/\d+', r"\1/26")),

@@ -145,11 +145,10 @@ def _units(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
     """Yield the wall where nodes use up the address units of their network."""
     entry = finder.limits["vpc.address_units"]
     wall = finder.limit("address-units", "the cluster", finder.pools[0].size.max_nodes, entry)
-    gateways = number(finder.cluster.outbound_ips, 0)
-    room = entry.number - gateways * finder.limits["vpc.gateway_units"].number
-    text = f"{room:,} {entry.unit}{' beside NAT gateways' if gateways else ''}; {_of_each(each, finder)}"
-    takes: Takes = lambda sizes: sum(each[name] * size for name, size in sizes.items())  # noqa: E731
-    yield from finder.grown(wall, takes, room, each, text)
+    own = number(finder.cluster.outbound_ips, 0) * finder.limits["vpc.gateway_units"].number
+    text = f"{entry.number:,} {entry.unit}{f', {own} of NAT gateways' if own else ''}; {_of_each(each, finder)}"
+    takes: Takes = lambda sizes: own + sum(each[name] * size for name, size in sizes.items())  # noqa: E731
+    yield from finder.grown(wall, takes, entry.number, each, text)
 
 
 def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:

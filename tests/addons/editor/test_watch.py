@@ -41,6 +41,17 @@ resource "azurerm_kubernetes_cluster" "main" {
   }
 }
 """
+LASTING_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 2
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: train, image: registry.example.com/train:1.4, resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
 PAID = CLUSTER.replace("Free", "Standard")
 
 
@@ -182,7 +193,7 @@ def test_several_paths_are_checked_together(write: Write, watched: Watched) -> N
 
 
 def test_rules_that_are_chosen_and_infos(write: Write, watched: Watched) -> None:
-    write({"main.tf": CLUSTER.replace("30", "3")})
+    write({"main.tf": CLUSTER, "job.yaml": LASTING_JOB})
     assert "free-control-plane" not in watched("--select", "network")
     shown = watched("--info")
     assert "info" in shown
