@@ -79,7 +79,7 @@ def test_a_folder_behind_a_link_keeps_its_name(tmp_path: Path) -> None:
 
 def test_settings_that_make_no_sense_are_said_once_and_the_findings_stay(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(CLUSTER)
-    (tmp_path / "kcheck.yaml").write_text("nodes: 10\n")
+    (tmp_path / "kcheck.yaml").write_text("nodes: 40\n")
 
     async def story(own: Editor) -> None:
         address = own.uri("main.tf")
@@ -88,7 +88,7 @@ def test_settings_that_make_no_sense_are_said_once_and_the_findings_stay(tmp_pat
         for text in ("nodes: many\n", "nodes: many\n\n", "nodes: many\n\n\n"):
             own.type(settings, text)
             own.open("main.tf")
-        own.type(settings, "nodes: 20\n")
+        own.type(settings, "nodes: 50\n")
         own.type(address, CLUSTER.replace('"Free"', '"Standard"'))
         await own.rules(address, RULE, gone=True)
         assert len([text for text in own.messages if "nodes" in text]) <= 1
