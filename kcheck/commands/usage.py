@@ -204,7 +204,7 @@ def command(
         older = None if previous is None else read(previous)
     except RecordingError as error:
         raise options.Failure(f"--previous: {error}") from error
-    world = _world(paths, config)
+    world = World(reader.read(options.read_tree(paths, config), config).inventory if paths else Inventory(), config)
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
     module = import_module(f"kcheck.addons.usage.report.usage_{'html' if format_ == 'html' else 'formats'}")
@@ -213,11 +213,6 @@ def command(
         printing.table(report)
     else:
         printing.page(report)
-
-
-def _world(paths: tuple[str, ...], config: Config) -> World:
-    """Read the paths; without any, return an empty world."""
-    return World(reader.read(options.read_tree(paths, config), config).inventory if paths else Inventory(), config)
 
 
 @command.command("record", short_help="Record what a cluster did into a file.")

@@ -46,6 +46,7 @@ from kcheck.model import (
 )
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.regex import regex
+from kcheck.text.text import Span, grouped
 from kcheck.text.values import Datum, Either, Known, Origin, Record, Unknown, Unset, Value, agreed, known, mapped
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
 
 CLOUD = "eks"
 CLUSTER = "aws_eks_cluster"
@@ -116,21 +116,23 @@ class _Eks(Reader):
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
                 zone=fields.text("zone"), public=fields.flag("public"),
             )  # fmt: skip
-            assigned = map(parse_cidr, self._reserved(instance.address, "explicit"))
-            held, blocks = sum(one.num_addresses for one in assigned if one), self._reserved(instance.address, "prefix")
+            assigned = map(parse_cidr, self._reserved.get((instance.address, "explicit"), ()))
+            blocks = tuple(self._reserved.get((instance.address, "prefix"), ()))
+            held = sum(one.num_addresses for one in assigned if one)
             subnet = self.found.subnets[-1] = replace(subnet, held=held, blocks=blocks)
             written = fields.mapping("tags")
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
                 self.pod_subnets.append(subnet)
 
-    def _reserved(self, subnet: str, kind: str) -> tuple[str, ...]:
-        """List the ranges of a subnet that are reserved, for prefixes ("prefix") or people ("explicit").
+    @cached_property
+    def _reserved(self) -> dict[tuple[str, str | None], list[str]]:
+        """Reserved ranges by subnet and kind: for prefixes ("prefix") or people ("explicit").
 
         https://docs.aws.amazon.com/vpc/latest/userguide/subnet-cidr-reservation.html
         """
         every = [self.fields(RESERVATION, instance) for instance in self.root.instances(RESERVATION)]
-        found = [one for one in every if _address(one.raw("subnet")) == subnet and known(one.text("kind")) == kind]
-        return tuple(filter(None, (known(one.text("cidr")) for one in found)))
+        found = grouped(every, lambda one: (_address(one.raw("subnet")), known(one.text("kind"))))
+        return {key: [cidr for one in own if (cidr := known(one.text("cidr")))] for key, own in found.items()}
 
     def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
         """Find the network of a subnet in a secondary range, which refers to the range's association."""

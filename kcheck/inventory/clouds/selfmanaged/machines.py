@@ -75,8 +75,10 @@ def join(found: Iterable[Group], inventory: Inventory) -> Iterator[Skipped]:
 
     Yields machines whose tags name a cluster where none is in the code.
     """
+    pairs = ((home.id, group) for group in found for home in _homes(group, inventory.clusters))
+    homes = grouped(pairs, lambda pair: pair[0])
     for cluster in [one for one in inventory.clusters if one.cloud == clusters.CLOUD]:
-        own = [group for group in found if _is_of(group, cluster, inventory.clusters)]
+        own = [group for _, group in homes.get(cluster.id, ())]
         made = {group.server for group in own if _APPLY not in group.pool.address}
         own = [group for group in own if _APPLY not in group.pool.address or group.server not in made]
         base = next((pool for pool in inventory.pools if pool.id == f"{cluster.id}/nodes"), None)
@@ -117,11 +119,12 @@ def _joined(pool: NodePool, base: NodePool) -> NodePool:
     )
 
 
-def _is_of(group: Group, cluster: Cluster, every: Iterable[Cluster]) -> bool:
-    """Whether machines are of a cluster: by their tags, else by the tool that starts both in one folder."""
+def _homes(group: Group, every: Iterable[Cluster]) -> list[Cluster]:
+    """List the clusters that machines are of: by their tags, else by the tool that starts both in one folder."""
     if group.owner and "$" not in group.owner:
-        return known(cluster.name) == group.owner
-    return [one for one in every if _started(group, one)] == [cluster]
+        return [one for one in every if known(one.name) == group.owner]
+    started = [one for one in every if _started(group, one)]
+    return started if len(started) == 1 else []
 
 
 def _started(group: Group, cluster: Cluster) -> bool:
