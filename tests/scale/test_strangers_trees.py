@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,3 +114,42 @@ spec:
 def test_a_few_pulls_are_no_finding(pods: int, found: bool, write: Write) -> None:
     write({"job.yaml": JOB.replace("PODS", str(pods))})
     assert ("docker-hub-image" in {one.rule for one in kcheck.load(".").check(info=True).findings}) is found
+
+
+EKS = """\
+variable "size" {
+  default = 4
+}
+
+resource "aws_eks_cluster" "main" {
+  name = "lab"
+}
+
+resource "aws_eks_node_group" "general" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "general"
+
+  scaling_config {
+    desired_size = 1
+    min_size     = 1
+    max_size     = var.size
+  }
+}
+"""
+NODE_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+"""
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_karpenter_that_may_be_elsewhere_leaves_the_target_open(installed: bool, write: Write) -> None:
+    tree = {f"{name}/main.tf": EKS.replace('"lab"', f'"{name}"') for name in ("blue", "green")}
+    write(tree | ({"karpenter/pool.yaml": NODE_POOL} if installed else {}))
+    output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"]).stdout
+    assert {one["target"] for one in json.loads(output)["clusters"]} == ({None} if installed else {4})

@@ -17,7 +17,7 @@ from kcheck.scale.world.numbers import needs, vcpus_of
 from kcheck.text.interval import Interval
 from kcheck.text.need import need, or_unknown
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
+from kcheck.text.values import Known, Origin, Unknown, Value, because, candidates, equals, known, mapped, number, total
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,9 +139,10 @@ class Sizes(Memory):
         if requested is not None:
             return Known(requested, Origin((cluster.place,)))
         if self._autoscaling.beyond_pools(cluster):
-            place = Origin((cluster.place,))
-            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", place)
-        return self.maximum(cluster)
+            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", Origin((cluster.place,)))
+        tool = self._autoscaling.tool(cluster)
+        perhaps = known(tool) is None and any(one.value == "karpenter" for one in candidates(tool))
+        return because(tool, tool.origin) if perhaps else self.maximum(cluster)
 
     @once
     def target(self, cluster: Cluster) -> Value[int]:
