@@ -15,6 +15,7 @@ from kcheck.model import KUEUE_PRIORITY, Cluster, PodTemplate, Workload
 from kcheck.model.image_names import parse
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.need import first_unknown
 from kcheck.text.units import minor_version, whole_number
 from kcheck.text.values import NOTHING, Known, Origin, Unknown, Unset, Value, known, number, plain
 
@@ -162,7 +163,7 @@ class CodeReader:
             own = {location}
         if own:
             return _plain(sorted(own))
-        unknown = next((pool.placement.zones for pool in pools if isinstance(pool.placement.zones, Unknown)), None)
+        unknown = first_unknown(pool.placement.zones for pool in pools)
         return unknown or next((one.zone for one in subnets if isinstance(one.zone, Unknown)), NOTHING)
 
     # --- what it has

@@ -10,14 +10,14 @@ from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Machine, Market, NodePool, Scheduling, Size
 from kcheck.scale import deletion, placement
-from kcheck.scale.basics import anyone, cluster_of, computed, first_unknown, is_default, may_count, parsed, unknown_size
+from kcheck.scale.basics import anyone, cluster_of, computed, is_default, may_count, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.queue_limits import Excess
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
 from kcheck.text.interval import Bounded, Interval
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, minor_version

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
+from kcheck.text.need import first_unknown
 from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, because, candidates, mapped
 
 if TYPE_CHECKING:
@@ -55,11 +56,6 @@ def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T
 def may_count(value: Value[int]) -> bool:
     """Whether a number is above 0, or unknown."""
     return isinstance(value, Unknown) or bool(isinstance(value, Known) and value.value)
-
-
-def first_unknown(values: Iterable[object]) -> Unknown | None:
-    """Return the first of some values that is unknown."""
-    return next((value for value in values if isinstance(value, Unknown)), None)
 
 
 def runs(cluster: Cluster, world: World, *patterns: re.Pattern[str]) -> list[Value[bool]]:

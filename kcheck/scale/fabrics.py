@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.basics import anyone, computed, first_unknown, runs
+from kcheck.scale.basics import anyone, computed, runs
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
 from kcheck.scale.world.memory import once
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, because, known, mapped, sure
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import flags, machines
-from kcheck.scale.basics import anyone, computed, first_unknown, may_count, runs
+from kcheck.scale.basics import anyone, computed, may_count, runs
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.interval import Bounded, Interval
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 

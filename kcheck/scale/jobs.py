@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, NodePool, PodTemplate, PriorityClass, Thing, Workload
 from kcheck.scale import money, placement
-from kcheck.scale.basics import computed, first_unknown, is_default
+from kcheck.scale.basics import computed, is_default
 from kcheck.scale.bundles import classes_in, default_classes
 from kcheck.scale.queues import stopped_by_queue
 from kcheck.scale.world.memory import once
 from kcheck.text.files import system
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number, sure
 

@@ -12,6 +12,7 @@ from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
 from kcheck.scale.allocatable import NOTHING_TAKEN, Room, Taken, less, rooms
 from kcheck.text.interval import Interval
+from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, whole_number
@@ -391,7 +392,7 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
         return Fit(fits=False, kind="taint", why=found[0].rpartition(":")[0].removesuffix("="))
     of_spot = any(untolerated(template, _spot_taints(pool)))
     given = (pool.scheduling.taints, template.tolerations, *((pool.market.spot,) if of_spot else ()))
-    unknown = next((one for one in given if isinstance(one, Unknown)), None)
+    unknown = first_unknown(given)
     return Fit(None, "taint", unknown.reason, unknown) if unknown else _FITS
 
 

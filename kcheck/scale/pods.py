@@ -8,12 +8,12 @@ from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, first_unknown, may_count
+from kcheck.scale.basics import computed, may_count
 from kcheck.scale.jobs import alike
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
 from kcheck.text.interval import Interval, bounded
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, total
 

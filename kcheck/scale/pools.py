@@ -11,11 +11,11 @@ from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Subnet, Workload
 from kcheck.scale import money
-from kcheck.scale.basics import anyone, cluster_of, computed, first_unknown, may_count
+from kcheck.scale.basics import anyone, cluster_of, computed, may_count
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.scale.world.memory import once
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, known, mapped, number
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.scale.basics import computed, first_unknown
+from kcheck.scale.basics import computed
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.pods import requests_from
 from kcheck.scale.world.memory import once
-from kcheck.text.need import if_set, need
+from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.values import Known, Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def qos(template: PodTemplate, world: World) -> Value[str]:
     if template.asks_as_one or not template.containers:
         return computed(template, None)
     amounts = [value for one in template.containers for value in (one.cpu, one.memory, one.cpu_limit, one.memory_limit)]
-    unknown = first_unknown(amounts)
-    if unknown is not None:
+    if unknown := first_unknown(amounts):
         return unknown
     if all(map(_is_guaranteed, template.containers)):
         return computed(template, "Guaranteed")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
-from kcheck.scale.basics import computed, first_unknown
+from kcheck.scale.basics import computed
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.world.memory import once
-from kcheck.text.need import need
+from kcheck.text.need import first_unknown, need
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Value, because, equals, known, mapped, number

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from kcheck.scale.basics import first_unknown
 from kcheck.scale.world.numbers import Need, needs
-from kcheck.text.need import need
+from kcheck.text.need import first_unknown, need
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from math import inf
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from kcheck.scale import allocatable
-from kcheck.scale.basics import computed, first_unknown
-from kcheck.text.need import NotKnown, need
+from kcheck.scale.basics import computed
+from kcheck.text.need import NotKnown, first_unknown, need
 from kcheck.text.regex import regex
 from kcheck.text.units import cores, counted, size, whole_number
 from kcheck.text.values import Unknown, Unset, Value, known, number

@@ -10,8 +10,8 @@ from kcheck.config.numbers import fabrics as fabric_names
 from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.scale import fabrics, gpus, placement
-from kcheck.scale.basics import cluster_of, computed, first_unknown
-from kcheck.text.need import if_set, need
+from kcheck.scale.basics import cluster_of, computed
+from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known, mapped, number
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from kcheck.config.numbers.reserved import GI, MI
 from kcheck.inventory.clouds import registry
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, first_unknown, may_count
-from kcheck.text.need import need
+from kcheck.scale.basics import computed, may_count
+from kcheck.text.need import first_unknown, need
 from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sure
 

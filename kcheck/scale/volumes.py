@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.basics import computed, first_unknown
+from kcheck.scale.basics import computed
 from kcheck.scale.world.memory import once
-from kcheck.text.need import need
+from kcheck.text.need import first_unknown, need
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Unset, Value, equals, known, number, sure

@@ -19,6 +19,7 @@ from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData
 from kcheck.text.keys import key_of
+from kcheck.text.need import first_unknown
 from kcheck.text.scalars import AbsentError, EvaluationError, UncaughtError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.template import normal
@@ -83,7 +84,7 @@ def _template(node: nodes.Template, scope: Scope) -> Datum:
 def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     pieces = tuple(_pieces(node, scope))
     scope.budget.write(sum([len(piece.text) for piece in pieces]))
-    unknown = next((piece.datum for piece in pieces if isinstance(piece.datum, Unknown)), None)
+    unknown = first_unknown(piece.datum for piece in pieces)
     if unknown is None:
         text = normal("".join(piece.text for piece in pieces))
         return Known(text, origin) if node.quoted else Rendered(text, origin, pieces=pieces)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import ParamSpec, TypeVar, overload
 
@@ -46,6 +46,11 @@ def if_set(value: Value[T]) -> T | None:
         NotKnown: it is unknown.
     """
     return None if isinstance(value, Unset) else need(value)
+
+
+def first_unknown(values: Iterable[object]) -> Unknown | None:
+    """Return the first of some values that is unknown."""
+    return next((value for value in values if isinstance(value, Unknown)), None)
 
 
 def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:

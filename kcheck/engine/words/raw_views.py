@@ -14,6 +14,7 @@ from kcheck.engine.words import views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import ID, Target, View, Wanted
 from kcheck.text.findings import UnknownInput, unknown_input
+from kcheck.text.need import first_unknown
 from kcheck.text.values import Missing, Origin, Unknown
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class RawView(View):
         value = part.value
         unknown = value
         if isinstance(value, list):
-            unknown = next((item.value for item in value if isinstance(item.value, Unknown)), None)
+            unknown = first_unknown(item.value for item in value)
         if isinstance(unknown, Unknown):
             self._note(path, above, unknown_input(unknown))
             return None

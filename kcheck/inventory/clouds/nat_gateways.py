@@ -12,6 +12,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import Reader, text_of
 from kcheck.model import NOTHING
 from kcheck.terraform import missing_modules
+from kcheck.text.need import first_unknown
 from kcheck.text.text import Span
 from kcheck.text.values import (
     Known,
@@ -76,8 +77,7 @@ def zonal(gateways: list[Fields], place: Span) -> Value[int]:
     """Count AWS' zonal gateways, each with one address; Unset if any is regional and adds its own."""
     origin = Origin((gateways[0].record.span if gateways else place,))
     modes = [one.text("mode") for one in gateways]
-    unknown = next((mode for mode in modes if isinstance(mode, Unknown)), None)
-    if unknown is not None:
+    if unknown := first_unknown(modes):
         return unknown
     return Known(len(gateways), origin) if gateways and "regional" not in map(known, modes) else Unset(origin)
 

@@ -16,6 +16,7 @@ from kcheck.inventory.clouds import lifecycle
 from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
+from kcheck.text.need import first_unknown
 from kcheck.text.partly_known import called, possible
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text
@@ -339,8 +340,7 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
     found = []
     for one in nested:
         parts = [one.entry(name) for name in ("key", "value", "effect")]
-        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
-        if unknown is not None:
+        if unknown := first_unknown(parts):
             return unknown
         key, value, effect = (as_text(p.value) if isinstance(p, Known) and p.value is not None else "" for p in parts)
         found.append(f"{key}={value}:{effect}")

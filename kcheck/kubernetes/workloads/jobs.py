@@ -15,6 +15,7 @@ from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
 from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
 from kcheck.model import NOTHING, PodTemplate, Service, Workload
 from kcheck.text import placeholders
+from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
@@ -223,7 +224,7 @@ def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
 
 def _most(values: list[Value[int]], item: Object) -> Value[int]:
     """Return the largest number; Unknown if any is."""
-    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    unknown = first_unknown(values)
     numbers = [value for value in values if isinstance(value, Known)]
     return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import gangs, jobs
 from kcheck.model import Inventory, Workload
+from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, first_set, known, total
 
@@ -49,7 +50,7 @@ def _joined(pods: list[Workload], inventory: Inventory) -> Workload:
     first, here = pods[0], Origin((pods[0].place,))
     templates = tuple(template for one in pods for template in one.templates)
     count, gpus, label = total(one.count for one in templates), [one.gpus for one in pods], _label(first)
-    unknown = next((one for one in gpus if isinstance(one, Unknown)), None)
+    unknown = first_unknown(gpus)
     job = replace(
         first, kind="Pod group", name=first.name if label is None else Known(label, here), batch=True,
         images=tuple(image for one in pods for image in one.images), templates=templates,

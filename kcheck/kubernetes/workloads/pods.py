@@ -39,7 +39,7 @@ from kcheck.model import (
     image_names,
 )
 from kcheck.text import placeholders
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
@@ -218,8 +218,7 @@ def _devices(spec: yaml.Target) -> Value[bool]:
         return Known(value=True, origin=Origin((spec.span,)))
     whole = (yaml.get(node, "resources", *side) for node in found for side in ((), ("limits",), ("requests",)))
     values = (value_of(one) for one in whole if isinstance(one, yaml.Scalar))
-    unknown = next((value for value in values if isinstance(value, Unknown)), None)
-    return unknown or gap(spec, "resourceClaims") or Known(value=False, origin=Origin((spec.span,)))
+    return first_unknown(values) or gap(spec, "resourceClaims") or Known(value=False, origin=Origin((spec.span,)))
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
@@ -305,7 +304,7 @@ def _apart(spec: yaml.Target, labels: Value[dict[str, str]]) -> tuple[Value[bool
         return unknown, unknown
     keys = [text(term, "topologyKey") for term in yaml.items(spec, *path) if _selects(term, labels)]
     host = next((key for key in keys if known(key) == _HOST), None)
-    unknown = None if host else next((key for key in keys if isinstance(key, Unknown)), None)
+    unknown = None if host else first_unknown(keys)
     other = next((key for key in keys if isinstance(key, Known) and key.value != _HOST), absent(spec, *path))
     return unknown or Known(host is not None, host.origin if host and host.origin else Origin((spec.span,))), other
 

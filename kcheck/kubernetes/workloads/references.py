@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kcheck.kubernetes.objects import Object, value_of
 from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, text
 from kcheck.model import NOTHING, Definition, Reference, Requirement
+from kcheck.text.need import first_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text
 from kcheck.text.values import Known, Origin, Unknown, Value, known, mapped
@@ -76,7 +77,7 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
 def _modes(spec: yaml.Target) -> Value[tuple[str, ...]]:
     """Return the access modes of a claim."""
     found = listed(spec, "accessModes", lambda one: text(one) if isinstance(one, yaml.Scalar) else NOTHING)
-    unknown = next((mode for mode in known(found) or () if isinstance(mode, Unknown)), None)
+    unknown = first_unknown(known(found) or ())
     return unknown or mapped(found, lambda values: tuple(known(mode) or "?" for mode in values))
 
 

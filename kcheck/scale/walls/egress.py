@@ -11,10 +11,11 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Cluster, Image, PodTemplate, Surge, Workload
 from kcheck.model.image_names import DOCKER_HUB
 from kcheck.scale.addresses import has_public_nodes
-from kcheck.scale.basics import computed, first_unknown, may_count
+from kcheck.scale.basics import computed, may_count
 from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
 from kcheck.scale.walls.model import Takes, Wall, WallFinder, unknown
 from kcheck.text.interval import Interval
+from kcheck.text.need import first_unknown
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total
 

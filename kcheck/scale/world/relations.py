@@ -9,9 +9,9 @@ from functools import cached_property
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Candidates, Cluster, Container, Inventory, PodTemplate, Thing, Workload
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
+from kcheck.text.values import Either, Known, Origin, Unset, Value, all_known, equals, known, mapped
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers", "definitions")
 """Kinds of things that rules compare with others applied together."""
@@ -132,8 +132,7 @@ class Autoscaling:
             return Known(installed, place)
         perhaps = (why for found, why in self._unplaced if cluster in found.clusters)
         names = (*self._installed[cluster.id], cluster.grower, *perhaps)
-        unknown = next((name for name in names if isinstance(name, Unknown)), None)
-        return unknown if unknown is not None else Unset(place)
+        return first_unknown(names) or Unset(place)
 
     def installed(self, cluster: Cluster) -> list[str]:
         """List the autoscalers that the code installs in a cluster, possibly several."""

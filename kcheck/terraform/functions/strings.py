@@ -13,7 +13,7 @@ from kcheck.terraform.functions.signature import Table, anything, check, integer
 from kcheck.terraform.partial_collections import gathered, items_of
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING, list_of
-from kcheck.text.need import NotKnown, or_unknown
+from kcheck.text.need import NotKnown, first_unknown, or_unknown
 from kcheck.text.partly_known import distinct
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError, floating
@@ -101,7 +101,7 @@ def _join(separator: str, *lists: tuple[Datum, ...], budget: Budget) -> str | Da
     if not lists:
         raise EvaluationError("join() needs at least one list")
     parts = [part for values in lists for part in values]
-    unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+    unknown = first_unknown(parts)
     if unknown is None:
         texts = [text(part) for part in parts]
         budget.write(len(separator) * len(texts) + sum(map(len, texts)))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.text.need import first_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
@@ -160,7 +161,7 @@ class _Text:
         span = self.span(node.start, node.end)
         if all(segment.verbatim for segment in touched) and len(touched) == 1:
             return replace(node, source=span.source, start=span.start, end=span.end)
-        unknown = next((s.datum for s in touched if isinstance(s.datum, Unknown)), None)
+        unknown = first_unknown(s.datum for s in touched)
         value = yaml.value(node)
         origin = Origin((span,))
         only = touched[0].datum if len(touched) == 1 else None

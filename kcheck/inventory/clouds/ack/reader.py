@@ -41,6 +41,7 @@ from kcheck.model import (
     Upgrade,
 )
 from kcheck.text import scalars
+from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, known, mapped
 
@@ -281,8 +282,7 @@ def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, s
     found = {}
     for one in nested:
         name, text = one.entry(key), one.entry(value)
-        unknown = next((part for part in (name, text) if isinstance(part, Unknown)), None)
-        if unknown is not None:
+        if unknown := first_unknown((name, text)):
             return unknown
         plain = text.value if isinstance(text, Known) else None
         try:
@@ -317,8 +317,7 @@ def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
         raw = fields.raw(field)
         if raw is not None and not (isinstance(raw, Known) and not raw.value):
             return Known(name, raw.origin or Origin((fields.record.span,)))
-    unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
-    return unknown or Unknown("neither pod_cidr nor pod_vswitch_ids nor a network add-on is written")
+    return first_unknown(addons) or Unknown("neither pod_cidr nor pod_vswitch_ids nor a network add-on is written")
 
 
 def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
@@ -326,8 +325,7 @@ def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
     for addon in addons:
         if any(one.search(known(addon) or "") for one in patterns):
             return Known(value=True, origin=addon.origin or place)
-    unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
-    return unknown or Known(value=False, origin=place)
+    return first_unknown(addons) or Known(value=False, origin=place)
 
 
 def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin) -> Value[tuple[int, int]]:
@@ -347,7 +345,7 @@ def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place
 def _hub_mirror(record: Record) -> Value[bool]:
     """Whether containerd on a pool's nodes has mirrors, which it asks before Docker Hub."""
     found = [one.entry("registry_mirrors") for one in blocks_below(record, "containerd_config")]
-    unknown = next((one for one in found if isinstance(one, Unknown)), None)
+    unknown = first_unknown(found)
     return unknown or Known(any(bool(one.value) for one in found if isinstance(one, Known)), Origin((record.span,)))
 
 

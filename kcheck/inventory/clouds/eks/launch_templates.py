@@ -10,6 +10,7 @@ from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_ref
 from kcheck.inventory.embedded.machines import decoded
 from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
 from kcheck.terraform.resource import Instance
+from kcheck.text.need import first_unknown
 from kcheck.text.text import Span
 from kcheck.text.values import Known, Origin, Record, Unknown, Unrendered, Unset, Value, known, mapped
 
@@ -130,8 +131,7 @@ def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) 
     if isinstance(nested, Unknown):
         return nested
     kinds = [record.entry("interface_type") for record in nested]
-    unknown = next((kind for kind in kinds if isinstance(kind, Unknown)), None)
-    if unknown is not None:
+    if unknown := first_unknown(kinds):
         return unknown
     named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
     found = tuple(str(kind.value) for kind in named)

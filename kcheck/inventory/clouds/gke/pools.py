@@ -10,6 +10,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.machines import tables_of, value_in
 from kcheck.inventory.clouds.reader import blocks_below, has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing, Surge, Upgrade
+from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equals, known, mapped
 
@@ -134,7 +135,7 @@ def hub_mirror(record: Record) -> Value[bool]:
     servers = [
         one.entry("server") for one in blocks_below(record, "node_config", "containerd_config", "registry_hosts")
     ]
-    unknown = next((one for one in servers if isinstance(one, Unknown)), None)
+    unknown = first_unknown(servers)
     names = [str(one.value).partition("://")[2] or str(one.value) for one in servers if isinstance(one, Known)]
     return unknown or Known(any(name.rstrip("/") in _HUB for name in names), Origin((record.span,)))
 

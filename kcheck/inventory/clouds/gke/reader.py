@@ -39,6 +39,7 @@ from kcheck.model import (
     System,
     Upgrade,
 )
+from kcheck.text.need import first_unknown
 from kcheck.text.units import seconds
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
 
@@ -385,7 +386,7 @@ def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autos
     profile = fields.text("profile")
     balanced = equals(profile, "BALANCED")
     most, place = _provisioning_limits(fields)
-    unknown = next((amount for amount in most.values() if isinstance(amount, Unknown)), None)
+    unknown = first_unknown(most.values())
     cards = {name: amount.value for name, amount in most.items() if isinstance(amount, Known) and "-" in name}
     return Autoscaler(
         f"{cluster.id}/autoscaler",
@@ -409,8 +410,7 @@ def _provisioning_limits(fields: Fields) -> tuple[dict[str, Value[int]], Origin 
     nested = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("resource_limits")
     limits = [Fields(CLOUD, _LIMITS, record) for record in (() if isinstance(nested, Unknown) else nested)]
     inputs = (nested, on, *(own.text("resource") for own in limits))
-    unknown = next((one for one in inputs if isinstance(one, Unknown)), None)
-    if unknown is not None:
+    if unknown := first_unknown(inputs):
         return {"cpu": unknown, "memory": unknown}, unknown.origin
     place = Origin((limits[0].record.span,)) if limits else None
     return {known(own.text("resource")) or "": own.number("most") for own in limits}, place
