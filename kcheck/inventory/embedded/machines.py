@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
+from kcheck.text.regex import regex
 from kcheck.text.text import Skipped
 from kcheck.text.values import Datum, Known, Origin, Piece, Record, Unknown, pieces_of
 
@@ -49,7 +50,7 @@ def read(root: Module, kinds: set[str]) -> Booted:
     talos = dict(root.sources(TALOS)) if kinds & MAKERS else {}
     for kind in own:
         for instance in root.instances(kind):
-            address = instance.address.partition("[")[0]
+            address = stem(instance.address)
             for datum in _scripts(instance, scripts[kind]):
                 pieces = pieces_in(datum, instance)
                 objects = boot_scripts.objects(pieces) if pieces else []
@@ -66,6 +67,14 @@ def read(root: Module, kinds: set[str]) -> Booted:
                     skipped.setdefault(address, Skipped(place.source.path, why, place.begin.line, what=what))
     configured = any(item.kind in boot_scripts.CLUSTERS for item in found.values())
     return Booted(list(found.values()), [] if configured else list(skipped.values()), starts)
+
+
+def stem(address: str) -> str:
+    """Return the address of a resource without its instance."""
+    return _INSTANCE.sub("", address)
+
+
+_INSTANCE = regex(r"\[[^\]]*\]$")
 
 
 def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:

@@ -114,6 +114,12 @@ def test_servers_of_k3s(server: str, expected: tuple[str | None, ...], load: Cal
     assert {known(pool.mode) for pool in project.inventory.pools} == {"control-plane", None}
 
 
+def test_machines_in_a_module_with_a_count(write: Callable[..., Path]) -> None:
+    write({"main.tf": 'module "nodes" {\n  source = "./nodes"\n  count = 1\n}\n'})
+    write({"nodes/main.tf": machines(f"{INSTALL} sh -s - server")})
+    assert sizes(kcheck.load(".")) == {"server": 1, "agent": 7}
+
+
 @pytest.mark.parametrize("form", ["plain", "base64"])
 def test_configuration_of_rke2(form: str, load: Callable[[str], Project]) -> None:
     agent = RKE2.replace("rke2-server", "rke2-agent").replace("cluster-cidr", "node-label")

@@ -12,6 +12,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity, or_default, resolve_reference, text_of
 from kcheck.inventory.clouds.selfmanaged import clusters
+from kcheck.inventory.embedded.machines import stem
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
 from kcheck.text.partly_known import listed
 from kcheck.text.regex import regex
@@ -48,11 +49,11 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
     for kind in sorted(kinds.intersection(names.listed("nodes"))):
         cloud = _cloud_of(kind)
         grows = bool(profiles.table(cloud)[kind].keys() & {"count", "max"})
-        every = grouped(root.instances(kind), attrgetter("address") if grows else lambda one: _stem(one.address))
+        every = grouped(root.instances(kind), attrgetter("address") if grows else lambda one: stem(one.address))
         for address, instances in every.items():
             fields = Fields(cloud, kind, instances[0])
             template = _template(root, kinds, fields)
-            start = starts.get(_stem(address)) or (starts.get(_stem(template.address)) if template else None)
+            start = starts.get(stem(address)) or (starts.get(stem(template.address)) if template else None)
             owner = _owner(instances[0])
             if start is None and not owner:
                 continue
@@ -97,7 +98,7 @@ def join(found: Iterable[Group], inventory: Inventory) -> Iterator[Skipped]:
 
 
 _APPLY = "talos_machine_configuration_apply."
-"""What sends a configuration to a machine, and stands for it where its resource has none."""
+"""Resource that sends a configuration to a machine, and stands for it where it has no other."""
 
 
 def _joined(pool: NodePool, base: NodePool) -> NodePool:
@@ -137,19 +138,11 @@ def _cloud_of(kind: str) -> str:
     return next((one.name for one in registry.every() if kind in profiles.table(one.name)), clusters.CLOUD)
 
 
-def _stem(address: str) -> str:
-    """Return the address of a resource without its instance."""
-    return _INSTANCE.sub("", address)
-
-
-_INSTANCE = regex(r"(?:\[[^\]]*\])$")
-
-
 def _template(root: Module, kinds: set[str], fields: Fields) -> Instance | None:
     """Find the launch template that a group's reference names."""
     datum = fields.raw("launch_template") if fields.has("launch_template") else None
     symbol = datum.symbol if isinstance(datum, Unknown) else None
-    kind = _stem(symbol.address).split(".")[-2] if symbol and "." in symbol.address else ""
+    kind = stem(symbol.address).split(".")[-2] if symbol and "." in symbol.address else ""
     found = root.instances(kind) if kind in kinds else ()
     return next((one for one in found if symbol is not None and one.address == symbol.address), None)
 
