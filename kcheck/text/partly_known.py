@@ -66,6 +66,11 @@ def listed(datum: Datum | None) -> tuple[Datum, ...]:
     return () if datum is None else (datum,)
 
 
+def address_of(datum: object) -> str:
+    """Return the address of the resource that a reference leads to; empty if it is none."""
+    return datum.symbol.address if isinstance(datum, Unknown) and datum.symbol is not None else ""
+
+
 MOST_CHOICES = 16
 """Most combinations of candidates that are distinguished."""
 

@@ -7,9 +7,10 @@ import binascii
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
+from kcheck.text.partly_known import address_of
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped
-from kcheck.text.values import Datum, Known, Origin, Piece, Record, Unknown, pieces_of
+from kcheck.text.values import Datum, Known, Origin, Piece, Record, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -79,8 +80,7 @@ _INSTANCE = regex(r"\[[^\]]*\]$")
 
 def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:
     """Return how a machine starts whose user data is a configuration of Talos."""
-    symbol = datum.symbol if isinstance(datum, Unknown) else None
-    source = sources.get(symbol.address) if symbol else None
+    source = sources.get(address_of(datum))
     if source is None:
         return None
     from kcheck.kubernetes.boot_scripts import Start

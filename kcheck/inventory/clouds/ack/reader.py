@@ -42,6 +42,7 @@ from kcheck.model import (
 )
 from kcheck.text import scalars
 from kcheck.text.need import first_unknown
+from kcheck.text.partly_known import address_of
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, known, mapped
 
@@ -82,10 +83,8 @@ class _Ack(Reader):
         more: dict[str, list[Value[str]]] = {}
         for instance in self.root.instances(MORE):
             fields = self.fields(MORE, instance)
-            datum = fields.raw("network")
-            symbol = datum.symbol if isinstance(datum, Unknown) else None
-            if symbol is not None:
-                more.setdefault(symbol.address, []).append(fields.text("cidr"))
+            if owner := address_of(fields.raw("network")):
+                more.setdefault(owner, []).append(fields.text("cidr"))
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
             cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
@@ -123,8 +122,7 @@ class _Ack(Reader):
 
     def _addons_of(self, cluster: Instance, addons: list[Fields]) -> Iterator[Value[str]]:
         for addon in addons:
-            datum = addon.raw("cluster")
-            if isinstance(datum, Unknown) and datum.symbol is not None and datum.symbol.address == cluster.address:
+            if address_of(addon.raw("cluster")) == cluster.address:
                 yield addon.text("name")
 
     def _cluster(self, instance: Instance, fields: Fields, addons: list[Value[str]]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import why_missing
-from kcheck.text.partly_known import either
+from kcheck.text.partly_known import address_of, either
 from kcheck.text.units import minor_version
 from kcheck.text.values import (
     Either,
@@ -141,8 +141,7 @@ def _listed(fields: Fields, name: str, root: Module) -> Value[int]:
 
 def _of_prefix(datum: Datum | None, root: Module) -> Value[int]:
     """Count the addresses of a public IP prefix: 16 in a /28; Unknown for one outside this root."""
-    symbol = datum.symbol if isinstance(datum, Unknown) else None
-    made = next((one for one in root.instances(_PREFIX) if symbol and one.address == symbol.address), None)
+    made = next((one for one in root.instances(_PREFIX) if one.address == address_of(datum)), None)
     if made is None:
         return Unknown("the length of a public IP prefix is not in this code", datum.origin if datum else None)
     length = Fields(_CLOUD, _PREFIX, made).number("length")
@@ -154,8 +153,8 @@ def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int
     gateways = list(root.instances(_GATEWAY))
     if not gateways:
         return Unset(origin)
-    address = _address(subnet)
-    joined = {_address(one.raw("subnet")): _address(one.raw("gateway")) for one in _all(_OF_SUBNET, root)}
+    address = address_of(subnet)
+    joined = {address_of(one.raw("subnet")): address_of(one.raw("gateway")) for one in _all(_OF_SUBNET, root)}
     named = joined.get(address) if address else None
     near = [one for one in gateways if one.address == named] or gateways
     if len(near) > 1 or near[0].doubt:
@@ -167,7 +166,7 @@ def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int
             gateway = one.raw("gateway")
             if isinstance(gateway, Unknown) and gateway.symbol is None:
                 return gateway
-            if _address(gateway) != near[0].address:
+            if address_of(gateway) != near[0].address:
                 continue
             counts.append(_of_prefix(one.raw("prefix"), root) if kind.endswith("prefix") else Known(1, origin))
     found = total(count for count in counts if not isinstance(count, Unset))
@@ -176,8 +175,3 @@ def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int
 
 def _all(kind: str, root: Module) -> Iterable[Fields]:
     return (Fields(_CLOUD, kind, instance) for instance in root.instances(kind))
-
-
-def _address(datum: Datum | None) -> str | None:
-    symbol = datum.symbol if isinstance(datum, Unknown) else None
-    return symbol.address if symbol else None

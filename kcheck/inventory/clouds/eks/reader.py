@@ -45,6 +45,7 @@ from kcheck.model import (
     Subnet,
 )
 from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.partly_known import address_of
 from kcheck.text.regex import regex
 from kcheck.text.text import Span, grouped
 from kcheck.text.values import Datum, Either, Known, Origin, Record, Unknown, Unset, Value, agreed, known, mapped
@@ -91,7 +92,7 @@ class _Eks(Reader):
         owners: dict[str, str] = {}  # an association stands for its network, too
         for instance in self.root.instances(ASSOCIATION):
             fields = self.fields(ASSOCIATION, instance)
-            if owner := _address(fields.raw("network")):
+            if owner := address_of(fields.raw("network")):
                 owners[instance.address] = owner
                 more.setdefault(owner, []).append(fields.text("cidr"))
         for instance in self.root.instances(NETWORK):
@@ -131,7 +132,7 @@ class _Eks(Reader):
         https://docs.aws.amazon.com/vpc/latest/userguide/subnet-cidr-reservation.html
         """
         every = [self.fields(RESERVATION, instance) for instance in self.root.instances(RESERVATION)]
-        found = grouped(every, lambda one: (_address(one.raw("subnet")), known(one.text("kind"))))
+        found = grouped(every, lambda one: (address_of(one.raw("subnet")), known(one.text("kind"))))
         return {key: [cidr for one in own if (cidr := known(one.text("cidr")))] for key, own in found.items()}
 
     def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
@@ -351,12 +352,6 @@ class _Eks(Reader):
         if isinstance(custom, Unknown):
             return custom
         return Known(not known(custom), custom.origin or Origin((place,)))
-
-
-def _address(datum: Datum | None) -> str:
-    """Return the address of what a reference leads to; empty if unknown."""
-    symbol = datum.symbol if isinstance(datum, Unknown) else None
-    return symbol.address if symbol is not None else ""
 
 
 def _size(fields: Fields, place: Span) -> Size:

@@ -14,7 +14,7 @@ from kcheck.inventory.clouds.reader import blocks_below, identity, or_default, r
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.embedded.machines import stem
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
-from kcheck.text.partly_known import listed
+from kcheck.text.partly_known import address_of, listed
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -46,13 +46,19 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
     `starts` has the scripts by address, of machines and of launch templates.
     """
     subnets: dict[str, dict[str, Subnet]] = {}
+    templates = {one.address: one for kind in sorted(kinds & names.scripts().keys()) for one in root.instances(kind)}
+    scaling = [(_cloud_of(kind), kind) for kind in sorted(kinds.intersection(names.listed("scalers")))]
+    scalers = [Fields(cloud, kind, one) for cloud, kind in scaling for one in root.instances(kind)]
+    bounds = {address_of(one.raw("group")): one for one in scalers}
     for kind in sorted(kinds.intersection(names.listed("nodes"))):
         cloud = _cloud_of(kind)
         grows = bool(profiles.table(cloud)[kind].keys() & {"count", "max"})
         every = grouped(root.instances(kind), attrgetter("address") if grows else lambda one: stem(one.address))
         for address, instances in every.items():
             fields = Fields(cloud, kind, instances[0])
-            template = _template(root, kinds, fields)
+            template = (
+                templates.get(address_of(fields.raw("launch_template"))) if fields.has("launch_template") else None
+            )
             start = starts.get(stem(address)) or (starts.get(stem(template.address)) if template else None)
             owner = _owner(instances[0])
             if start is None and not owner:
@@ -65,7 +71,7 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
                 id=identity(cloud, root, address),
                 address=address,
                 root=root.configuration.folder,
-                size=_size(root, kinds, fields, instances),
+                size=_size(fields, instances, bounds.get(instances[0].address)),
                 mode=Known(CONTROL_PLANE, Origin((instances[0].span,))) if server else NOTHING,
             )
             yield Group(pool, tool, server, owner, root.environment)
@@ -138,15 +144,6 @@ def _cloud_of(kind: str) -> str:
     return next((one.name for one in registry.every() if kind in profiles.table(one.name)), clusters.CLOUD)
 
 
-def _template(root: Module, kinds: set[str], fields: Fields) -> Instance | None:
-    """Find the launch template that a group's reference names."""
-    datum = fields.raw("launch_template") if fields.has("launch_template") else None
-    symbol = datum.symbol if isinstance(datum, Unknown) else None
-    kind = stem(symbol.address).split(".")[-2] if symbol and "." in symbol.address else ""
-    found = root.instances(kind) if kind in kinds else ()
-    return next((one for one in found if symbol is not None and one.address == symbol.address), None)
-
-
 def _owner(instance: Instance) -> str:
     """Return the cluster that a machine's tags name; '' if none."""
     keys = [text_of(key) or "" for one in blocks_below(instance, "tag") if (key := one.entry("key")) is not None]
@@ -165,19 +162,12 @@ def _subnets(root: Module, kinds: set[str], cloud: str, inventory: Inventory) ->
     return {one.address: one for one in inventory.subnets if one.id == identity(cloud, root, one.address)}
 
 
-def _size(root: Module, kinds: set[str], fields: Fields, instances: list[Instance]) -> Size:
+def _size(fields: Fields, instances: list[Instance], scaler: Fields | None) -> Size:
     """Return the size of a group: its autoscaler's bounds, its own, or a count of machines."""
     origin, doubt = Origin((fields.record.span,)), next((one.doubt for one in instances if one.doubt), "")
-    address, bounds = instances[0].address, fields if fields.has("max") else None
-    for kind in kinds.intersection(names.listed("scalers")):
-        for one in root.instances(kind):
-            scaler = Fields(_cloud_of(kind), kind, one)
-            datum = scaler.raw("group")
-            if isinstance(datum, Unknown) and datum.symbol and datum.symbol.address == address:
-                bounds = scaler
     if doubt:
         return clusters.unknown_size(doubt, origin)
-    if bounds is not None:
+    if bounds := scaler or (fields if fields.has("max") else None):
         low, high = bounds.number("min"), or_default(bounds.number("max"), _unset)
         return Size(mapped(high, lambda most: most > (known(low) or 0)), low, high)
     count = fields.number("count") if fields.has("count") else Known(len(instances), origin)

@@ -17,7 +17,7 @@ from kcheck.kubernetes.patches import merged_template
 from kcheck.kubernetes.record import MappingRecord, datum
 from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Inventory, NodePool, Scheduling
 from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
-from kcheck.text.partly_known import listed
+from kcheck.text.partly_known import address_of, listed
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.text import Skipped, Source, grouped
 from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, known
@@ -60,8 +60,7 @@ def read(root: Module, kinds: set[str], objects: Iterable[Object], inventory: In
 def _pools_of(cluster: Instance, root: Module) -> list[Fields]:
     """Return the node pools that refer to a cluster of Rancher."""
     found = [Fields(clusters.CLOUD, _POOL, one) for one in root.instances(_POOL)]
-    owners = [(one, one.raw("cluster")) for one in found]
-    return [one for one, at in owners if isinstance(at, Unknown) and at.symbol and at.symbol.address == cluster.address]
+    return [one for one in found if address_of(one.raw("cluster")) == cluster.address]
 
 
 def installed(sources: Iterable[Source], inventory: Inventory) -> Iterator[Skipped]:
