@@ -106,18 +106,18 @@ class Objects:
     def of(self, item: Object) -> Described:
         """List what an object describes by itself."""
         deadline.check()
-        workload = self._workloads.of(item)
+        workload, label = self._workloads.of(item), jobs.identity(item)
         found: Described = []
         if self._wanted.kinds is None or item.kind in self._wanted.kinds:
-            raw = Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)
+            raw = Manifest(label, item.span, item.kind, item.api_version, item.root)
             found.append(("objects", raw))
         if workload is not None:
             found.append(("workloads", workload))
         found += [("autoscalers", autoscaler) for autoscaler in autoscalers.of_object(item)]
         found += [("addons", addon) for addon in _installed_products(item)]
         found += [("services", service) for service in jobs.services(item)]
-        found += [("definitions", one) for one in references.defined(item, jobs.identity(item))]
-        found += [("field_errors", error) for error in fields.errors(item, jobs.identity(item))]
+        found += [("definitions", one) for one in references.defined(item, label)]
+        found += [("field_errors", error) for error in fields.errors(item, label)]
         return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
 
     def add_watchers(self) -> list[Thing]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
@@ -15,6 +15,7 @@ from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl.nodes import Body
 from kcheck.text.values import Datum, Known
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ class States:
         self._bound = bound
         self._clusters = frozenset(profiles.other_clusters()["judged"])
         self._writers: dict[tuple[str, ...], list[tuple[Module, str]]] = {}
+        folders = {one.path for one in loader.tree.folders}
+        beside = cache(lambda folder: list(_beside(folder, folders, loader)))
         for root in roots:
-            for name, identity in _written(root, loader):
+            for name, identity in _written(root, beside):
                 self._writers.setdefault(identity, []).append((root, name))
         self._homes: dict[Module, set[Module]] = {}
         self._parts = {root: {root.configuration.folder: root} for root in roots}
@@ -95,37 +98,39 @@ class States:
         top.joined.append(part)
 
 
-def _written(root: Module, loader: Loader) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the states that a root writes, each with its environment; none if that is not in its code."""
+def _written(root: Module, beside: Callable[[str], list[tuple[str, Body]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the states that a root writes, each with its environment; none if that is not in its code.
+
+    `beside` lists the files for `-backend-config` of a folder.
+    """
     if not root.configuration.backends:
         yield "", _identity("local", {}, root)
         return
     block = root.configuration.backends[-1]
     bodies = (block.body, *(inner.body for inner in block.body.all("workspaces")))
-    config = {name: evaluate(one.expression, root.scope) for body in bodies for name, one in body.attributes.items()}
-    own = (
-        [("", config)] if any(name in config for name in ("key", "prefix", "address", "name")) else _given(root, loader)
-    )
-    for name, more in own or [("", config)]:
+    config = {name: one for body in bodies for name, one in _values(body, root).items()}
+    whole = not config.keys().isdisjoint(("key", "prefix", "address", "name"))
+    files = [] if whole else beside(root.configuration.folder)
+    given = [(name, _values(body, root)) for name, body in files if root.environment in ("", name)]
+    for name, more in given or [("", {})]:
         yield name, _identity("".join(block.labels) or "remote", config | more, root)
 
 
-def _given(root: Module, loader: Loader) -> list[tuple[str, dict[str, Datum]]]:
-    """Read the files for `-backend-config` beside a root, each with the environment that it is named after.
+def _values(body: Body, root: Module) -> dict[str, Datum]:
+    return {name: evaluate(one.expression, root.scope) for name, one in body.attributes.items()}
+
+
+def _beside(folder: str, folders: set[str], loader: Loader) -> Iterator[tuple[str, Body]]:
+    """Yield the files for `-backend-config` beside a root, each with the environment that it is named after.
 
     https://developer.hashicorp.com/terraform/language/backend#partial-configuration
     """
-    tree, folder = loader.tree, root.configuration.folder
-    others = {one.path for one in tree.folders} - {folder}
-    found = []
-    for path in tree.disk.walk(folder):
+    for path in loader.tree.disk.walk(folder):
         match = _BACKEND.search(os.path.relpath(path, folder))
-        source = tree.source(path) if match and os.path.dirname(path) not in others else None
-        name = (match["name"] or match["own"] or "") if match else ""
-        if source is not None and root.environment in ("", name):
-            entries = loader.parse(source).body.attributes
-            found.append((name, {key: evaluate(one.expression, root.scope) for key, one in entries.items()}))
-    return found
+        if match and (os.path.dirname(path) == folder or os.path.dirname(path) not in folders):
+            source = loader.tree.source(path)
+            if source is not None:
+                yield match["name"] or match["own"] or "", loader.parse(source).body
 
 
 def _identity(backend: str, config: Mapping[str, Datum], root: Module) -> tuple[str, ...]:
