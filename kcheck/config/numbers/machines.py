@@ -126,6 +126,11 @@ def gpus(cloud: str, name: str) -> int | None:
     return found.gpus if found else None
 
 
+def has_fraction(cloud: str, name: str) -> bool:
+    """Whether a machine has a part of a GPU, which its node offers as one."""
+    return name.removeprefix("Standard_") in tables_of(cloud).get("fractions", ())
+
+
 @cache
 def memory(cloud: str, name: str) -> int | None:
     """Return the nominal memory of a machine in bytes; None if unknown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from math import ceil
 
 from msgspec.structs import replace
@@ -89,7 +90,7 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
 
 def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
     """Return the demands at some sizes of the cluster's pools, with at `least` so many nodes each."""
-    share = finder.share(sizes)
+    share = Fraction(1) if all(pool.id in sizes for pool in found.pools) else finder.share(sizes)
 
     def nodes(pool: NodePool, demand: Demand) -> int:
         today = number(pool.size.standing, demand.nodes)

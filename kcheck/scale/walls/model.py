@@ -134,7 +134,8 @@ class WallFinder:
 
             def enough(sizes: Sizes) -> bool:
                 surge = max(surge_nodes(surges[name], size) for name, size in sizes.items())
-                return sum(sizes.values()) + surge + grown(others_today, others, self.share(sizes)) <= most
+                more = grown(others_today, others, self.share(sizes)) if others > others_today else others_today
+                return sum(sizes.values()) + surge + more <= most
 
             return enough
 
