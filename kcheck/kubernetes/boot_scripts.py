@@ -45,7 +45,7 @@ _SETTING = regex(
 """Flags, keys of config.yaml and variables of k3s and RKE2; each group begins a value."""
 _RANGES = ("cluster-cidr", "service-cidr", "node-cidr-mask-size")
 _FREE = regex(r"(?:\x00|\$\{?(\w+|[@*])(?:\[[@*]\])?\}?)")
-_ASSIGNED = regex(r"(\w+)\+?=")
+_ASSIGNED = regex(r"\b(\w+)\+?=")
 _SERVER = regex(r"(?:^|[\s\"'=])server(?:[\s\"']|$)|rke2-server")
 _ROLE = regex(r"(?m)^[ \t]*(?:export )?\w*TYPE=\W?(server|agent)\b")
 _AGENT = regex(r"K3S_URL|RKE2_URL|RKE2_TYPE=\W?agent|rke2-agent|(?:^|[\s\"'=])agent(?:[\s\"']|$)")

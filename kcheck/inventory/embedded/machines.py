@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
 from kcheck.text.partly_known import address_of
-from kcheck.text.regex import regex
 from kcheck.text.text import Skipped
 from kcheck.text.values import Datum, Known, Origin, Piece, Record, pieces_of
 
@@ -72,10 +71,8 @@ def read(root: Module, kinds: set[str]) -> Booted:
 
 def stem(address: str) -> str:
     """Return the address of a resource without its instance."""
-    return _INSTANCE.sub("", address)
-
-
-_INSTANCE = regex(r"\[[^\]]*\]$")
+    at = address.find("[", address[:-1].rfind("]") + 1) if address.endswith("]") else -1
+    return address[:at] if at >= 0 else address
 
 
 def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:

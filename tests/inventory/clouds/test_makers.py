@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kcheck
+from kcheck.inventory.embedded.machines import stem
 from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
@@ -118,6 +119,19 @@ def test_machines_in_a_module_with_a_count(write: Callable[..., Path]) -> None:
     write({"main.tf": 'module "nodes" {\n  source = "./nodes"\n  count = 1\n}\n'})
     write({"nodes/main.tf": machines(f"{INSTALL} sh -s - server")})
     assert sizes(kcheck.load(".")) == {"server": 1, "agent": 7}
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("aws_instance.a", "aws_instance.a"),
+        ("aws_instance.a[0]", "aws_instance.a"),
+        ('module.m["x"].aws_instance.a', 'module.m["x"].aws_instance.a'),
+        ('module.m["x"].aws_instance.a["b[c"]', 'module.m["x"].aws_instance.a'),
+    ],
+)
+def test_the_address_of_a_resource_has_no_instance(address: str, expected: str) -> None:
+    assert stem(address) == expected
 
 
 @pytest.mark.parametrize("form", ["plain", "base64"])
