@@ -13,7 +13,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Kept, Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Sync, Thing, Workload
 from kcheck.text.files import system
-from kcheck.text.files.configurations import BLUEPRINT, NAMED, SCRIPT
+from kcheck.text.files.configurations import BLUEPRINTS, NAMED, SCRIPT
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
@@ -36,7 +36,8 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
     """
     before = kept.terraform(tree) if kept is not None else None
     reading = before or Reading(Inventory(), [], {}, [])
-    if before is None and (tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations):
+    written = not tree.configurations.keys().isdisjoint(BLUEPRINTS)
+    if before is None and (tree.folders or tree.plans or tree.units or written):
         from kcheck.inventory import terraform
 
         terraform.read(tree, config, reading, wanted)
@@ -81,9 +82,10 @@ def _configurations(tree: Tree, reading: Reading) -> None:
         if not tree.configurations.keys().isdisjoint(cloud.files):
             reading.skipped += cloud.read_files(tree.configurations, reading.inventory)
             cloud.read_kernel(tree.kernel, reading.inventory)
+    judged = {one.place.source.path for one in (*reading.inventory.clusters, *reading.inventory.pools)}
     for kind, pattern, why in NAMED:
         for source in tree.configurations.get(kind, ()):
-            for match in islice(pattern.finditer(source.data), 1):
+            for match in islice(pattern.finditer(source.data), 0 if source.path in judged else 1):
                 place = source.span(*match.span(1))
                 reading.skipped.append(registry.unjudged(place, place.text, why))
     reading.sources += [source for sources in tree.configurations.values() for source in sources]

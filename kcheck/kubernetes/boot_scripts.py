@@ -84,8 +84,7 @@ def start(pieces: tuple[Piece, ...], found: list[Object]) -> Start | None:
 
 def whole(source: Source) -> tuple[Piece, ...]:
     """Return a file as one piece of text without places."""
-    place = Source(source.path, source.data, derived=True)
-    return (Piece(source.data.decode("utf-8", "replace"), place.span(0, len(source.data))),)
+    return (Piece(source.data.decode("utf-8", "replace"), source.uneditable.span(0, len(source.data))),)
 
 
 def _documents(lines: list[list[Piece]]) -> Iterator[yaml.Target]:
@@ -177,9 +176,7 @@ def _value(pieces: tuple[Piece, ...], text: str, at: int, flag: str) -> yaml.Sca
 
 
 def _mapping(entries: list[yaml.Pair], place: Span) -> yaml.Mapping:
-    return yaml.Mapping(
-        Source(place.source.path, place.source.data, derived=True), *place[1:], None, tuple(entries), flow=False
-    )
+    return yaml.Mapping(place.source.uneditable, *place[1:], None, tuple(entries), flow=False)
 
 
 def _key(text: str, place: Span) -> yaml.Scalar:

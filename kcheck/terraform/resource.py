@@ -110,8 +110,8 @@ class BlockRecord:
         return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Return the origin of an unset attribute in this block; a skeleton has no place for it, only a name."""
-        if self.block.span.source.bundled:
+        """Return the origin of an unset attribute; a skeleton, or another form of the code, only has a name for it."""
+        if self.block.span.source.bundled or self.block.span.source.derived:
             return Origin((self.span,), within=path)
         block = self._dynamic(path[0]) if path else None
         if block is not None:  # a second block would be one too many where the first is on

@@ -51,6 +51,11 @@ class Source:
         return f"Source({self.path!r})"
 
     @cached_property
+    def uneditable(self) -> Source:
+        """The same file, for values in another form than they have there."""
+        return self if self.derived else Source(self.path, self.data, derived=True)
+
+    @cached_property
     def line_starts(self) -> array[int]:
         """Byte offset of the start of each line; an array takes a fifth of the memory of a list."""
         starts = array("Q", accumulate(map(len, BytesIO(self.data)), initial=0))

@@ -19,7 +19,10 @@ BICEP = "Bicep"
 INSTALLER = "OpenShift installer"
 ANSIBLE = "k3s or RKE2 by Ansible"
 OMNI = "Omni"
+BLUEPRINTS = (BLUEPRINT, CLOUDFORMATION)
+"""Kinds that are read as root modules."""
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
+MACHINES = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?AWS::AutoScaling::AutoScalingGroup\b", re.MULTILINE)
 K3S = regex(rb"^[ \t]*((?:k3s|rke2)_(?:release_)?version)[ \t]*:", re.MULTILINE)
 TALOS = regex(rb"^kind:[ \t]*(ControlPlane)\b", re.MULTILINE)
 AKS = regex(
@@ -35,7 +38,7 @@ COMMAND = regex(
 )
 """Matches a command that creates a cluster from its flags, not from a file."""
 NAMED = (
-    (CLOUDFORMATION, EKS, "CloudFormation is not read"),
+    (CLOUDFORMATION, EKS, "no template of CloudFormation that kcheck reads"),
     (BICEP, AKS, "Bicep and templates of Azure are not read"),
     (ANSIBLE, K3S, "k3s and RKE2 by Ansible are not read"),
     (OMNI, TALOS, "cluster templates of Omni are not read"),
@@ -55,6 +58,7 @@ def _mark(kind: str, path: str, word: bytes, content: bytes) -> _Mark:
     return _Mark(kind, regex(path), word, regex(content, re.MULTILINE))
 
 
+_TEMPLATES = regex(r"\.(?:ya?ml|json|template)$")
 _MARKS = (
     _Mark(ANSIBLE, regex(r"(?:^|/)group_vars/|(?:^|/)(?:hosts|inventory)[^/]*\.ya?ml$"), b"_version", K3S),
     _mark(VARIABLES, r"(?:^|/)group_vars/(?:.+/)?[^./]+(?:\.ya?ml)?$", b":", rb"^\w+[ \t]*:"),
@@ -70,7 +74,8 @@ _MARKS = (
     ),
     _mark(INSTALLER, r"\.ya?ml$", b"baseDomain", rb"^(?:controlPlane|networking|compute)[ \t]*:"),
     _mark(TEMPLATE, r"\.j2$", b"kubeadm.k8s.io/", rb"^kind:[ \t]*ClusterConfiguration"),
-    _Mark(CLOUDFORMATION, regex(r"\.(?:ya?ml|json|template)$"), b"AWS::EKS::", EKS),
+    _Mark(CLOUDFORMATION, _TEMPLATES, b"AWS::EKS::", EKS),
+    _Mark(CLOUDFORMATION, _TEMPLATES, b"kubernetes.io/cluster/", MACHINES),
     _Mark(OMNI, regex(r"\.ya?ml$"), b"\ntalos:", TALOS),
     _Mark(BICEP, regex(r"\.(?:bicep|json)$"), b"ervice/managed", AKS),
     _Mark(COMMANDS, regex(r"\.(?:sh|bash)$|(?:^|/)Makefile$"), b"create", COMMAND),

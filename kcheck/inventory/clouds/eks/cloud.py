@@ -13,13 +13,15 @@ from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Cni, Inventory, Mirror, NodePool
+    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Source
 
 
 class Eks(Cloud):
@@ -54,6 +56,12 @@ class Eks(Cloud):
     admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739
     grows_pools = False
     extended_plan = "EXTENDED"
+
+    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
+        """Read CloudFormation templates."""
+        from kcheck.inventory.clouds.eks import cloudformation
+
+        return cloudformation.read(files)
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read eksctl configurations."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property, partial
+from typing import TypeVar, cast
 
 from msgspec import Struct
 
 from kcheck.text import scalars
 from kcheck.text.text import Problem, Span
 from kcheck.text.values import Piece
+
+Part = TypeVar("Part")
 
 
 class Expression(Struct, eq=False):
@@ -190,6 +193,18 @@ def children(expression: Expression) -> Iterator[Expression]:
     """Yield the direct parts of an expression."""
     for name in expression.__struct_fields__:
         yield from _inside(getattr(expression, name))
+
+
+def moved(part: Part, place: Span) -> Part:
+    """Copy an expression, or a part of one, with all its places at `place`."""
+    found: object = part
+    if isinstance(part, Span):
+        found = place
+    elif isinstance(part, Expression | Piece):
+        found = type(part)(*(moved(getattr(part, name), place) for name in part.__struct_fields__))
+    elif isinstance(part, tuple):
+        found = tuple(moved(one, place) for one in part)
+    return cast("Part", found)
 
 
 def is_choice(condition: Expression) -> bool:

@@ -65,11 +65,11 @@ def parse_template(span: Span) -> nodes.Template | Problem:
 
 
 def parse_expression(text: str, place: Span) -> nodes.Expression:
-    """Parse the text of an expression; its parts are on the line of `place`."""
-    begin = "\n" * (place.begin.line - 1)
-    source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
-    entry = parse(source).body.attributes.get("x")
-    return entry.expression if entry else nodes.Invalid(place, f"`{text}` is not an expression")
+    """Parse the text of an expression; its parts are at `place` and cannot be edited."""
+    entry = parse(Source(place.source.path, f"x = {text}\n".encode(), derived=True)).body.attributes.get("x")
+    if entry is None:
+        return nodes.Invalid(place, f"`{text}` is not an expression")
+    return nodes.moved(entry.expression, place.source.uneditable.span(place.start, place.end))
 
 
 def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool]:

@@ -1,0 +1,248 @@
+"""CloudFormation templates as root modules: EKS and its network, by the names of Terraform.
+
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NoReturn, TypedDict
+
+from kcheck.config.numbers import profiles
+from kcheck.terraform.configuration import Configuration, Key
+from kcheck.text.files import configurations
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.hcl import nodes, write
+from kcheck.text.syntax.hcl.parse import parse_expression
+from kcheck.text.text import Source, Span
+
+
+class _Kind(TypedDict):
+    type: str
+    names: dict[str, str]
+
+
+_TAG = regex(rb"!([A-Z]\w+)[ \t\r\n]*\Z")
+"""A tag right before its value, such as `!Join`."""
+_NEAR = 80
+"""Bytes in which a tag is looked for."""
+_LONGEST = 100_000
+"""Limit of an expression's text, far above that of any real one."""
+_WORD = regex(r"(?<=[a-z\d])(?=[A-Z])")
+_PART = regex(r"\$\{(!?)([^}]*)\}")
+_OTHERS = regex(r"[^\w-]")
+_MAPS = frozenset({"labels", "tags"})
+_ZONES, _REGION = ("aws_availability_zones", "available"), ("aws_region", "current")
+_PSEUDO = {"AWS::Region": f"data.{'.'.join(_REGION)}.name", "AWS::NoValue": "null"}
+_OF_VALUES: dict[str, Callable[[list[str]], str]] = {
+    "Join": lambda a: f"join({a[0]}, {a[1]})",
+    "Split": lambda a: f"split({a[0]}, {a[1]})",
+    "Select": lambda a: f"{a[1]}[tonumber({a[0]})]",
+    "Base64": lambda a: f"base64encode({a[0]})",
+    "GetAZs": lambda _: f"data.{'.'.join(_ZONES)}.names",
+    "Cidr": lambda a: f'[for i in range({a[1]}) : cidrsubnet({a[0]}, 32 - {a[2]} - split("/", {a[0]})[1], i)]',
+    "Equals": lambda a: f"(tostring({a[0]}) == tostring({a[1]}))",
+    "Not": lambda a: f"!{a[0]}",
+    "And": lambda a: f"({' && '.join(a)})",
+    "Or": lambda a: f"({' || '.join(a)})",
+    "FindInMap": lambda a: f"local.mappings[{a[0]}][{a[1]}][{a[2]}]",
+}
+"""Expressions of the functions whose arguments are values."""
+
+
+class _UnreadError(Exception):
+    """A function whose value only the stack has."""
+
+
+def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
+    """Yield the names and contents of templates, as declarations of a root module."""
+    for source in files.get(configurations.CLOUDFORMATION, ()):
+        roots = [document.root for document in yaml.documents(source)]
+        if len(roots) == 1 and isinstance(roots[0], yaml.Mapping):
+            name = os.path.basename(source.path).rpartition(".")[0]
+            yield name, _Template(roots[0]).configuration(os.path.dirname(source.path) or ".")
+
+
+class _Template:
+    """A template; kinds that kcheck does not judge are None."""
+
+    def __init__(self, root: yaml.Mapping) -> None:
+        self.root = root
+        self.data: dict[Key, nodes.Block] = {}
+        table: dict[str, _Kind] = profiles.load_own("eks", "cloudformation")
+        self.resources = yaml.pairs(root, "Resources")
+        self.kinds = {label: table.get(yaml.text(pair.value, "Type")) for label, pair in self.resources.items()}
+
+    def configuration(self, folder: str) -> Configuration:
+        result = Configuration(folder, data=self.data)
+        for name, pair in yaml.pairs(self.root, "Parameters").items():
+            result.variables[name] = self._variable(name, pair)
+        for name, pair in yaml.pairs(self.root, "Conditions").items():
+            result.locals[name] = self._attribute(name, pair)
+        if mappings := yaml.pairs(self.root).get("Mappings"):
+            result.locals["mappings"] = self._attribute("mappings", mappings)
+        for label, pair in self.resources.items():
+            if kind := self.kinds[label]:
+                result.resources[kind["type"], label] = self._resource(label, pair, kind)
+                header = pair.key.span
+                for data in (_ZONES, _REGION):
+                    self.data[data] = nodes.Block("data", data, nodes.Body(header), header, header)
+        return result
+
+    def _variable(self, name: str, pair: yaml.Pair) -> nodes.Block:
+        body, kind = nodes.Body(pair.value.span), yaml.text(pair.value, "Type")
+        default = yaml.get(pair.value, "Default")
+        if isinstance(default, yaml.Scalar):
+            is_list = kind.startswith(("CommaDelimitedList", "List<"))
+            text = f'split(",", {write.literal(default.text)})' if is_list else write.literal(default.text)
+            _set(body, "default", default.span, text)
+        if kind == "Number":
+            _set(body, "type", pair.key.span, "number")
+        return nodes.Block("variable", (name,), body, pair.value.span, pair.key.span)
+
+    def _resource(self, label: str, pair: yaml.Pair, kind: _Kind) -> nodes.Block:
+        body = nodes.Body(pair.value.span)
+        self._fill(body, yaml.get(pair.value, "Properties"), kind["names"])
+        if condition := yaml.text(pair.value, "Condition"):
+            _set(body, "count", pair.key.span, f"local.{condition} ? 1 : 0")
+        return nodes.Block("resource", (kind["type"], label), body, _uneditable(pair.value.span), pair.key.span)
+
+    def _fill(self, body: nodes.Body, properties: yaml.Node | None, names: Mapping[str, str]) -> None:
+        """Add properties to a body: maps as blocks, as Terraform has them."""
+        for name, pair in yaml.pairs(properties).items():
+            own, value = names.get(name, _snake(name)), yaml.resolve(pair.value)
+            below = value.items if isinstance(value, yaml.Sequence) else (value,)
+            is_plain = own in _MAPS or _function(value) or not all(_is_map(one) for one in below)
+            if not own:
+                self._fill(body, value, names)
+            elif is_plain:
+                body.attributes[own] = self._attribute(own, pair)
+            for one in () if is_plain or not own else below:
+                block = nodes.Body(one.span)
+                self._fill(block, one, names)
+                body.blocks.append(nodes.Block(own, (), block, _uneditable(one.span), pair.key.span))
+
+    def _attribute(self, name: str, pair: yaml.Pair) -> nodes.Attribute:
+        return nodes.Attribute(name, pair.key.span, pair.value.span, partial(self._expression, name, pair.value))
+
+    def _expression(self, name: str, node: yaml.Node) -> nodes.Expression:
+        node = yaml.resolve(node)
+        if isinstance(node, yaml.Scalar) and not _function(node):
+            value = yaml.value(node)
+            return nodes.Literal(node.span, node.text if isinstance(value, float) else value)
+        if isinstance(node, yaml.Sequence) and not _function(node):
+            if name == "tags":
+                pairs = [(yaml.get(one, "Key"), yaml.get(one, "Value")) for one in node.items]
+                entries = [(self._expression("", k), self._expression("", v)) for k, v in pairs if k and v]
+                return nodes.Object(node.span, tuple(entries))
+            return nodes.Tuple(node.span, tuple(self._expression("", one) for one in node.items))
+        try:
+            return parse_expression(self._text(node), node.span)
+        except _UnreadError as error:
+            return nodes.Invalid(node.span, str(error))
+
+    def _text(self, node: yaml.Node, *, inside: bool = False) -> str:
+        """Return a value as Terraform writes it; `inside` the function that its tag names."""
+        node = yaml.resolve(node)
+        if found := _function(node, inside=inside):
+            return self._called(*found)
+        if isinstance(node, yaml.Scalar):
+            return write.literal(node.text)
+        if isinstance(node, yaml.Sequence):
+            return f"[{', '.join(map(self._text, node.items))}]"
+        entries = (f"{write.literal(key)} = {self._text(pair.value)}" for key, pair in yaml.pairs(node).items())
+        return f"{{{', '.join(entries)}}}"
+
+    def _called(self, name: str, node: yaml.Target, inside: bool) -> str:
+        is_list = isinstance(node, yaml.Sequence) and not _function(node, inside=inside)
+        items = node.items if isinstance(node, yaml.Sequence) and is_list else (node,)
+        words = [one.text for one in map(yaml.resolve, items) if isinstance(one, yaml.Scalar)]
+        if name == "Condition":
+            return f"local.{''.join(words)}"
+        if name == "Ref":
+            return self._reference("".join(words))
+        if name == "GetAtt":
+            return self._reference(".".join(words))
+        if name == "ImportValue":
+            return self._imported("".join(words) or self._text(items[0], inside=inside), node.span)
+        if name == "If" and len(items) == 3:
+            return f"(local.{words[0]} ? {self._text(items[1])} : {self._text(items[2])})"
+        if name == "Sub":
+            own = yaml.pairs(items[1]) if len(items) == 2 else {}
+            return f'"{self._filled(words[0], own)}"'
+        written = [self._text(one, inside=inside and one is node) for one in items]
+        try:
+            result = _OF_VALUES[name](written)
+        except (KeyError, IndexError):
+            _unread(name)
+        return result if len(result) < _LONGEST else _unread(name)
+
+    def _filled(self, text: str, own: Mapping[str, yaml.Pair]) -> str:
+        """Return a text with its `${...}` as Terraform's, without quotes."""
+        parts, at = "", 0
+        for match in _PART.finditer(text):
+            name = match[2].strip()
+            value = self._text(own[name].value) if name in own else "" if match[1] else self._reference(name)
+            parts += write.literal(text[at : match.start()])[1:-1] + (f"${{{value}}}" if value else f"$${{{name}}}")
+            at = match.end()
+        return parts + write.literal(text[at:])[1:-1]
+
+    def _imported(self, name: str, place: Span) -> str:
+        """Return the export of another stack, as a data source that has its name as a label."""
+        key = "aws_cloudformation_export", _OTHERS.sub("", name)
+        self.data[key] = nodes.Block("data", key, nodes.Body(place), place, place)
+        return f"data.{'.'.join(key)}.value"
+
+    def _reference(self, name: str) -> str:
+        """Return what a name, or a name and an attribute, stands for."""
+        label, _, attribute = name.partition(".")
+        if label in _PSEUDO:
+            return _PSEUDO[label]
+        if label not in self.kinds:
+            return f"var.{label}" if label in yaml.pairs(self.root, "Parameters") else _unread(label)
+        kind = self.kinds[label] or _unread(f"{name}, which kcheck does not read,")
+        own = {"latest_version_number": "latest_version"}.get(_snake(attribute), _snake(attribute))
+        own = "id" if not own or own.endswith("_id") else own
+        address = f"{kind['type']}.{label}"
+        is_conditional = "Condition" in yaml.pairs(self.resources[label].value)
+        return f"one({address}[*].{own})" if is_conditional else f"{address}.{own}"
+
+
+def _unread(name: str) -> NoReturn:
+    raise _UnreadError(f"{name} is known to the stack only")
+
+
+def _function(node: yaml.Target, *, inside: bool = False) -> tuple[str, yaml.Target, bool] | None:
+    """Return the function that a value is, its argument, and whether a tag names it: `!Name argument`.
+
+    Else it is `{Fn::Name: argument}`. `inside` the tag's function, the tag does not count.
+    """
+    before = node.source.data[max(0, node.start - _NEAR) : node.start]
+    if not inside and (match := _TAG.search(before)):
+        return match[1].decode(), node, True
+    pairs = yaml.pairs(node) if isinstance(node, yaml.Mapping) else {}
+    name, pair = next(iter(pairs.items()), ("", None))
+    if pair is None or len(pairs) != 1 or not (name in ("Ref", "Condition") or name.startswith("Fn::")):
+        return None
+    return name.removeprefix("Fn::"), yaml.resolve(pair.value), False
+
+
+def _is_map(node: yaml.Node) -> bool:
+    node = yaml.resolve(node)
+    return isinstance(node, yaml.Mapping) and not _function(node)
+
+
+def _uneditable(place: Span) -> Span:
+    """Return the place of a body, into which nothing can be written by Terraform's names."""
+    return place.source.uneditable.span(place.start, place.end)
+
+
+def _snake(name: str) -> str:
+    return _WORD.sub("_", name).lower()
+
+
+def _set(body: nodes.Body, name: str, place: Span, text: str) -> None:
+    body.attributes[name] = nodes.Attribute(name, place, place, partial(parse_expression, text, place))
