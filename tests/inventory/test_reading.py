@@ -11,10 +11,11 @@ from kcheck.inventory import reader
 from kcheck.inventory.reading import Kept
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from kcheck.inventory.reading import Reading
-    from tests.conftest import Write
+    from tests.conftest import Read, Write
 
 
 pytestmark = pytest.mark.medium
@@ -139,3 +140,40 @@ def test_pods_beside_a_library_of_modules_are_not_on_its_clusters(write: Write) 
     assert other.reason.startswith("the nearest cluster, of modules/cluster, is made by what calls it;")
     write({"modules/cluster/main.tf": inside.replace('"kubernetes"', '"azurerm"')})
     assert len(read().inventory.cluster_of) == 2
+
+
+SCRIPT = """#!/bin/bash
+export NAME=train
+cat > cluster.yaml <<EOF
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: us-east-1, version: "1.36"}
+managedNodeGroups:
+  - {name: gpu, instanceType: p5.48xlarge, maxSize: 40}
+EOF
+eksctl create cluster -f cluster.yaml
+kubectl apply -f - <<'END'
+apiVersion: v1
+kind: Pod
+metadata: {name: trial}
+spec: {containers: [{name: a, image: cuda}]}
+END
+"""
+
+
+def test_a_cluster_in_a_here_document_of_a_script_is_judged_and_a_trial_is_not(read: Read) -> None:
+    inventory = read({"up.sh": SCRIPT})
+    (cluster,), (pool,) = inventory.clusters, inventory.pools
+    assert (known(cluster.version), cluster.place.begin.line) == ("1.36", 5)
+    assert (known(pool.size.max_nodes), pool.place.source.path) == (40, "up.sh")
+    assert not inventory.workloads
+    assert pool.place.source.derived
+
+
+def test_a_here_document_loses_its_tabs_as_in_a_shell(read: Read) -> None:
+    lines = SCRIPT.replace("<<EOF", "<<-EOF").splitlines()
+    assert read({"up.sh": "\n".join([*lines[:3], *(f"\t{line}" for line in lines[3:9]), *lines[9:]])}).clusters
+
+
+def test_a_here_document_without_an_end_is_none(read: Read) -> None:
+    assert not read({"up.sh": SCRIPT.replace("\nEOF", "")}).clusters

@@ -38,6 +38,7 @@ from kcheck.model import (
     System,
     Upgrade,
 )
+from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
 from kcheck.text.units import as_text, whole_number
@@ -261,12 +262,16 @@ def _subnets(
     made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
     near = [subnet for subnet in made if _is_in(subnet, *zones)]
     found: list[Subnet] = []
+    missing = ""
     for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
         tags = yaml.get(term, "tags")
         if not isinstance(tags, yaml.Mapping):
             return Unknown(f"NodePool {name} does not select subnets by tags", place)
         wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
+        missing = next(filter(None, map(placeholders.first, wanted.values())), missing)
         found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
+    if not found and missing:
+        return Unknown(placeholders.reason(missing), Origin((node_class.span,)))
     if not found:
         return Unknown(f"no subnet in this code has the tags that NodePool {name} selects", place)
     return Known(tuple(dict.fromkeys(found)), place)

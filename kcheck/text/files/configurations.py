@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from kcheck.text.regex import regex
+from kcheck.text.text import Source
 
 VARIABLES = "ansible variables"
 HOSTS = "ansible hosts"
@@ -19,6 +20,7 @@ BICEP = "Bicep"
 INSTALLER = "OpenShift installer"
 ANSIBLE = "k3s or RKE2 by Ansible"
 OMNI = "Omni"
+HERE = "manifests in a script"
 BLUEPRINTS = (BLUEPRINT, CLOUDFORMATION)
 """Kinds that are read as root modules."""
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
@@ -37,6 +39,11 @@ COMMAND = regex(
     re.MULTILINE,
 )
 """Matches a command that creates a cluster from its flags, not from a file."""
+_OBJECT_OF_CLUSTERS = regex(
+    rb"^kind[ \t]*:[ \t]*(?:ClusterConfig|NodePool|EC2NodeClass|NodeClass|Provisioner)\b", re.MULTILINE
+)
+"""Matches what a cluster and its nodes are made from; other objects of scripts are mostly trials of a guide."""
+_HERE = regex(rb"<<(-?)[ \t]*[\"']?(\w+)")
 NAMED = (
     (CLOUDFORMATION, EKS, "no template of CloudFormation that kcheck reads"),
     (BICEP, AKS, "Bicep and templates of Azure are not read"),
@@ -78,7 +85,13 @@ _MARKS = (
     _Mark(CLOUDFORMATION, _TEMPLATES, b"kubernetes.io/cluster/", MACHINES),
     _Mark(OMNI, regex(r"\.ya?ml$"), b"\ntalos:", TALOS),
     _Mark(BICEP, regex(r"\.(?:bicep|json)$"), b"ervice/managed", AKS),
-    _Mark(COMMANDS, regex(r"\.(?:sh|bash)$|(?:^|/)Makefile$"), b"create", COMMAND),
+    _Mark(HERE, regex(r"\.(?:sh|bash)$"), b"apiVersion", _OBJECT_OF_CLUSTERS),
+    _Mark(
+        COMMANDS,
+        regex(r"\.(?:sh|bash)$|(?:^|/)(?:Makefile|(?:deploy|build)spec[^/]*\.ya?ml)$"),
+        b"create",
+        COMMAND,
+    ),
 )
 
 _ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2", ".template", ".bicep")
@@ -100,6 +113,21 @@ def kind_of(path: str, data: bytes) -> str:
             own = mark.kind == SCRIPT and not data.startswith(b"#!") and _OBJECT.search(data)
             return "" if own else mark.kind
     return ""
+
+
+def manifests_in(script: Source) -> Source:
+    """Return the here-documents of a script that make clusters and nodes as manifests on the same lines."""
+    lines = script.data.split(b"\n")
+    kept, here, begin = [b""] * len(lines), None, 0
+    for at, line in enumerate(lines):
+        if here is None:
+            here, begin = _HERE.search(line), at
+        elif line.strip() == here[2]:
+            text = [one.lstrip(b"\t") if here[1] else one for one in lines[begin + 1 : at]]
+            if _OBJECT_OF_CLUSTERS.search(b"\n".join(text)):
+                kept[begin:at] = [b"---", *text]
+            here = None
+    return Source(script.path, b"\n".join(kept), derived=True)
 
 
 def inventory_of(path: str) -> str | None:

@@ -400,6 +400,8 @@ class Tree:
         kind = configurations.kind_of(path, source.data) if source is not None else ""
         if source is not None and kind and source not in self.configurations.setdefault(kind, []):
             self.configurations[kind].append(source)
+            if kind == configurations.HERE:
+                self.manifests.append(configurations.manifests_in(source))
         return bool(kind)
 
 
