@@ -58,7 +58,12 @@ def decide(rule: Rule, check: Undecided, thing: Thing, world: World) -> tuple[bo
     Returns the verdict and these clusters; where they differ, or are too many, the check and none.
     """
     found = candidates(check, thing, world)
-    if found is None or not 0 < len(found.clusters) <= _MOST or _looked_at(rule.subject, world)[thing] > _BUDGET:
+    if (
+        found is None
+        or found.elsewhere
+        or not 0 < len(found.clusters) <= _MOST
+        or _looked_at(rule.subject, world)[thing] > _BUDGET
+    ):
         return check, ()
     words = wanted(joined_condition(rule.when, rule.problem, (rule.subject, "limits")))
     evaluators = (_evaluator(rule, thing, world, words, cluster) for cluster in found.clusters)

@@ -58,7 +58,7 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
         reading.sources += reading.charts.sources
     kustomized = map(os.path.dirname, tree.kustomizations)
     reading.inventory.rendered = frozenset((*tree.charts, *kustomized, *reading.templates))
-    _assign_clusters(reading.inventory, config)
+    _assign_clusters(reading.inventory, config, [one.path for one in reading.skipped if one.what == registry.UNJUDGED])
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.inventory.clouds.karpenter").read(reading.inventory)
     if tree.charts and config.render_refused:
@@ -102,8 +102,8 @@ _SHOWN = 3
 _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way)
 
 
-def _assign_clusters(inventory: Inventory, config: Config) -> None:
-    """Assign workloads, add-ons and autoscalers to clusters, or to candidates."""
+def _assign_clusters(inventory: Inventory, config: Config, unjudged: Sequence[str]) -> None:
+    """Assign workloads, add-ons and autoscalers to clusters, or to candidates; `unjudged` are files with others."""
     roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
     called = any(cluster.root not in inventory.libraries for cluster in inventory.clusters)
     libraries = inventory.libraries if called else frozenset()
@@ -116,7 +116,7 @@ def _assign_clusters(inventory: Inventory, config: Config) -> None:
         if key not in by_path:
             folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
             sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
-            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync)
+            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync, unjudged)
             if isinstance(found, Cluster) and found.root in libraries - {"."} and not path.startswith(f"{found.root}/"):
                 found = Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
@@ -171,7 +171,7 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
 
 
 def _home(
-    path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config, sync: Sync | None
+    path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config, sync: Sync | None, unjudged: Sequence[str]
 ) -> Cluster | Candidates:
     """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder."""
     folders = path.split("/")[:-1]
@@ -191,6 +191,10 @@ def _home(
     most = max(shared, default=0)
     best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
     best = [cluster for cluster in best if cluster.environment in folders] or best
+    nearer = next((one for one in unjudged if best and leading(folders, one.split("/")[:-1]) > most), None)
+    if nearer is not None:
+        what = f"the cluster of {nearer}, which is not judged, may run what is near it"
+        return Candidates(tuple(best), what, _SETTING, elsewhere=True)
     if len(best) == 1:
         return best[0]
     if best and sync is not None and sync.where:

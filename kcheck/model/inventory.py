@@ -65,13 +65,15 @@ class Input(Thing, frozen=True):
 class Candidates(Struct, frozen=True):
     """Candidate clusters of manifests. `what` is the missing input, `way` how to set it.
 
-    `on_each`: whether they are environments of one root, so that what makes nodes is on every one.
+    `on_each`: whether they are environments of one root, so that what makes nodes is on every one. `elsewhere`: whether
+    a cluster that is not judged is nearer than they are.
     """
 
     clusters: tuple[Cluster, ...]
     what: str
     way: str
     on_each: bool = False
+    elsewhere: bool = False
 
     @property
     def reason(self) -> str:

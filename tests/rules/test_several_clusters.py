@@ -86,6 +86,19 @@ def test_found_where_every_cluster_has_the_problem(check: Check) -> None:
     assert any("true of all 2" in related.message for related in found.related)
 
 
+MACHINES = "apiVersion: machine.openshift.io/v1beta1\nkind: MachineSet\nmetadata: {name: gpu}\n"
+
+
+@pytest.mark.parametrize("clusters", [("dev",), ("dev", "prod")])
+def test_not_decided_where_a_cluster_that_is_not_judged_is_nearer(check: Check, clusters: tuple[str, ...]) -> None:
+    tree = {f"{name}/main.tf": cluster(name, taint=TAINT) for name in clusters} | {"k8s/train.yaml": job()}
+    assert RULE in names(check(tree))
+    result = check(tree | {"k8s/machines.yaml": MACHINES})
+    assert RULE not in names(result)
+    assert "the cluster of k8s/machines.yaml, which is not judged" in waiting(result, RULE)[0].missing[0]
+    assert RULE in names(check(tree | {"other/machines.yaml": MACHINES}))
+
+
 DIFFERENT = {
     "dev/main.tf": cluster("dev"),
     "prod/main.tf": cluster("prod", taint=TAINT),

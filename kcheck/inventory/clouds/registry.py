@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
 
+UNJUDGED = "cluster not judged"
+"""What happened to a cluster that kcheck only names."""
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """Suffixes of a Cluster API provider's kinds."""
 _JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift, kops, Kubespray and Cluster API"
@@ -57,7 +59,7 @@ def read_objects(objects: list[Object], inventory: Inventory, kernel: Iterable[S
 
 def unjudged(place: Span, name: str, why: str = _JUDGED) -> Skipped:
     """Report a cluster that is not judged."""
-    return Skipped(place.source.path, name, place.begin.line, why, what="cluster not judged")
+    return Skipped(place.source.path, name, place.begin.line, why, what=UNJUDGED)
 
 
 def cluster_families() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
+from kcheck.inventory.clouds import registry
 from kcheck.text.partly_known import address_of
 from kcheck.text.text import Skipped
 from kcheck.text.values import Datum, Known, Origin, Piece, Record, pieces_of
@@ -63,7 +64,7 @@ def read(root: Module, kinds: set[str]) -> Booted:
                 starts.setdefault(address, start)
                 if start.tool in boot_scripts.TOOLS and not any(item.kind in boot_scripts.CLUSTERS for item in objects):
                     why = f"{address} starts nodes with {boot_scripts.TOOLS[start.tool]}; their cluster is not read"
-                    place, what = instance.span, "cluster not judged"
+                    place, what = instance.span, registry.UNJUDGED
                     skipped.setdefault(address, Skipped(place.source.path, why, place.begin.line, what=what))
     configured = any(item.kind in boot_scripts.CLUSTERS for item in found.values())
     return Booted(list(found.values()), [] if configured else list(skipped.values()), starts)

@@ -40,7 +40,7 @@ COMMAND = regex(
 )
 """Matches a command that creates a cluster from its flags, not from a file."""
 _OBJECT_OF_CLUSTERS = regex(
-    rb"^kind[ \t]*:[ \t]*(?:ClusterConfig|NodePool|EC2NodeClass|NodeClass|Provisioner)\b", re.MULTILINE
+    rb"^\t*kind[ \t]*:[ \t]*(?:ClusterConfig|NodePool|EC2NodeClass|NodeClass|Provisioner)\b", re.MULTILINE
 )
 """Matches what a cluster and its nodes are made from; other objects of scripts are mostly trials of a guide."""
 _HERE = regex(rb"<<(-?)[ \t]*[\"']?(\w+)")
