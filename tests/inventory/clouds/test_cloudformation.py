@@ -145,11 +145,14 @@ def test_a_fix_writes_nothing_in_the_words_of_terraform(write: Write) -> None:
     assert not fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe")).files
 
 
-@pytest.mark.parametrize("levels", [5, 40])
-def test_functions_in_functions_do_not_grow_without_bound(read: Read, levels: int) -> None:
+CIDR, SUB = "!Select [0, !Cidr [{}, 1, 8]]", '!Sub ["${{a}}${{a}}", {{a: {}}}]'
+
+
+@pytest.mark.parametrize(("form", "levels"), [(CIDR, 5), (CIDR, 40), (SUB, 40)])
+def test_functions_in_functions_do_not_grow_without_bound(read: Read, form: str, levels: int) -> None:
     nested = "10.0.0.0/8"
     for _ in range(levels):
-        nested = f"!Select [0, !Cidr [{nested}, 1, 8]]"
+        nested = form.format(nested)
     text = STACK.replace("!Select [0, !Cidr [!GetAtt Network.CidrBlock, 2, 8]]", nested)
     subnets = read({"stack.yaml": text}).subnets
     assert (known(subnets[0].cidr) is None) is (levels == 40)

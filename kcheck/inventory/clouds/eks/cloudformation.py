@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NoReturn, TypedDict
@@ -148,7 +149,8 @@ class _Template:
         """Return a value as Terraform writes it; `inside` the function that its tag names."""
         node = yaml.resolve(node)
         if found := _function(node, inside=inside):
-            return self._called(*found)
+            text = self._called(*found)
+            return text if len(text) < _LONGEST else _unread(found[0])
         if isinstance(node, yaml.Scalar):
             return write.literal(node.text)
         if isinstance(node, yaml.Sequence):
@@ -171,24 +173,23 @@ class _Template:
         if name == "If" and len(items) == 3:
             return f"(local.{words[0]} ? {self._text(items[1])} : {self._text(items[2])})"
         if name == "Sub":
-            own = yaml.pairs(items[1]) if len(items) == 2 else {}
-            return f'"{self._filled(words[0], own)}"'
+            return self._substituted(words[0], yaml.pairs(items[1]) if len(items) == 2 else {})
         written = [self._text(one, inside=inside and one is node) for one in items]
         try:
-            result = _OF_VALUES[name](written)
+            return _OF_VALUES[name](written)
         except (KeyError, IndexError):
             _unread(name)
-        return result if len(result) < _LONGEST else _unread(name)
 
-    def _filled(self, text: str, own: Mapping[str, yaml.Pair]) -> str:
-        """Return a text with its `${...}` as Terraform's, without quotes."""
-        parts, at = "", 0
-        for match in _PART.finditer(text):
+    def _substituted(self, text: str, own: Mapping[str, yaml.Pair]) -> str:
+        """Return a text with its `${...}` as Terraform's."""
+
+        def written(match: re.Match[str]) -> str:
             name = match[2].strip()
-            value = self._text(own[name].value) if name in own else "" if match[1] else self._reference(name)
-            parts += write.literal(text[at : match.start()])[1:-1] + (f"${{{value}}}" if value else f"$${{{name}}}")
-            at = match.end()
-        return parts + write.literal(text[at:])[1:-1]
+            if match[1]:
+                return f"$${{{name}}}"
+            return f"${{{self._text(own[name].value) if name in own else self._reference(name)}}}"
+
+        return write.template(text, _PART, written)
 
     def _imported(self, name: str, place: Span) -> str:
         """Return the export of another stack, as a data source that has its name as a label."""

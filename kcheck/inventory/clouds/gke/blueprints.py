@@ -16,10 +16,9 @@ from kcheck.terraform.configuration import Configuration
 from kcheck.text.files import configurations
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl import nodes, write
 from kcheck.text.syntax.hcl.parse import parse_expression
 from kcheck.text.text import Source, Span
-from kcheck.text.values import Piece
 
 _TOOLKIT = "github.com/GoogleCloudPlatform/cluster-toolkit//"
 _EMBEDDED = ("modules/", "community/modules/")
@@ -108,9 +107,9 @@ class _Blueprint:
         for one in yaml.scalars(module, "use"):
             outputs = getattr(self.called.get(one.text), "outputs", {})
             for name in inputs.keys() & outputs.keys() - body.attributes.keys():
-                _set(body, name, one.span, partial(_attribute, one.span, "module", one.text, name))
+                _set(body, name, one.span, partial(parse_expression, f"module.{one.text}.{name}", one.span))
         for name in inputs.keys() & self.values.keys() - body.attributes.keys():
-            _set(body, name, header, partial(_attribute, header, "var", name))
+            _set(body, name, header, partial(parse_expression, f"var.{name}", header))
         if _ID in inputs:
             body.attributes.pop(_ID, None)
             _set(body, _ID, header, partial(nodes.Literal, header, label))
@@ -135,15 +134,11 @@ class _Blueprint:
         return nodes.Literal(node.span, Fraction(str(value)) if isinstance(value, float) else value)
 
     def _template(self, node: yaml.Scalar) -> nodes.Expression:
-        parts: list[nodes.Expression | Piece] = []
-        at = 0
-        for match in _PART.finditer(node.text):
-            if match[0].startswith("\\"):
-                continue
-            parts += [Piece(node.text[at : match.start()], node.span), self._parsed(match[1], node.span)]
-            at = match.end()
-        parts.append(Piece(node.text[at:], node.span))
-        return nodes.Template(node.span, tuple(one for one in parts if one != Piece("", node.span)), quoted=True)
+        def written(match: re.Match[str]) -> str:
+            escaped = match[0].startswith("\\")
+            return write.inside(match[0]) if escaped else f"${{{_NAME.sub(self._named, match[1])}}}"
+
+        return parse_expression(write.template(node.text, _PART, written), node.span)
 
     def _parsed(self, text: str, place: Span) -> nodes.Expression:
         """Parse an expression that names variables `vars` and modules by their id."""
@@ -157,11 +152,3 @@ class _Blueprint:
 
 def _set(body: nodes.Body, name: str, place: Span, build: Callable[[], nodes.Expression]) -> None:
     body.attributes[name] = nodes.Attribute(name, place, place, build)
-
-
-def _attribute(place: Span, first: str, *names: str) -> nodes.Expression:
-    """Build a reference such as `module.network.subnetwork`."""
-    found: nodes.Expression = nodes.Variable(place, first)
-    for name in names:
-        found = nodes.GetAttr(place, found, name)
-    return found

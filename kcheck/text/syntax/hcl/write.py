@@ -13,6 +13,8 @@ from kcheck.text.syntax.insertion import Insertion, sibling
 from kcheck.text.text import Edit, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.text.syntax.hcl import nodes
     from kcheck.text.values import Data
 
@@ -54,6 +56,20 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _key(name: str, *, quoted: bool = False) -> str:
     return name if _NAME.fullmatch(name) and not quoted else literal(name)
+
+
+def inside(text: str) -> str:
+    """Format a text as in a template, without quotes."""
+    return literal(text)[1:-1]
+
+
+def template(text: str, pattern: re.Pattern[str], written: Callable[[re.Match[str]], str]) -> str:
+    """Format a text as a template, with what `written` makes of each match of a pattern."""
+    parts, at = "", 0
+    for match in pattern.finditer(text):
+        parts += inside(text[at : match.start()]) + written(match)
+        at = match.end()
+    return f'"{parts}{inside(text[at:])}"'
 
 
 def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
