@@ -21,6 +21,10 @@ INSTALLER = "OpenShift installer"
 ANSIBLE = "k3s or RKE2 by Ansible"
 OMNI = "Omni"
 HERE = "manifests in a script"
+PROGRAM = "program of CDK or Pulumi"
+PROGRAMS = {"cdk.json", "Pulumi.yaml", "Pulumi.yml"}
+"""Files beside or above such programs."""
+LANGUAGES = (".ts", ".js", ".py", ".go", ".cs", ".java")
 BLUEPRINTS = (BLUEPRINT, CLOUDFORMATION)
 """Kinds that are read as root modules."""
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
@@ -39,6 +43,12 @@ COMMAND = regex(
     re.MULTILINE,
 )
 """Matches a command that creates a cluster from its flags, not from a file."""
+IN_PROGRAM = regex(
+    rb"^(?![ \t]*(?://|#|\*))[^\n]*?\b((?:aws_)?eks\.(?:New)?(?:Fargate|Cfn)?Cluster(?:V2)?|EksBlueprint\.builder"
+    rb"|container\.(?:New)?Cluster|containerservice\.(?:New)?(?:Managed|Kubernetes)Cluster|cs\.(?:New)?(?:Managed)?Kubernetes)\(",
+    re.MULTILINE,
+)
+"""Matches the call that makes a cluster of EKS, GKE, AKS or ACK."""
 _OBJECT_OF_CLUSTERS = regex(
     rb"^\t*kind[ \t]*:[ \t]*(?:ClusterConfig|NodePool|EC2NodeClass|NodeClass|Provisioner)\b", re.MULTILINE
 )
@@ -49,6 +59,7 @@ NAMED = (
     (BICEP, AKS, "Bicep and templates of Azure are not read"),
     (ANSIBLE, K3S, "k3s and RKE2 by Ansible are not read"),
     (OMNI, TALOS, "cluster templates of Omni are not read"),
+    (PROGRAM, IN_PROGRAM, "programs are not run; kcheck reads the templates that `cdk synth` writes"),
     (COMMANDS, COMMAND, "the flags of commands are not read; kcheck judges Terraform and manifests"),
 )
 """File kinds whose first cluster is reported, its pattern, and why it is not judged."""
@@ -85,6 +96,7 @@ _MARKS = (
     _Mark(CLOUDFORMATION, _TEMPLATES, b"kubernetes.io/cluster/", MACHINES),
     _Mark(OMNI, regex(r"\.ya?ml$"), b"\ntalos:", TALOS),
     _Mark(BICEP, regex(r"\.(?:bicep|json)$"), b"ervice/managed", AKS),
+    _Mark(PROGRAM, regex(rf"(?:{'|'.join(map(re.escape, LANGUAGES))})$"), b"", IN_PROGRAM),
     _Mark(HERE, regex(r"\.(?:sh|bash)$"), b"apiVersion", _OBJECT_OF_CLUSTERS),
     _Mark(
         COMMANDS,

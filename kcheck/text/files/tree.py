@@ -125,6 +125,7 @@ class Tree:
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
+        self._programs: tuple[str, ...] = ()  # folders of programs that may make clusters
         self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
         self._sources: dict[str, Source | None] = {}
         self._real: dict[int, str] = {}
@@ -288,6 +289,8 @@ class Tree:
                 self._add_folder(path)
             if CHART in names:
                 self.charts.append(path)
+            if not configurations.PROGRAMS.isdisjoint(names):
+                self._programs += (os.path.join(path, ""),)
             self.count += len(names)
             for name in names:
                 self._add_found(os.path.join(path, name), name)
@@ -314,7 +317,9 @@ class Tree:
             self._add_json(path)
         elif name.endswith(".conf") and KERNEL.search(display_path(path)):
             self.kernel += filter(None, [self.source(path)])
-        elif configurations.may_be(path):
+        elif configurations.may_be(path) or (
+            name.endswith(configurations.LANGUAGES) and path.startswith(self._programs)
+        ):
             self._add_configuration(path)
 
     def _chart_of(self, path: str) -> str | None:
