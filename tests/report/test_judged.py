@@ -314,6 +314,12 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
         ({"main.tf": 'resource "k0s_cluster" "train" {}'}, f"main.tf:1: k0s_cluster.train; {JUDGED}"),
         ({"machines.yaml": MACHINES}, f"machines.yaml:3: MachineSet; {JUDGED}"),
         (
+            {
+                "gke.yaml": "apiVersion: container.cnrm.cloud.google.com/v1beta1\nkind: ContainerCluster\nmetadata: {name: a}\n"
+            },
+            f"gke.yaml:1: ContainerCluster; {JUDGED}",
+        ),
+        (
             {"serverless.yml": "resources:\n  Resources:\n    A:\n      Type: AWS::EKS::Cluster\n"},
             "serverless.yml:4: AWS::EKS::Cluster; no template of CloudFormation that kcheck reads",
         ),
@@ -363,6 +369,7 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
     ids=[
         "Terraform",
         "OpenShift",
+        "Config Connector",
         "CloudFormation",
         "a command",
         "another command",
