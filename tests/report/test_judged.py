@@ -317,7 +317,7 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
             {
                 "gke.yaml": "apiVersion: container.cnrm.cloud.google.com/v1beta1\nkind: ContainerCluster\nmetadata: {name: a}\n"
             },
-            f"gke.yaml:1: ContainerCluster; {JUDGED}",
+            f"gke.yaml:2: ContainerCluster; {JUDGED}",
         ),
         (
             {"serverless.yml": "resources:\n  Resources:\n    A:\n      Type: AWS::EKS::Cluster\n"},
