@@ -165,7 +165,7 @@ _VARIABLE = regex(r"var\.(\w+) has no value")
 _REMEDIES = (
     (
         regex(
-            r"^(?!data\.aws_cloudformation).*is read from the cloud|reads its \S+ from the cloud|only known after apply"
+            r"^(?!data\.\w+_cloudformation).*is read from the cloud|reads its \S+ from the cloud|only known after apply"
         ),
         "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
     ),

@@ -16,7 +16,6 @@ from kcheck.model import Candidates, Cluster, Raw, Reservation, Resource
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
-from kcheck.text.files.configurations import BLUEPRINTS
 from kcheck.text.regex import regex
 from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Unknown, known
@@ -112,9 +111,10 @@ def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:
 
 
 def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:
-    if not tree.configurations.keys().isdisjoint(BLUEPRINTS):
-        for cloud in registry.every():
-            yield from cloud.blueprints(tree.configurations)
+    for cloud in registry.every():
+        kind, reader = cloud.blueprints or ("", "")
+        if kind in tree.configurations:
+            yield from import_module(f"{cloud.__module__.rpartition('.')[0]}.{reader}").read(tree.configurations)
 
 
 def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:

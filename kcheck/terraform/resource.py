@@ -110,7 +110,7 @@ class BlockRecord:
         return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Return the origin of an unset attribute; a skeleton, or another form of the code, only has a name for it."""
+        """Return the origin of an unset attribute: a name, without a place in skeletons and other forms of code."""
         if self.block.span.source.bundled or self.block.span.source.derived:
             return Origin((self.span,), within=path)
         block = self._dynamic(path[0]) if path else None

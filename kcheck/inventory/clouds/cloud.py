@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.numbers.reserved import Node, Reserved
     from kcheck.kubernetes.objects import Object
-    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.interval import Interval
@@ -72,6 +71,8 @@ class Cloud(Protocol):
     beside: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    blueprints: tuple[str, str] | None = None
+    """Kind of files of another tool that stand for root modules, and the module beside that reads them."""
     provider: str = ""
     """Prefix of its kinds in Cluster API."""
     node_class: str = ""
@@ -154,10 +155,6 @@ class Cloud(Protocol):
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read clusters declared as manifests."""
         return
-
-    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
-        """Return root modules in the files of other tools, with their names."""
-        return ()
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
         """Read clusters from files of other tools; return what could not be read."""

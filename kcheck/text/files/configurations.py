@@ -44,13 +44,13 @@ COMMAND = regex(
 )
 """Matches a command that creates a cluster from its flags, not from a file."""
 IN_PROGRAM = regex(
-    rb"^(?![ \t]*(?://|#|\*))[^\n]*?\b((?:aws_)?eks\.(?:New)?(?:Fargate|Cfn)?Cluster(?:V2)?|EksBlueprint\.builder"
-    rb"|container\.(?:New)?Cluster|containerservice\.(?:New)?(?:Managed|Kubernetes)Cluster|cs\.(?:New)?(?:Managed)?Kubernetes)\(",
+    rb"^(?![ \t]*(?://|#|\*))[^\n]*?\b((?:\w+_)?(?:eks|container|containerservice|cs)\.(?:New)?"
+    rb"(?:Fargate|Cfn|Managed|Kubernetes)?(?:Cluster|Kubernetes)(?:V2)?|EksBlueprint\.builder)\(",
     re.MULTILINE,
 )
 """Matches the call that makes a cluster of EKS, GKE, AKS or ACK."""
 _OBJECT_OF_CLUSTERS = regex(
-    rb"^\t*kind[ \t]*:[ \t]*(?:ClusterConfig|NodePool|EC2NodeClass|NodeClass|Provisioner)\b", re.MULTILINE
+    rb"^\t*kind[ \t]*:[ \t]*(?:ClusterConfig|NodePool|\w*NodeClass|Provisioner)\b", re.MULTILINE
 )
 """Matches what a cluster and its nodes are made from; other objects of scripts are mostly trials of a guide."""
 _HERE = regex(rb"<<(-?)[ \t]*[\"']?(\w+)")
@@ -112,8 +112,10 @@ _OBJECT = regex(rb"^kind[ \t]*:", re.MULTILINE)
 """Sign that a YAML file is an object itself, such as one of Cluster API with scripts in it."""
 
 
-def may_be(path: str) -> bool:
-    """Whether the path of a file without a YAML suffix may be one of these."""
+def may_be(path: str, programs: tuple[str, ...] = ()) -> bool:
+    """Whether the path of a file without a YAML suffix may be one of these, given the folders of `programs`."""
+    if path.endswith(LANGUAGES):
+        return path.startswith(programs)
     own = path.endswith(_ENDS) or "." not in path.rpartition("/")[2]
     return own and any(mark.path.search(path) for mark in _MARKS)
 

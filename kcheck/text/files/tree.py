@@ -317,9 +317,7 @@ class Tree:
             self._add_json(path)
         elif name.endswith(".conf") and KERNEL.search(display_path(path)):
             self.kernel += filter(None, [self.source(path)])
-        elif configurations.may_be(path) or (
-            name.endswith(configurations.LANGUAGES) and path.startswith(self._programs)
-        ):
+        elif configurations.may_be(path, self._programs):
             self._add_configuration(path)
 
     def _chart_of(self, path: str) -> str | None:

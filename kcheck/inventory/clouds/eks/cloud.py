@@ -9,19 +9,18 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.text.files.configurations import CLOUDFORMATION
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Cni, Inventory, Mirror, NodePool
-    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Source
 
 
 class Eks(Cloud):
@@ -56,12 +55,7 @@ class Eks(Cloud):
     admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739
     grows_pools = False
     extended_plan = "EXTENDED"
-
-    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
-        """Read CloudFormation templates."""
-        from kcheck.inventory.clouds.eks import cloudformation
-
-        return cloudformation.read(files)
+    blueprints = (CLOUDFORMATION, "cloudformation")
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read eksctl configurations."""

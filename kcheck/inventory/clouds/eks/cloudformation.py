@@ -28,9 +28,9 @@ class _Kind(TypedDict):
 
 _TAG = regex(rb"!([A-Z]\w+)[ \t\r\n]*\Z")
 """A tag right before its value, such as `!Join`."""
-_NEAR = 80
+_NEAR = 100
 """Bytes in which a tag is looked for."""
-_LONGEST = 100_000
+_MOST = 100_000
 """Limit of an expression's text, far above that of any real one."""
 _WORD = regex(r"(?<=[a-z\d])(?=[A-Z])")
 _PART = regex(r"\$\{(!?)([^}]*)\}")
@@ -60,7 +60,7 @@ class _UnreadError(Exception):
 
 def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
     """Yield the names and contents of templates, as declarations of a root module."""
-    for source in files.get(configurations.CLOUDFORMATION, ()):
+    for source in files[configurations.CLOUDFORMATION]:
         roots = [document.root for document in yaml.documents(source)]
         if len(roots) == 1 and isinstance(roots[0], yaml.Mapping):
             name = os.path.basename(source.path).rpartition(".")[0]
@@ -150,7 +150,7 @@ class _Template:
         node = yaml.resolve(node)
         if found := _function(node, inside=inside):
             text = self._called(*found)
-            return text if len(text) < _LONGEST else _unread(found[0])
+            return text if len(text) < _MOST else _unread(found[0])
         if isinstance(node, yaml.Scalar):
             return write.literal(node.text)
         if isinstance(node, yaml.Sequence):

@@ -34,7 +34,7 @@ _ID = "internal_ghpc_module_id"
 
 def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
     """Yield the names and contents of blueprint files, as declarations of a root module."""
-    for source in files.get(configurations.BLUEPRINT, ()):
+    for source in files[configurations.BLUEPRINT]:
         documents = [document.root for document in yaml.documents(source)]
         if len(documents) == 1 and isinstance(documents[0], yaml.Mapping):
             name = os.path.basename(source.path).rpartition(".")[0]

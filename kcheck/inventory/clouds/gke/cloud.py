@@ -8,19 +8,18 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.text.files.configurations import BLUEPRINT
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.model import Cluster, Mirror, NodePool
-    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Source
 
 AUTOPILOT = "autopilot"
 """Tier of clusters whose nodes Google makes."""
@@ -59,16 +58,11 @@ class Gke(Cloud):
     shares_gateways = True
     zones_of_pools = "region"
     zone_labels = ("topology.gke.io/zone",)
+    blueprints = (BLUEPRINT, "blueprints")
 
     def region(self, location: str) -> str:
         """Return the region of a zone or region."""
         return _ZONE.sub("", location)
-
-    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
-        """Read Cluster Toolkit blueprints."""
-        from kcheck.inventory.clouds.gke import blueprints
-
-        return blueprints.read(files)
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
         """Read a remote repository of Artifact Registry."""
