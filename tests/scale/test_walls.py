@@ -244,6 +244,11 @@ def test_the_written_maximum_is_a_wall_for_a_larger_target(capacity: Callable[..
     assert capacity(gke(nodes=300))["reaches"] == 300
 
 
+def test_pools_of_size_0_are_named(capacity: Callable[..., dict[str, Any]]) -> None:
+    wall = next(one for one in capacity(gke(nodes=0), "--nodes", "9")["walls"] if one["mechanism"] == "maximum")
+    assert wall["arithmetic"] == "cpu 0 = 0"
+
+
 def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "most" {\n  type = number\n}\n' + eks(prefix=22, nodes="var.most")
     cluster = capacity(text)

@@ -42,9 +42,8 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
     growing = [pool for pool, takes in zip(finder.pools, finder.growth.taking, strict=True) if takes] or finder.pools
     biggest = max(growing, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
     if isinstance(maximum, Known):
-        parts = [
-            f"{pool.display_name} {known(pool.size.max_nodes):,}" for pool in finder.pools if known(pool.size.max_nodes)
-        ]
+        pools = [pool for pool in finder.pools if known(pool.size.max_nodes)] or finder.pools
+        parts = [f"{pool.display_name} {number(pool.size.max_nodes, 0):,}" for pool in pools]
         text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
         wall = finder.limit("maximum", "the pools", biggest.size.max_nodes, _FAQ)
         yield finder.at(wall, Interval(maximum.value, maximum.value), text)
