@@ -153,6 +153,7 @@ def barred(template: PodTemplate, world: World) -> Value[Barred]:
     if not found:
         every = world.pools.of_cluster(cluster)
         need(first_unknown(pool.machine.instance_types for pool in every if _keeping(template, pool)))
+        need(first_unknown([*(pool.scheduling.taints for pool in pools), template.tolerations]))
         return computed(template, None)
     pool, kept = next(iter(found.items()))
     several = len({taint for own in found.values() for taint in own}) > 1
