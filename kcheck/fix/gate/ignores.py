@@ -42,8 +42,7 @@ def not_silenced(config: Config) -> dict[str, str]:
 
 def why_no_comments(tree: Tree, findings: Iterable[Finding]) -> list[str]:
     """Return for each finding why no comment can silence it; empty if one can."""
-    places = _Places(tree)
-    found = ([places.comment_place(part) for part in finding.parts or (finding,)] for finding in findings)
+    found = ([_comment_place(part, tree) for part in finding.parts or (finding,)] for finding in findings)
     return [next((why for place, why in own if place is None), "") for own in found]
 
 
@@ -56,12 +55,11 @@ def plan_comments(
     Files in which comments would cause new findings stay unchanged.
     """
     findings = list(found)
-    places = _Places(tree)
     named: dict[Source, dict[_Place, list[str]]] = {}
     left: list[tuple[Finding, str]] = []
     for finding in findings:
         for part in finding.parts or (finding,):
-            place, why = places.comment_place(part)
+            place, why = _comment_place(part, tree)
             if place is None:
                 left.append((finding, why))
                 break
@@ -99,60 +97,47 @@ class _Place(NamedTuple):
     reason: str = ""
 
 
-class _Places:
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.lines: dict[Source, Lines] = {}
-        self.blocks: dict[Source, list[Span]] = {}
-
-    def comment_place(self, finding: Finding) -> tuple[_Place | None, str]:
-        """Return the first place at which a comment covers a finding, or why there is none."""
-        why = ""
-        for anchor in dict.fromkeys((finding.span, *finding.anchors)):
-            source = anchor.source
-            if source.derived or source.private:
-                why = why or f"{source.path} cannot hold comments"
-                continue
-            kept = self.tree.why_protected(source)
-            if kept:
-                why = why or f"it is in {kept}"
-            elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
-                why = why or f"{source.path} cannot hold comments"
-            else:
-                place = next(self.candidates(anchor), None)
-                if place is not None:
-                    return place, ""
-                why = why or f"it is inside a string in {source.path}"
-        return None, why
-
-    def candidates(self, anchor: Span) -> Iterator[_Place]:
-        """Yield places for a comment about the code at `anchor`, the closest first."""
+def _comment_place(finding: Finding, tree: Tree) -> tuple[_Place | None, str]:
+    """Return the first place at which a comment covers a finding, or why there is none."""
+    why = ""
+    for anchor in dict.fromkeys((finding.span, *finding.anchors)):
         source = anchor.source
-        if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
-            if not any(text.start < source.line_start(anchor.start) < text.end for text in _yaml_texts(source)):
-                yield _existing_comment(anchor) or _comment_above(anchor)
-            return
-        lines = self.hcl_lines(source)
-        for span in chain((anchor,), self.enclosing_blocks(anchor)):
-            if not lines.begins(source.line_start(span.start)):
-                continue
+        if source.derived or source.private:
+            why = why or f"{source.path} cannot hold comments"
+            continue
+        kept = tree.why_protected(source)
+        if kept:
+            why = why or f"it is in {kept}"
+        elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
+            why = why or f"{source.path} cannot hold comments"
+        else:
+            place = next(_candidates(anchor), None)
+            if place is not None:
+                return place, ""
+            why = why or f"it is inside a string in {source.path}"
+    return None, why
+
+
+def _candidates(anchor: Span) -> Iterator[_Place]:
+    """Yield places for a comment about the code at `anchor`, the closest first."""
+    source = anchor.source
+    if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
+        if not any(text.start < source.line_start(anchor.start) < text.end for text in _yaml_texts(source)):
+            yield _existing_comment(anchor) or _comment_above(anchor)
+        return
+    lines, blocks = _hcl_parts(source)
+    around = (block for block in reversed(blocks) if block.start <= anchor.start < block.end)
+    for span in chain((anchor,), around):
+        if lines.begins(source.line_start(span.start)):
             end = source.line_end(span.start)
             behind = _Place(source.span(end, end), "behind")
             yield _existing_comment(span) or (behind if lines.is_assignment(span.start) else _comment_above(span))
 
-    def enclosing_blocks(self, anchor: Span) -> Iterator[Span]:
-        """Yield the Terraform blocks around a place, the innermost first."""
-        source = anchor.source
-        if source not in self.blocks:
-            self.blocks[source] = [block.span for block in parse(source).body.nested()]
-        for block in reversed(self.blocks[source]):
-            if block.start <= anchor.start < block.end:
-                yield block
 
-    def hcl_lines(self, source: Source) -> Lines:
-        if source not in self.lines:
-            self.lines[source] = Lines(source.data)
-        return self.lines[source]
+@lru_cache(maxsize=4)
+def _hcl_parts(source: Source) -> tuple[Lines, list[Span]]:
+    """Return the lines of a Terraform file, and its blocks, each before those inside it."""
+    return Lines(source.data), [block.span for block in parse(source).body.nested()]
 
 
 @lru_cache(maxsize=4)  # an editor asks of one file again and again
