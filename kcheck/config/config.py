@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import datetime
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 
 from kcheck.text.control_characters import visible
 from kcheck.text.errors import Error
+from kcheck.text.files.boundary import Boundary
+from kcheck.text.text import Span
 from kcheck.text.units import whole_number
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterator
-
-    from kcheck.text.files.boundary import Boundary
-    from kcheck.text.text import Span
-
 
 MOST_NODES = 10**9
 _MOST_CENTS = 10**8

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
-
-if TYPE_CHECKING:
-    import datetime
 
 VARIABLE = "KCHECK_TODAY"
 """Environment variable with the date to judge by, so that a run can be repeated."""

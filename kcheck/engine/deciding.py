@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from kcheck.engine import several_clusters
 from kcheck.engine.evaluator import Evaluator, joined_condition
+from kcheck.engine.rule import Rule
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import wanted
+from kcheck.model import Cluster, Thing
+from kcheck.scale.world import World
 from kcheck.text import deadline
 from kcheck.text.bundled import RULES
 from kcheck.text.findings import Finding, Undecided
 from kcheck.text.syntax import cel
-
-if TYPE_CHECKING:
-    from kcheck.engine.rule import Rule
-    from kcheck.model import Cluster, Thing
-    from kcheck.scale.world import World
 
 
 class Bug(Struct, frozen=True):

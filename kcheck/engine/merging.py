@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.engine.rule import Rule
 from kcheck.text.findings import SAFETIES, Finding, Fix, Related, Severity
 from kcheck.text.regex import regex
 from kcheck.text.syntax import scan
 from kcheck.text.text import Span, grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
-
-    from kcheck.engine.rule import Rule
 
 _COPIES = 3
 """Number of equal files from which their findings are merged."""

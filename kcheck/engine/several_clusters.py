@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcheck.engine.evaluator import Evaluator, joined_condition
+from kcheck.engine.rule import Rule
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import Wanted, wanted
 from kcheck.model import Autoscaler, Candidates, Cluster, Container, Image, KarpenterPool, PodTemplate, Thing
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.findings import Finding, Related, Undecided, UnknownInput
 from kcheck.text.values import Known, Origin
-
-if TYPE_CHECKING:
-    from kcheck.engine.rule import Rule
-    from kcheck.scale.world import World
 
 _MOST = 64
 """Most clusters for which a check is decided."""

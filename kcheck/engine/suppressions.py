@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from kcheck.config.config import Accepted, Config
 from kcheck.config.today import has_come
+from kcheck.engine.rule import Rule
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.patterns import matches
+from kcheck.text.findings import Finding, Undecided
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.config.config import Accepted, Config
-    from kcheck.engine.rule import Rule
-    from kcheck.text.findings import Finding, Undecided
-    from kcheck.text.text import Source, Span
-
+from kcheck.text.text import Source, Span
 
 COMMENT = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
 

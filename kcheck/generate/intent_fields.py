@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING
 
 from kcheck.generate import recommended, selfmanaged, training_pools
 from kcheck.generate.recommended import non_training_nodes
+from kcheck.generate.training_pools import TrainingPools
 from kcheck.inventory.clouds.api_access import EVERYONE
+from kcheck.inventory.reading import Reading
 from kcheck.model import KUEUE_PRIORITY, Cluster, PodTemplate, Workload
 from kcheck.model.image_names import parse
+from kcheck.scale.world import World
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.need import first_unknown
 from kcheck.text.units import minor_version, whole_number
 from kcheck.text.values import NOTHING, Known, Origin, Unknown, Unset, Value, known, number, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.generate.training_pools import TrainingPools
-    from kcheck.inventory.reading import Reading
-    from kcheck.scale.world import World
 
 PROVIDERS = {
     "eks": ("aws", "allowed_account_ids"), "gke": ("google", "project"), "aks": ("azurerm", "subscription_id"),

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 from ipaddress import ip_network
 from math import ceil, lcm
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import flags
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, monitoring, recommended
+from kcheck.generate.intent import Intent
+from kcheck.generate.pools import Pool
+from kcheck.generate.ranges import Layout
 from kcheck.scale import deletion
 from kcheck.scale.deletion import batch_for
 from kcheck.text import units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.pools import Pool
-    from kcheck.generate.ranges import Layout
 
 CARD = "nvidia.com/gpu"
 PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"

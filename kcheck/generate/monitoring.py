@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits
 from kcheck.config.numbers.reserved import GI
 from kcheck.generate import recommended
+from kcheck.generate.intent import Intent
+from kcheck.generate.readme import WallDistance
 from kcheck.scale.usage import metrics
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kcheck.generate.intent import Intent
-    from kcheck.generate.readme import WallDistance
 
 _DAY = 86400
 _CADVISOR = "cadvisor"

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 
 from kcheck.config.numbers import machines
 from kcheck.generate.recommended import non_training_nodes
 from kcheck.model import CONTROL_PLANE, Cluster, NodePool
+from kcheck.scale.world import World
+from kcheck.text.text import Span
 from kcheck.text.units import counted, some
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, number, reason_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.scale.world import World
-    from kcheck.text.text import Span
 
 _MOST_NAMES = 5
 

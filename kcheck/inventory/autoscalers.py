@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import flags
+from kcheck.config.numbers.flags import Release
 from kcheck.kubernetes import flags as arguments
+from kcheck.kubernetes.flags import Argument
+from kcheck.kubernetes.objects import Object
+from kcheck.kubernetes.releases import Release as HelmRelease
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
 from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import Autoscaler, Flag
 from kcheck.text.keys import Item
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, quantity, seconds, whole_number
 from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.config.numbers.flags import Release
-    from kcheck.kubernetes.flags import Argument
-    from kcheck.kubernetes.objects import Object
-    from kcheck.kubernetes.releases import Release as HelmRelease
-    from kcheck.text.text import Span
 
 NAME = "cluster-autoscaler"
 _IMAGE = regex(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")

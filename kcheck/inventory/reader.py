@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcheck.config.config import Config
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Kept, Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Sync, Thing, Workload
 from kcheck.text.files import system
 from kcheck.text.files.configurations import BLUEPRINTS, NAMED, SCRIPT
 from kcheck.text.files.patterns import matches
+from kcheck.text.files.tree import Tree
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
 from kcheck.text.values import Known, Origin, Unknown, equals, known, sure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcheck.config.config import Config
-    from kcheck.text.files.tree import Tree
 
 _HELM_ASKED = "settings of a repository do not run helm"
 _NOTHING_RAW = Raw()

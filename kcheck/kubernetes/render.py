@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kcheck.config import programs
 from kcheck.config.config import ConfigError
 from kcheck.kubernetes import marked_values
+from kcheck.kubernetes.charts import Chart, Charts
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
 from kcheck.kubernetes.template_functions import MOST_TEXT, Fields, TemplateError, from_yaml, unsupported, values_of
@@ -27,11 +29,6 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Known, Origin, Piece, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.kubernetes.charts import Chart, Charts
 
 TIMEOUT = 60
 _MOST = 500

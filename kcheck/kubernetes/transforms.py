@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from kcheck.kubernetes.kustomization import Resource
 from kcheck.kubernetes.objects import unknown_scalar
 from kcheck.kubernetes.patches import items_of, rebuild, replace_at, set_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.values import Known, Origin
-
-if TYPE_CHECKING:
-    from kcheck.kubernetes.kustomization import Resource
-    from kcheck.text.text import Span
 
 CLUSTER_WIDE = frozenset({
     "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from kcheck.text.text import Span
+from kcheck.text.text import Span
 
 
 class Thing(Struct, frozen=True, eq=False):

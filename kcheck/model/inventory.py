@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.model.base import Thing
+from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
+from kcheck.model.pods import Addon, Definition, FieldError, Mirror, Monitor, Service, Workload
+from kcheck.model.pools import KarpenterPool, NodePool, Reservation
+from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+from kcheck.text.text import Span
 from kcheck.text.values import Record, Unknown
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
-    from kcheck.model.pods import Addon, Definition, FieldError, Mirror, Monitor, Service, Workload
-    from kcheck.model.pools import KarpenterPool, NodePool, Reservation
-    from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
-    from kcheck.text.text import Span
-    from kcheck.text.yaml_nodes import Mapping
+from kcheck.text.yaml_nodes import Mapping
 
 
 class Manifest(Thing, frozen=True):

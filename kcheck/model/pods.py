@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.model.base import Thing
 from kcheck.text.values import NOTHING, Unset, Value, number
+from kcheck.text.yaml_nodes import Mapping
 
 # A field that is a word of rules has its meaning, unit and note on its line.
 # fmt: off
 
-if TYPE_CHECKING:
-    from kcheck.text.yaml_nodes import Mapping
 
 STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 LOCAL = f"{STAY}-local-volumes"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct, field
 
 from kcheck.model.base import Thing
+from kcheck.model.clusters import Cluster, PodRange, Subnet
 from kcheck.text.units import whole_number
 from kcheck.text.values import NOTHING, Known, Unknown, Value, known
 
 # A field that is a word of rules has its meaning, unit and note on its line.
 # fmt: off
 
-if TYPE_CHECKING:
-    from kcheck.model.clusters import Cluster, PodRange, Subnet
 
 CONTROL_PLANE = "control-plane"
 """Mode of the nodes of a separate control plane."""

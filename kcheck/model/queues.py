@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.model.base import Thing
+from kcheck.model.pools import NodePool
 from kcheck.text.values import NOTHING, Value
 
 # A field that is a word of rules has its meaning, unit and note on its line.
 # fmt: off
 
-if TYPE_CHECKING:
-    from kcheck.model.pools import NodePool
 
 
 KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"

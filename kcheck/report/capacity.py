@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from kcheck.model import Cluster
 from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
 from kcheck.report.layout import PLAIN, Line, line
 from kcheck.scale import quotas, walls
+from kcheck.scale.walls.model import Wall
+from kcheck.scale.world import World
+from kcheck.text.interval import Interval
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from kcheck.model import Cluster
-    from kcheck.scale.walls.model import Wall
-    from kcheck.scale.world import World
-    from kcheck.text.interval import Interval
 
 _BAR = 20
 _INDENT = " " * 12

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import dates, profiles, retirements
 from kcheck.config.numbers.dates import TABLE, Dated
+from kcheck.config.numbers.profiles import ProfileValue
 from kcheck.engine import rule_words, rules
 from kcheck.engine.rule import Rule, source_entries
 from kcheck.report import page
@@ -17,14 +18,9 @@ from kcheck.report.layout import Column, Table, Text
 from kcheck.report.page import Block, Facts, Line, Name, Part, Point, Prose, Title
 from kcheck.report.places import by_name
 from kcheck.scale import walls
+from kcheck.scale.world import World
+from kcheck.text.findings import Finding
 from kcheck.text.units import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.scale.world import World
-    from kcheck.text.findings import Finding
 
 INDEX = "docs/limits.md"
 _FOLDER = "docs/limits"

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
+from kcheck.config.config import Config
+from kcheck.engine.judged import Judged
+from kcheck.engine.linter import Result
 from kcheck.engine.words.subjects import SUBJECTS, things
+from kcheck.engine.words.tables.field import Field
 from kcheck.inventory import reader
+from kcheck.inventory.reading import Reading
 from kcheck.model import Thing
 from kcheck.report.escape import json_text
 from kcheck.report.json import undecided_data
 from kcheck.report.layout import Line
 from kcheck.report.text import judged_lines, line_text, skipped_text
 from kcheck.scale.world import World
+from kcheck.text.files.tree import Tree
 from kcheck.text.units import counted, data_text, shown, some
 from kcheck.text.values import Known, Unknown, Unset, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from kcheck.config.config import Config
-    from kcheck.engine.judged import Judged
-    from kcheck.engine.linter import Result
-    from kcheck.engine.words.tables.field import Field
-    from kcheck.inventory.reading import Reading
-    from kcheck.text.files.tree import Tree
 
 Json: TypeAlias = dict[str, Any]
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from kcheck import __version__
+from kcheck.engine.rule import Rule
 from kcheck.report import layout
 from kcheck.report.layout import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.engine.rule import Rule
 
 REPOSITORY = "https://github.com/kcheck/kcheck"
 HOME = f"{REPOSITORY}/blob/main"

@@ -5,21 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kcheck.engine import rules
+from kcheck.engine.rule import Rule
+from kcheck.scale.world import World
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path, repository
+from kcheck.text.findings import Finding
 from kcheck.text.syntax import edit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.engine.rule import Rule
-    from kcheck.scale.world import World
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Edit
+from kcheck.text.text import Edit
 
 
 class Repository:

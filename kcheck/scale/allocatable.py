@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
 from kcheck.inventory.clouds import registry
+from kcheck.model import NodePool
 from kcheck.text.interval import Interval
 from kcheck.text.units import minor_version, quantity
 from kcheck.text.values import Known, Unknown, Value, known
-
-if TYPE_CHECKING:
-    from kcheck.model import NodePool
 
 _THRESHOLD = "memory.available"
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from kcheck.model import PriorityClass, Thing, Workload
 from kcheck.scale.basics import anyone, computed
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Value, known
-
-if TYPE_CHECKING:
-    from kcheck.model import PriorityClass, Thing, Workload
-    from kcheck.scale.world import World
 
 T = TypeVar("T", bound="Thing")
 

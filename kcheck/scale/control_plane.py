@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool, Thing
 from kcheck.scale.addresses import range_of
 from kcheck.scale.basics import anyone, computed, parsed
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set, need
 from kcheck.text.regex import regex
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unset, Value, equals, known, mapped
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
-    from kcheck.text.text import Span
 
 _NAMES = {
     "data_dir": "data-dir",

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale.basics import anyone, computed, runs
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, because, known, mapped, sure
-
-if TYPE_CHECKING:
-    from kcheck.model import Cluster, NodePool, PodTemplate, Workload
-    from kcheck.scale.world import World
 
 _NODES = regex(r"--nnodes[= ]+(?!1(?![0-9:]))")
 """Argument of torchrun for several nodes, or a range of them."""

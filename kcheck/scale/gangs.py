@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from kcheck.model import Cluster, Scheduler, Workload
 from kcheck.scale.basics import computed
 from kcheck.scale.control_plane import minor
 from kcheck.scale.queues import queued_by_default
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from kcheck.model import Cluster, Scheduler, Workload
-    from kcheck.scale.world import World
 
 _OPERATED = frozenset({"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"})
 """Kinds whose operator makes a pod group for every job if its flags say so."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.config.numbers import flags, machines
+from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Sharing
 from kcheck.scale.basics import anyone, computed, may_count, runs
+from kcheck.scale.world import World
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
-
-if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Sharing
-    from kcheck.scale.world import World
 
 _MIG = "nvidia.com/mig-"
 _WHOLE = frozenset({"nvidia.com/gpu", "nvidia.com/gpu.shared"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.config.numbers import tags
 from kcheck.inventory.clouds import registry
 from kcheck.model import Container, Image, Workload, image_names
@@ -11,14 +9,12 @@ from kcheck.model.image_names import Ending
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, parsed
 from kcheck.scale.walls import egress
+from kcheck.scale.world import World
 from kcheck.text import placeholders
 from kcheck.text.interval import Interval, bounded
 from kcheck.text.need import need
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Value, known, mapped, number
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 
 def ending(image: Value[str]) -> Value[Ending]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, NodePool, PodTemplate, PriorityClass, Thing, Workload
@@ -11,14 +10,12 @@ from kcheck.scale import money, placement
 from kcheck.scale.basics import computed, is_default
 from kcheck.scale.bundles import classes_in, default_classes
 from kcheck.scale.queues import stopped_by_queue
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.files import system
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number, sure
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 _OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot|root|local)(/|$)")
 """Paths of a node that are its own; below others, a shared file system may be mounted."""

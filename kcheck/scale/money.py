@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec import Struct
 
+from kcheck.config.numbers.machines import Price
+from kcheck.model import NodePool
 from kcheck.scale.basics import computed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.config.numbers.machines import Price
-    from kcheck.model import NodePool
-    from kcheck.scale.world import World
-    from kcheck.text.values import Value
+from kcheck.scale.world import World
+from kcheck.text.values import Value
 
 DAY = 24 * 3600
 Share: TypeAlias = "tuple[NodePool | None, int]"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kcheck.model import Cluster, Monitor
 from kcheck.scale.basics import anyone, computed, runs
+from kcheck.scale.world import World
 from kcheck.text.need import need
 from kcheck.text.regex import regex
 from kcheck.text.values import Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from kcheck.model import Cluster, Monitor
-    from kcheck.scale.world import World
 
 _MIB = 1 << 20
 _GPU_METRICS = regex(

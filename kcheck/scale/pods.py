@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import owners
@@ -10,17 +10,13 @@ from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirem
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, may_count
 from kcheck.scale.jobs import alike
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
 from kcheck.text.interval import Interval, bounded
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, total
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.scale.world import World
 
 
 def workload(thing: Thing, world: World) -> Value[Workload]:

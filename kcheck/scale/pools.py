@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
@@ -14,13 +13,11 @@ from kcheck.scale import money
 from kcheck.scale.basics import anyone, cluster_of, computed, may_count
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, known, mapped, number
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 
 def counted(pool: NodePool, world: World) -> Value[int]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
+from kcheck.model import Container, NodePool, PodTemplate, Workload
 from kcheck.scale.basics import computed
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.pods import requests_from
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.values import Known, Unknown, Unset, Value, known, number
-
-if TYPE_CHECKING:
-    from kcheck.model import Container, NodePool, PodTemplate, Workload
-    from kcheck.scale.world import World
 
 _MOST = 3
 """Most neighbours named for each pool."""

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
 from kcheck.scale.basics import computed
 from kcheck.scale.queues import admitting_queue, by_kind_and_name
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import NotKnown, if_set, need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
-    from kcheck.scale.world import World
 
 _GI = 2**30
 Flavors: TypeAlias = "dict[str, dict[str, int]]"

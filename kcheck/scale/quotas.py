@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
+from kcheck.model import Cluster
+from kcheck.scale.world import World
 from kcheck.scale.world.numbers import Need, needs
 from kcheck.text.need import first_unknown, need
 from kcheck.text.values import Unknown, known
-
-if TYPE_CHECKING:
-    from kcheck.model import Cluster
-    from kcheck.scale.world import World
 
 
 class Asked(NamedTuple):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
+from kcheck.model import Definition, PodTemplate, Reference, Workload
 from kcheck.scale.basics import computed
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Value, known
-
-if TYPE_CHECKING:
-    from kcheck.model import Definition, PodTemplate, Reference, Workload
-    from kcheck.scale.world import World
 
 _CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
 """Kinds that nobody creates by hand, as people do with Secrets and ConfigMaps."""

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import reduce
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from kcheck.config.numbers.machines import Price
+from kcheck.model import Autoscaler, Cluster, NodePool, Thing
 from kcheck.scale import money
 from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
 from kcheck.scale.basics import computed
+from kcheck.scale.money import Rate
 from kcheck.scale.simulate import parameters, results, scenario
+from kcheck.scale.simulate.model import Case, Pool
+from kcheck.scale.simulate.results import Estimate
+from kcheck.scale.simulate.scenario import Scenario
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kcheck.config.numbers.machines import Price
-    from kcheck.model import Autoscaler, Cluster, NodePool, Thing
-    from kcheck.scale.money import Rate
-    from kcheck.scale.simulate.model import Case, Pool
-    from kcheck.scale.simulate.results import Estimate
-    from kcheck.scale.simulate.scenario import Scenario
-    from kcheck.scale.world import World
 
 _NOTHING = 5
 """Saved seconds per node for which nobody changes a setting."""

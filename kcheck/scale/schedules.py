@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import inf
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
+from kcheck.model import Cluster, PodTemplate, Workload
 from kcheck.scale import allocatable
 from kcheck.scale.basics import computed
+from kcheck.scale.world import World
 from kcheck.text.need import NotKnown, first_unknown, need
 from kcheck.text.regex import regex
 from kcheck.text.units import cores, counted, size, whole_number
 from kcheck.text.values import Unknown, Unset, Value, known, number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kcheck.model import Cluster, PodTemplate, Workload
-    from kcheck.scale.world import World
 
 T = TypeVar("T")
 

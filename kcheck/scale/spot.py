@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.machines import Machine
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import Cluster, NodePool
 from kcheck.scale.basics import computed
 from kcheck.scale.pools import zones
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.machines import Machine
-    from kcheck.model import Cluster, NodePool
-    from kcheck.scale.world import World
 
 _ONE_OF = regex(r"(.+)\[\d+\]")
 

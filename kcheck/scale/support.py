@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 from kcheck.config.numbers import retirements
 from kcheck.config.numbers.retirements import Retirement, versions
@@ -11,11 +11,9 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, NodePool
 from kcheck.scale import control_plane
 from kcheck.scale.basics import computed
+from kcheck.scale.world import World
 from kcheck.text.need import need, or_unknown
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 
 class Support(NamedTuple):

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.config.numbers import fabrics as fabric_names
 from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
+from kcheck.model import NodePool, PodTemplate, Workload
 from kcheck.scale import fabrics, gpus, placement
 from kcheck.scale.basics import cluster_of, computed
+from kcheck.scale.world import World
 from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known, mapped, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.model import NodePool, PodTemplate, Workload
-    from kcheck.scale.world import World
 
 
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:

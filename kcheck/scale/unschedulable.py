@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.config.numbers.reserved import GI, MI
 from kcheck.inventory.clouds import registry
+from kcheck.model import Cluster, NodePool, PodTemplate
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, may_count
+from kcheck.scale.placement import Share
+from kcheck.scale.world import World
 from kcheck.text.need import first_unknown, need
 from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.model import Cluster, NodePool, PodTemplate
-    from kcheck.scale.placement import Share
-    from kcheck.scale.world import World
 
 
 class Shortage(Struct, frozen=True):

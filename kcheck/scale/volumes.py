@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import Definition, PodTemplate, Workload
 from kcheck.scale.basics import computed
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, need
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Unset, Value, equals, known, number, sure
-
-if TYPE_CHECKING:
-    from kcheck.model import Definition, PodTemplate, Workload
-    from kcheck.scale.world import World
 
 _CLAIM = "PersistentVolumeClaim"
 _ONE_POD = "ReadWriteOncePod"

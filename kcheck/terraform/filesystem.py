@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import base64
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from kcheck.terraform import convert, functions
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions.encoding import DIGESTS, digest
+from kcheck.terraform.resource import BlockRecord
 from kcheck.terraform.scope import Scope
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING
 from kcheck.text.files.boundary import REASON
 from kcheck.text.files.patterns import PatternError, compiled
+from kcheck.text.files.tree import Tree
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem, Source
 from kcheck.text.values import Datum, Known, Origin, Piece, Rendered, Unknown, Unrendered, pieces_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.terraform.resource import BlockRecord
-    from kcheck.text.files.tree import Tree
-
 
 _Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
 """Function of a path, the other arguments, and the call's place and scope."""

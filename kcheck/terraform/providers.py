@@ -53,14 +53,14 @@ def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...
         return tuple(name for name in wanted if "." not in name)
     if not isinstance(entry.expression, nodes.Object):
         return ()
-    given = {_reference(key): _reference(value) for key, value in entry.expression.entries}
+    given = {_named(key): _named(value) for key, value in entry.expression.entries}
     return tuple(given[name] for name in wanted if name in given)
 
 
-def _reference(node: nodes.Expression) -> str:
-    """Return the provider that an expression names, such as `aws.west`; empty if none."""
+def _named(node: nodes.Expression) -> str:
+    """Return the name or the text that an expression is, such as `aws.west`; empty if it is neither."""
     if isinstance(node, nodes.GetAttr):
-        return f"{_reference(node.target)}.{node.name}"
+        return f"{_named(node.target)}.{node.name}"
     return node.name if isinstance(node, nodes.Variable) else str(node.value) if isinstance(node, nodes.Literal) else ""
 
 
@@ -100,17 +100,11 @@ def _required(module: Module) -> Iterator[tuple[str, str]]:
         for name, entry in block.body.attributes.items():
             node = entry.expression
             if isinstance(node, nodes.Object):
-                parts = {_text(key): _text(value) for key, value in node.entries}
+                parts = {_named(key): _named(value) for key, value in node.entries}
                 yield parts.get("source", name).rpartition("/")[2], parts.get("version", "")
             else:
-                yield name, _text(node)
+                yield name, _named(node)
     for provider in configuration.providers:
         written = provider.body.attributes.get("version")
         if written is not None:
-            yield provider.labels[0], _text(written.expression)
-
-
-def _text(node: nodes.Expression) -> str:
-    if isinstance(node, nodes.Variable):  # a key without quotes
-        return node.name
-    return str(node.value) if isinstance(node, nodes.Literal) else ""
+            yield provider.labels[0], _named(written.expression)

@@ -360,22 +360,13 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
     if isinstance(collection, Unknown):
         return collection
     iterator = iterator_name(block, kind)
-    value = collection.value
-    excess = _too_many(len(value), block, scope) if isinstance(value, dict | tuple) else None
-    if excess is not None:
-        return excess
-    if isinstance(value, dict):
-        pairs: list[tuple[Datum, Datum]] = [(Known(key, collection.origin), value[key]) for key in sorted(value)]
-    elif isinstance(value, SetData):
-        pairs = [(item, item) for item in value]
-    elif isinstance(value, tuple):
-        pairs = [(Known(i, collection.origin), item) for i, item in enumerate(value)]
-    else:
+    if not isinstance(collection.value, dict | tuple):
         return []
+    excess = _too_many(len(collection.value), block, scope)
     origin = Origin((block.header,))
-    return [
-        BlockRecord(content, scope.with_names(**{iterator: Known({"key": key, "value": item}, origin)}))
-        for key, item in pairs
+    return excess or [
+        BlockRecord(content, scope.with_names(**{iterator: Known({"key": one.key, "value": one.item}, origin)}))
+        for one in entries_of(collection)
     ]
 
 

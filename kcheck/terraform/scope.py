@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from _thread import get_ident  # threading takes 3 ms to import
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
 from kcheck.terraform.budget import Budget
 from kcheck.text.scalars import UncaughtError
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem, Span
 from kcheck.text.values import Datum, Symbol, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from kcheck.text.syntax.hcl import nodes
 
 
 class Scope:

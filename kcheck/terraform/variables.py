@@ -6,10 +6,11 @@ Variable files beside a root or below it are its environments; some are named li
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from kcheck.config.config import Config, ConfigError, Environment, nearest
 from kcheck.terraform import convert
+from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.workspaces import OF_NONE
@@ -17,15 +18,10 @@ from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse_expression
 from kcheck.text.text import Problem, Source, leading
 from kcheck.text.values import Datum, Known, Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.terraform.configuration import Configuration
-    from kcheck.text.syntax.hcl import nodes
 
 _PREFIX = "TF_VAR_"
 _AUTOMATIC = ("terraform.tfvars", "terraform.tfvars.json")

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import Files, OutsideError
+from kcheck.terraform.module import Module
 from kcheck.terraform.scope import WORKSPACE, Scope
 from kcheck.text.keys import Reference
 from kcheck.text.partly_known import possible
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Known, Piece, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.terraform.module import Module
 
 FEW = 4
 """Maximum number of workspaces checked one by one without being asked for."""

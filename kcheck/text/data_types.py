@@ -5,12 +5,10 @@ A plain tuple is one of Terraform's tuples, a plain dict one of its objects: the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from fractions import Fraction  # noqa: F401
+from typing import NamedTuple, Self
 
 from kcheck.text.values import Datum, Known
-
-if TYPE_CHECKING:
-    from fractions import Fraction  # noqa: F401
 
 
 class Type(NamedTuple):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.text.keys import Item
 from kcheck.text.regex import regex
+from kcheck.text.text import Span
 from kcheck.text.units import data_text
 from kcheck.text.values import Data, Missing, Origin, Unknown, Unset, cause_of, reason_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.text.text import Span
 
 
 class Severity(IntEnum):

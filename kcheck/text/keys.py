@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kcheck.text.values import Unknown
+from kcheck.text.values import Unknown
 
 
 class Json(str):

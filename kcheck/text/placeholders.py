@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from kcheck.text.text import Span
+from kcheck.text.text import Span
 
 _FORMS = regex(
     r"\{\{[^{}]*\}\}"  # Go, Jinja

@@ -7,16 +7,14 @@ Origin, so that a finding can point at, and a fix can change, the right bytes. L
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from fractions import Fraction
-
-    from kcheck.text.text import Span
+from kcheck.text.text import Span
 
 T = TypeVar("T")
 R = TypeVar("R")

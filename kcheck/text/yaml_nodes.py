@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from kcheck.text.text import Source, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.text.values import Datum, Origin
+from kcheck.text.values import Datum, Origin
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 Plain: TypeAlias = str | int | float | bool | None

@@ -9,13 +9,14 @@ from lsprotocol import types
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.addons.editor.suppression import with_suppression
 from kcheck.config.config import ConfigError
 from kcheck.engine import linter
 from kcheck.fix import fix
 from kcheck.fix.gate import ignores
 from kcheck.text.control_characters import visible
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree
-from kcheck.text.findings import Severity
+from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.syntax import edit
 from kcheck.text.units import clipped, counted
 
@@ -226,9 +227,24 @@ def _all_fixes(snapshot: Snapshot, request: Request, state: fix.State, tell: Tel
 
 
 def _one_fix(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
+    """Plan the fix of one finding, with the fixes it needs if it fails alone."""
     if finding.fix is None:
         return Plan(refusal=f"{finding.rule} has no fix any more")
-    return _plan(fix.fix_one(finding, state, snapshot.config, tell), finding.fix.safety)
+    safety = finding.fix.safety
+    safeties = SAFETIES[: SAFETIES.index(safety) + 1]  # what the fix causes is fixed too, if that is no riskier
+
+    def attempt(keys: set[tuple[str, str]]) -> fix.Fixes:
+        return fix.fix(
+            state.tree.given, snapshot.config, safeties=safeties, start=state, tell=tell,
+            only=lambda one: bool(one.keys & keys),
+        )  # fmt: skip
+
+    outcome = attempt(finding.keys)
+    if not outcome.files and not any(refused.bug for refused in outcome.refused):  # it may need others
+        fixable = [one for one in state.result.findings if one.fix is not None]
+        group = next((group for group in fix.fixed_together(fixable) if finding in group), [])
+        outcome = attempt({key for one in group for key in one.keys}) if len(group) > 1 else outcome
+    return _plan(outcome, safety)
 
 
 def _plan(outcome: fix.Fixes, safety: str) -> Plan:
@@ -248,7 +264,7 @@ def _comment(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell)
 def _setting(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
     config, tree = snapshot.config, state.tree
     try:
-        file, accepted = ignores.with_suppression(snapshot.folder, tree.disk, finding, REASON)
+        file, accepted = with_suppression(snapshot.folder, tree.disk, finding, REASON)
     except ConfigError as error:
         return Plan(refusal=str(error))
     silent = replace(config, accepted=(*config.accepted, accepted))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import re
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Callable
 
 
 class Retirement(Struct, frozen=True):

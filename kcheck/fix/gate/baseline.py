@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
@@ -14,16 +14,12 @@ from msgspec.structs import replace
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.today import today
+from kcheck.engine.linter import Result
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, display_path
 from kcheck.text.findings import Finding, Identity, Severity, tally, unnumbered
 from kcheck.text.text import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from kcheck.engine.linter import Result
 
 VERSION = 1
 

@@ -11,8 +11,9 @@ import os
 import re
 import stat
 import subprocess
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.config import programs
 from kcheck.config.config import ConfigError
@@ -20,13 +21,9 @@ from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, Boundary, contains_path, remedy, repository
 from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.files.tree import display_path
+from kcheck.text.findings import Finding, Identity
 from kcheck.text.regex import regex
 from kcheck.text.text import Span, steps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.text.findings import Finding, Identity
 
 _FLAG = "--diff-base"
 _LINK = "gitdir: "

@@ -1,32 +1,23 @@
-"""Plan ignore comments and suppression entries that silence findings. Nothing is saved here."""
+"""Plan ignore comments that silence findings. Nothing is saved here."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from kcheck.config.config import Accepted, Config, ConfigError
-from kcheck.config.locations import NAME, TABLE, find_file
+from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.engine.linter import Result
 from kcheck.engine.suppressions import COMMENT, parse_comment
-from kcheck.text.files import system
-from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File
-from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree, display_path
+from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
 from kcheck.text.findings import Finding, Identity
 from kcheck.text.syntax import edit, yaml
 from kcheck.text.syntax.hcl.align import Lines
 from kcheck.text.syntax.hcl.parse import parse
-from kcheck.text.syntax.insertion import Insertion
-from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
-from kcheck.text.syntax.scan import toml_key_line
 from kcheck.text.text import Edit, Source, Span
-from kcheck.text.values import Data
 
 
 class Silenced(NamedTuple):
@@ -51,8 +42,7 @@ def not_silenced(config: Config) -> dict[str, str]:
 
 def why_no_comments(tree: Tree, findings: Iterable[Finding]) -> list[str]:
     """Return for each finding why no comment can silence it; empty if one can."""
-    places = _Places(tree)
-    found = ([places.comment_place(part) for part in finding.parts or (finding,)] for finding in findings)
+    found = ([_comment_place(part, tree) for part in finding.parts or (finding,)] for finding in findings)
     return [next((why for place, why in own if place is None), "") for own in found]
 
 
@@ -65,12 +55,11 @@ def plan_comments(
     Files in which comments would cause new findings stay unchanged.
     """
     findings = list(found)
-    places = _Places(tree)
     named: dict[Source, dict[_Place, list[str]]] = {}
     left: list[tuple[Finding, str]] = []
     for finding in findings:
         for part in finding.parts or (finding,):
-            place, why = places.comment_place(part)
+            place, why = _comment_place(part, tree)
             if place is None:
                 left.append((finding, why))
                 break
@@ -108,60 +97,47 @@ class _Place(NamedTuple):
     reason: str = ""
 
 
-class _Places:
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.lines: dict[Source, Lines] = {}
-        self.blocks: dict[Source, list[Span]] = {}
-
-    def comment_place(self, finding: Finding) -> tuple[_Place | None, str]:
-        """Return the first place at which a comment covers a finding, or why there is none."""
-        why = ""
-        for anchor in dict.fromkeys((finding.span, *finding.anchors)):
-            source = anchor.source
-            if source.derived or source.private:
-                why = why or f"{source.path} cannot hold comments"
-                continue
-            kept = self.tree.why_protected(source)
-            if kept:
-                why = why or f"it is in {kept}"
-            elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
-                why = why or f"{source.path} cannot hold comments"
-            else:
-                place = next(self.candidates(anchor), None)
-                if place is not None:
-                    return place, ""
-                why = why or f"it is inside a string in {source.path}"
-        return None, why
-
-    def candidates(self, anchor: Span) -> Iterator[_Place]:
-        """Yield places for a comment about the code at `anchor`, the closest first."""
+def _comment_place(finding: Finding, tree: Tree) -> tuple[_Place | None, str]:
+    """Return the first place at which a comment covers a finding, or why there is none."""
+    why = ""
+    for anchor in dict.fromkeys((finding.span, *finding.anchors)):
         source = anchor.source
-        if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
-            if not any(text.start < source.line_start(anchor.start) < text.end for text in _yaml_texts(source)):
-                yield _existing_comment(anchor) or _comment_above(anchor)
-            return
-        lines = self.hcl_lines(source)
-        for span in chain((anchor,), self.enclosing_blocks(anchor)):
-            if not lines.begins(source.line_start(span.start)):
-                continue
+        if source.derived or source.private:
+            why = why or f"{source.path} cannot hold comments"
+            continue
+        kept = tree.why_protected(source)
+        if kept:
+            why = why or f"it is in {kept}"
+        elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
+            why = why or f"{source.path} cannot hold comments"
+        else:
+            place = next(_candidates(anchor), None)
+            if place is not None:
+                return place, ""
+            why = why or f"it is inside a string in {source.path}"
+    return None, why
+
+
+def _candidates(anchor: Span) -> Iterator[_Place]:
+    """Yield places for a comment about the code at `anchor`, the closest first."""
+    source = anchor.source
+    if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
+        if not any(text.start < source.line_start(anchor.start) < text.end for text in _yaml_texts(source)):
+            yield _existing_comment(anchor) or _comment_above(anchor)
+        return
+    lines, blocks = _hcl_parts(source)
+    around = (block for block in reversed(blocks) if block.start <= anchor.start < block.end)
+    for span in chain((anchor,), around):
+        if lines.begins(source.line_start(span.start)):
             end = source.line_end(span.start)
             behind = _Place(source.span(end, end), "behind")
             yield _existing_comment(span) or (behind if lines.is_assignment(span.start) else _comment_above(span))
 
-    def enclosing_blocks(self, anchor: Span) -> Iterator[Span]:
-        """Yield the Terraform blocks around a place, the innermost first."""
-        source = anchor.source
-        if source not in self.blocks:
-            self.blocks[source] = [block.span for block in parse(source).body.nested()]
-        for block in reversed(self.blocks[source]):
-            if block.start <= anchor.start < block.end:
-                yield block
 
-    def hcl_lines(self, source: Source) -> Lines:
-        if source not in self.lines:
-            self.lines[source] = Lines(source.data)
-        return self.lines[source]
+@lru_cache(maxsize=4)
+def _hcl_parts(source: Source) -> tuple[Lines, list[Span]]:
+    """Return the lines of a Terraform file, and its blocks, each before those inside it."""
+    return Lines(source.data), [block.span for block in parse(source).body.nested()]
 
 
 @lru_cache(maxsize=4)  # an editor asks of one file again and again
@@ -207,54 +183,3 @@ def _with_comments(source: Source, places: dict[_Place, list[str]], reason: str)
         }[place.kind]
         edits.append(Edit(place.span, text))
     return edit.apply_edits(source, edits)
-
-
-_KEY = "suppressions"
-
-
-def with_suppression(folder: str, disk: Disk, finding: Finding, reason: str) -> tuple[File, Accepted]:
-    """Return a folder's settings file, new if there is none, with a suppression added, and the suppression.
-
-    Raises:
-        ConfigError: the file cannot be read, or has its suppressions in a form that kcheck does not extend.
-    """
-    path = find_file((folder,), disk) or os.path.join(folder, NAME)
-    real = system.real_path(path)
-    data = disk.read(real)
-    source = Source(display_path(path), data or b"")
-    place = finding.span.source.path
-    near = os.path.relpath(place, os.path.dirname(source.path) or ".").replace(os.sep, "/")
-    entry = {"rule": finding.rule, "path": near, "reason": reason}
-    new = _in_toml(source, entry) if path.endswith(".toml") else _in_yaml(source, entry)
-    accepted = Accepted(finding.rule, place, reason, None, source.span(0, 0))
-    return File(real, source.path, source.data, new, fresh=data is None), accepted
-
-
-def _in_yaml(source: Source, entry: dict[str, str]) -> bytes:
-    document = next(iter(yaml.documents(source)), None)
-    root = document.root if document is not None else None
-    if document is not None and document.problem is not None:
-        raise ConfigError(f"{source.path}:{document.problem.span.begin.line}: {document.problem.message}")
-    if isinstance(root, yaml.Mapping) and root.entries:
-        old, item = root.own(_KEY), dict[str, "Data"](entry)
-        edits = (
-            edits_to_add_last(root, {_KEY: [item]})
-            if old is None
-            else edits_to_add(yaml.resolve(old.value).span, Insertion(items=[item]))
-        )
-        if edits is None:
-            raise ConfigError(f"{source.path}:{root.span.begin.line}: kcheck cannot add to {_KEY}")
-        return edit.apply_edits(source, edits)
-    gap = source.newline if source.data and not source.data.endswith(b"\n") else ""
-    first, *rest = (f"{name}: {yaml.literal(value, 'plain')}" for name, value in entry.items())
-    lines = (f"{_KEY}:", f"  - {first}", *(f"    {line}" for line in rest), "")
-    return source.data + (gap + source.newline.join(lines)).encode()
-
-
-def _in_toml(source: Source, entry: dict[str, str]) -> bytes:
-    line = toml_key_line(source, TABLE, _KEY, 0)
-    if line is not None and not line.text.lstrip().startswith("[["):
-        raise ConfigError(f"{source.path}:{line.begin.line}: kcheck cannot add to a list in brackets")
-    gap = source.newline * (1 if source.data.endswith(b"\n") else 2)
-    lines = (f"[[{TABLE}.{_KEY}]]", *(f"{name} = {json.dumps(value)}" for name, value in entry.items()), "")
-    return source.data + (gap + source.newline.join(lines)).encode()

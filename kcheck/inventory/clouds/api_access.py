@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kcheck.config.numbers.fields import Fields
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
 
 EVERYONE = "0.0.0.0/0"
 

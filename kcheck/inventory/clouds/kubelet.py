@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from kcheck.config.numbers.fields import Fields
 from kcheck.model import NOTHING, Kubelet
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
 
 _FILES = ("kubelet-config", "kubelet/config", "kubelet.conf")
 """Marks of a text that gives a kubelet a configuration file with any content."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import Object, objects_in
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.text.keys import MapName
 from kcheck.text.regex import regex
 from kcheck.text.syntax import texts, yaml
+from kcheck.text.text import Span
 from kcheck.text.units import decimal_number
 from kcheck.text.values import Datum, Known, Missing, Origin, Piece, Record, Unknown, encoded, pieces_of
 from kcheck.text.yaml_nodes import Stated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body", "k8s_manifest": "content"}
 """Resource type -> argument that holds an object."""

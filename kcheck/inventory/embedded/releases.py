@@ -7,22 +7,19 @@ Such a module takes chart values as an object argument (`karpenter = { values = 
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kcheck.config.numbers import profiles
 from kcheck.inventory.embedded.objects import documents
 from kcheck.inventory.embedded.objects import tree as tree_of
 from kcheck.kubernetes.releases import Path, Release, chart_name, path_of
+from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.values import Datum, Known, Missing, Origin, Record, Unknown, Unset, Value, concealed, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.terraform.module import Module
-    from kcheck.text.text import Span
 
 RESOURCE = "helm_release"
 _BLOCKS = ("set", "set_sensitive", "set_list")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers import names
+from kcheck.config.numbers.fields import Fields
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.workloads.scalars import absent, integer, scalar, text, written_map
 from kcheck.model import NOTHING, PodTemplate, Workload
 from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.kubernetes.objects import Object
 
 KUEUE = "kueue.x-k8s.io/queue-name"
 _OWN_LABELS = ("metadata", "labels")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -90,26 +91,23 @@ def _workload(
     queue, system = gangs.queue(item, kind, labels, fields, found)
     native = gangs.native(item, kind, specs, pod_groups)
     annotations = known(written_map(item.root, "metadata", "annotations")) or {}
-    return Workload(
-        own, item.span, kind=item.kind, namespace=text(item.root, "metadata", "namespace"), name=_name(item),
+    make: Callable[..., Workload] = Workload
+    if fields is not None:
+        make = partial(fields.record_of, Workload)  # type: ignore[call-arg] # all are given below
+    return make(
+        own, item.span, item.kind, namespace=text(item.root, "metadata", "namespace"), name=_name(item),
         per_node=per_node, pods=_pods(found, item), gpus=_most([template.gpus for template in found], item),
         pull_secrets=Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
         images=tuple(image for template in found for one in template.containers if (image := pods.image(one))),
         templates=found, labels=labels, batch=batch, rigid=_rigid(item, kind, found, entry),
         gang=gangs.gang(item, kind, labels, found, system, native), native_gang=native.field, queue=queue,
-        queue_system=system, priority=_priority(fields, found, item), ttl=_field(Fields.number, fields, "ttl"),
-        retries=_field(Fields.number, fields, "retries"), retries_each=_field(Fields.number, fields, "retries_each"),
-        cleaning=_field(Fields.text, fields, "cleaning"), shutdown=_shutdown(fields, kind, item),
-        deletion=_deletion(item, kind), slots=_field(Fields.number, fields, "slots"),
-        processes=_field(Fields.text, fields, "processes"),
+        queue_system=system, priority=_priority(fields, found, item), shutdown=_shutdown(fields, kind, item),
+        deletion=_deletion(item, kind), deadline=_deadline(fields, kind, item, specs),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
-        deadline=_deadline(fields, kind, item, specs), completions=_field(Fields.number, fields, "completions"),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind), release=False, group=kind.rpartition("/")[0], api=item.api_version,
         hooked=any("/hook" in key for key in annotations), shrinks=_SHRINKS in annotations,
         partial=_partial(found, kind), disposed=_disposed(item, kind, found),
-        schedule=_field(Fields.text, fields, "schedule"), suspended=_field(Fields.flag, fields, "suspended"),
-        time_zone=_field(Fields.text, fields, "time_zone"), concurrency=_field(Fields.text, fields, "concurrency"),
     )  # fmt: skip
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcheck.kubernetes.objects import Object
+from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads.jobs import containers, identity, pod_spec
 from kcheck.kubernetes.workloads.scalars import gap, in_units, scalar, text, written
 from kcheck.model import NOTHING, Monitor
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Value, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.kubernetes.releases import Release
 
 _STACKS: dict[str, tuple[str, ...]] = {
     "kube-prometheus-stack": ("prometheus", "prometheusSpec"),

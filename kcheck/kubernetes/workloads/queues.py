@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.objects import Object, embedded_documents
+from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads import prometheus, sharings
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (
@@ -35,14 +36,9 @@ from kcheck.model import (
     Watcher,
 )
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, seconds
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.kubernetes.releases import Release
-    from kcheck.text.text import Span
 
 LISTS = {
     PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",

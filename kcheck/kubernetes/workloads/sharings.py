@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kcheck.kubernetes.objects import Object, embedded_documents
+from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import integer, text
 from kcheck.model import NOTHING, Sharing
 from kcheck.text.syntax import yaml
+from kcheck.text.text import Span
 from kcheck.text.values import Known, Unset, equals, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.kubernetes.releases import Release
-    from kcheck.text.text import Span
 
 
 def is_device_plugin_config(root: yaml.Target) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,13 +15,9 @@ from kcheck.model import Queue as QueueInCode
 from kcheck.scale import placement, queue_limits, schedules
 from kcheck.scale.queues import admitting_queue
 from kcheck.scale.simulate.model import Job, Queue
+from kcheck.scale.world import World
 from kcheck.text.need import or_unknown
 from kcheck.text.values import Known, Unknown, equals, known, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.scale.world import World
 
 
 class Jobs(NamedTuple):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from math import ceil, inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from kcheck.config.numbers.machines import Price
+from kcheck.config.numbers.machines import Price
 
 NEVER = inf
 HORIZON = 48 * 3600  # seconds beside its work after which a run is given up

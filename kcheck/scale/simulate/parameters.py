@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from functools import cache
 from math import asinh
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kcheck.config.config import Config
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import folder
+from kcheck.model import Cluster
 from kcheck.scale.simulate.model import Cloud
 from kcheck.text import bundled
 from kcheck.text.units import exact_seconds
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config
-    from kcheck.model import Cluster
 
 _BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 

@@ -6,17 +6,13 @@ not said otherwise; `minor` decides between its generations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.scale.simulate.model import NEVER, Case
 from kcheck.scale.simulate.nodes import Fleet, Group, Node, draws
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.scale.simulate.pods import Pods
-
+from kcheck.scale.simulate.pods import Pods
 
 _FRESH, _FRESH_GPU = 2, 30
 """Age in seconds below which pods block scale-up and deletion: all of them, or the oldest of those with GPUs."""

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale import queue_limits, walls
 from kcheck.scale.gangs import gang
 from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import HORIZON, Case, Cloud, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime, Measured
+from kcheck.scale.walls.model import Wall
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.units import minor_version, seconds, some, whole_number
 from kcheck.text.values import Known, Unknown, Unset, known, number
-
-if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
-    from kcheck.scale.walls.model import Wall
-    from kcheck.scale.world import World
 
 DURATION = 600
 """Default seconds of work: the job of the published runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,12 +12,8 @@ from kcheck.scale.usage import measured
 from kcheck.scale.usage import nodes as recorded
 from kcheck.scale.usage.nodes import Nodes
 from kcheck.scale.usage.recording import HOUR, Node, Pod
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kcheck.scale.world import World
-    from kcheck.text.values import Value
+from kcheck.scale.world import World
+from kcheck.text.values import Value
 
 
 class Shape(Struct, frozen=True):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.model import NodePool, PodTemplate, Thing
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import histogram, measured
+from kcheck.scale.usage.measured import GpuUse
 from kcheck.scale.usage.numbers import Slice, slices
 from kcheck.scale.usage.recording import HOUR
 from kcheck.scale.usage.requests import share_rate
+from kcheck.scale.world import World
 from kcheck.text.values import Value, known, number
-
-if TYPE_CHECKING:
-    from kcheck.scale.usage.measured import GpuUse
-    from kcheck.scale.world import World
 
 
 class GpuUsage(Thing, frozen=True):

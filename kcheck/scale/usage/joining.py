@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
+from kcheck.model import PodTemplate, Workload
 from kcheck.scale.usage.recording import NOBODY, Owner, Pod, Recording
+from kcheck.scale.world import World
 from kcheck.text.regex import regex
 from kcheck.text.units import some
 from kcheck.text.values import Known, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.model import PodTemplate, Workload
-    from kcheck.scale.world import World
-
 
 _RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"
 """Letters of Kubernetes' random names: apimachinery's util/rand."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from kcheck.config.config import ConfigError
+from kcheck.model import Container as CodeContainer
+from kcheck.model import PodTemplate
 from kcheck.scale.usage import histogram, joining, recording
+from kcheck.scale.usage.histogram import Histogram
+from kcheck.scale.usage.joining import Joined
 from kcheck.scale.usage.nodes import devices
 from kcheck.scale.usage.recording import Container, Pod, RecordingError
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from kcheck.model import Container as CodeContainer
-    from kcheck.model import PodTemplate
-    from kcheck.scale.usage.histogram import Histogram
-    from kcheck.scale.usage.joining import Joined
-    from kcheck.scale.world import World
 
 
 class ContainerUse(Struct, frozen=True):

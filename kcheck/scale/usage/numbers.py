@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, TypedDict
 
 from msgspec import Struct
 
+from kcheck.config.config import Tier
 from kcheck.config.numbers import profiles
 from kcheck.text.bundled import PROFILES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.config.config import Tier
 
 HIGHEST, STANDARD, LOWEST = "highest", "standard", "lowest"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,18 +17,14 @@ from kcheck.scale.basics import computed
 from kcheck.scale.bundles import classes_in, defaults_in
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.usage import histogram, measured
+from kcheck.scale.usage.measured import ContainerUse
 from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, Buffers, buffers, table
 from kcheck.scale.usage.recording import HOUR, Lack
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set
 from kcheck.text.units import counted, size
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from kcheck.scale.usage.measured import ContainerUse
-    from kcheck.scale.world import World
 
 _FINE = tuple(step * power for power in (100, 10, 1) for step in (5, 2, 1))
 _CPU_STEPS = (1000, *_FINE)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kcheck.model import Cluster, NodePool
 from kcheck.scale.addresses import Place
 from kcheck.scale.basics import computed
 from kcheck.scale.walls import addresses, egress, limits
 from kcheck.scale.walls.model import Wall, WallFinder
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Interval, bounded
 from kcheck.text.values import Known, Origin, Unknown, Value, because, known
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 _GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, limits.pod_walls, limits.quota_walls)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,13 +14,11 @@ from kcheck.scale.addresses import has_public_nodes
 from kcheck.scale.basics import computed, may_count
 from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
 from kcheck.scale.walls.model import Takes, Wall, WallFinder, unknown
+from kcheck.scale.world import World
 from kcheck.text.interval import Interval
 from kcheck.text.need import first_unknown
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 
 def backend_nodes(configurations: int, ports: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,13 +11,10 @@ from kcheck.model import NodePool, Workload
 from kcheck.scale import addresses
 from kcheck.scale.growth import reach, surge_nodes
 from kcheck.scale.walls.model import Sizes, Wall, WallFinder, unknown
+from kcheck.scale.world import World
 from kcheck.scale.world.numbers import Need, needs
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, equals, known, mapped, number
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
-
 
 _FAQ = ("hard", "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md")
 

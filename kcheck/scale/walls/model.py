@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec.structs import replace
 
@@ -13,12 +13,10 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.profiles import ProfileValue
 from kcheck.model import Cluster, NodePool, Thing
 from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
+from kcheck.scale.world import World
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, Value, because, known, number
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 Fits: TypeAlias = Callable[["Sizes"], bool]
 Takes: TypeAlias = Callable[["Sizes"], int]

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcheck.config.config import Config
+from kcheck.model import Candidates, Cluster, Input, Inventory, Thing
 from kcheck.scale.world.memory import Memory, once
 from kcheck.scale.world.numbers import Numbers
 from kcheck.scale.world.pools import Pools
 from kcheck.scale.world.relations import Autoscaling, Deployments
 from kcheck.scale.world.sizes import Images, Sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.config.config import Config
-    from kcheck.model import Candidates, Cluster, Input, Inventory, Thing
 
 
 class World(Memory):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.config import Config
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.config.numbers.machines import Quota
+from kcheck.model import Cluster, NodePool
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.values import Known, Unknown, known, number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kcheck.config.config import Config
-    from kcheck.config.numbers.machines import Quota
-    from kcheck.model import Cluster, NodePool
 
 
 class Numbers(Memory):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kcheck.terraform.evaluator import evaluate, value_in
+from kcheck.terraform.roots import Loader
 from kcheck.terraform.scope import Names, Scope, circular
 from kcheck.text.files.tree import STACK, UNIT
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import Source
 from kcheck.text.values import Datum, Known, Origin, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.terraform.roots import Loader
-    from kcheck.text.text import Source
 
 _HERE = Origin(())
 _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")

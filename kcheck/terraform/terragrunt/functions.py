@@ -59,6 +59,10 @@ def _slashed(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
+def _path(to: str, start: str) -> str:
+    return _slashed(os.path.relpath(to, start))
+
+
 def _find_above(config: Config, given: list[str], last: Datum | None, _origin: Origin) -> Datum | str:
     """find_in_parent_folders(): find the nearest file above the unit, else return the fallback."""
     name = given[0] if given else UNIT
@@ -73,29 +77,12 @@ def _find_above(config: Config, given: list[str], last: Datum | None, _origin: O
     raise EvaluationError(f"there is no {name} above {os.path.basename(config.unit)}")
 
 
-def _included(config: Config, given: list[str]) -> Config | None:
-    """Return the config included under a label, or this one if it is itself included."""
+def _included(config: Config, given: list[str]) -> str:
+    """Return the folder of the config included under a label, or of this one if it is included; else the unit's."""
     if config.including is not None:
-        return config
+        return config.folder
     found = config.includes.get(given[0]) if given else next(iter(config.includes.values()), None)
-    return found[0] if found else None
-
-
-def _to_include(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    """path_relative_to_include(): path from the included file's folder to the unit."""
-    included = _included(config, given)
-    return _slashed(os.path.relpath(config.unit, included.folder)) if included else "."
-
-
-def _from_include(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    """path_relative_from_include(): path from the unit to the included file's folder."""
-    included = _included(config, given)
-    return _slashed(os.path.relpath(included.folder, config.unit)) if included else "."
-
-
-def _parent_folder(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    included = _included(config, given)
-    return _slashed(included.folder if included else config.unit)
+    return found[0].folder if found else config.unit
 
 
 def _environment(_config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
@@ -132,14 +119,14 @@ def _read_variables(config: Config, given: list[str], _last: Datum | None, origi
 
 _TABLE: dict[str, _Action] = {
     "find_in_parent_folders": _find_above,
-    "path_relative_to_include": _to_include,
-    "path_relative_from_include": _from_include,
-    "get_parent_terragrunt_dir": _parent_folder,
+    "path_relative_to_include": lambda config, given, *_: _path(config.unit, _included(config, given)),
+    "path_relative_from_include": lambda config, given, *_: _path(_included(config, given), config.unit),
+    "get_parent_terragrunt_dir": lambda config, given, *_: _slashed(_included(config, given)),
     "get_terragrunt_dir": lambda config, *_: _slashed(config.unit),
     "get_original_terragrunt_dir": lambda config, *_: _slashed(config.original),
     "get_repo_root": lambda config, *_: _slashed(config.host.top),
-    "get_path_to_repo_root": lambda config, *_: _slashed(os.path.relpath(config.host.top, config.unit)),
-    "get_path_from_repo_root": lambda config, *_: _slashed(os.path.relpath(config.unit, config.host.top)),
+    "get_path_to_repo_root": lambda config, *_: _path(config.host.top, config.unit),
+    "get_path_from_repo_root": lambda config, *_: _path(config.unit, config.host.top),
     "get_env": _environment,
     "read_terragrunt_config": _read_config,
     "read_tfvars_file": _read_variables,

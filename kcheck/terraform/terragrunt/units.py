@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kcheck.config.config import Environment
 from kcheck.terraform.access import attribute
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate, value_in
 from kcheck.terraform.module import Module
+from kcheck.terraform.roots import Loader
+from kcheck.terraform.scope import Scope
 from kcheck.terraform.terragrunt import functions
 from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, stack_configs
 from kcheck.text.files import system
@@ -23,12 +25,6 @@ from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes, parse
 from kcheck.text.text import Skipped, Source
 from kcheck.text.values import Datum, Known, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from kcheck.terraform.roots import Loader
-    from kcheck.terraform.scope import Scope
 
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from kcheck.text.files import system
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from kcheck.text.files.boundary import Boundary
+from kcheck.text.files.boundary import Boundary
 
 MAX_BYTES = 20_000_000
 """Largest file that is read; larger ones are dumps, not configuration."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import unified_diff
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.text.control_characters import visible, visible_lines
 from kcheck.text.files import system
+from kcheck.text.files.save import File
 from kcheck.text.files.tree import display_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.text.files.save import File
 
 _BOM = "\ufeff"
 _NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}

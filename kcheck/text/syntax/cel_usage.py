@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kcheck.text.syntax.cel_tree import Node
+from kcheck.text.syntax.cel_tree import Node
 
 _IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING
 
 from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
+from kcheck.text.findings import Change
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import nodes, write
@@ -16,12 +17,7 @@ from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add
 from kcheck.text.syntax.style import quotes
 from kcheck.text.text import Edit, OverlapError, Source, Span, apply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.text.findings import Change
-    from kcheck.text.values import Data
+from kcheck.text.values import Data
 
 _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
 _LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from kcheck.text.keys import Item
 from kcheck.text.regex import regex
 from kcheck.text.text import leading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.text.values import Data
+from kcheck.text.values import Data
 
 _WORD = regex(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from kcheck.config.numbers import fabrics, machines, profiles
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts, nat_gateways
+from kcheck.inventory.clouds.accounts import Place
 from kcheck.inventory.clouds.ack.cloud import terway_pods
 from kcheck.inventory.clouds.reader import (
     Reader,
@@ -40,19 +42,13 @@ from kcheck.model import (
     System,
     Upgrade,
 )
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.text import scalars
 from kcheck.text.need import first_unknown
 from kcheck.text.partly_known import address_of
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.inventory.clouds.accounts import Place
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
 
 CLOUD = "ack"
 CLUSTER = "alicloud_cs_managed_kubernetes"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
+from kcheck.config.numbers.profiles import ProfileValue
 from kcheck.inventory.clouds.reader import why_missing
+from kcheck.model import Cluster
+from kcheck.terraform.module import Module
 from kcheck.text.partly_known import address_of, either
 from kcheck.text.units import minor_version
 from kcheck.text.values import (
+    Datum,
     Either,
     Known,
     Origin,
@@ -23,15 +27,6 @@ from kcheck.text.values import (
     reason_of,
     total,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.model import Cluster
-    from kcheck.terraform.module import Module
-    from kcheck.text.values import Datum
-
 
 _MODES = frozenset({"node-subnet", "overlay", "kubenet"})
 _CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay"

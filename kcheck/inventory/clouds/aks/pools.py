@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.machines import machine, tables_of
 from kcheck.model import Cluster, Surge, Upgrade
 from kcheck.model.pools import surge_of
@@ -12,9 +11,6 @@ from kcheck.text.partly_known import either
 from kcheck.text.regex import regex
 from kcheck.text.units import minor_version
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, mapped
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
 
 _CLOUD = "aks"
 _SIZE = regex(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d{1,9}))?")

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
 from kcheck.model import NOTHING, Cni
+from kcheck.terraform.resource import Instance
 from kcheck.text.keys import Json
 from kcheck.text.partly_known import wrap
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, whole_number
 from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
 
 T = TypeVar("T")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from ipaddress import IPv4Network
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
 from kcheck.inventory.clouds.eks import addon_settings, launch_templates, location
 from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, or_default, taints_of, unique_identity
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
 from kcheck.model import (
@@ -19,6 +21,7 @@ from kcheck.model import (
     NOTHING,
     Addresses,
     Cluster,
+    Inventory,
     Kubelet,
     Machine,
     Market,
@@ -31,15 +34,8 @@ from kcheck.model import (
     System,
 )
 from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.text import Span
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from ipaddress import IPv4Network
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.model import Inventory
-    from kcheck.text.text import Span
 
 CLOUD = "eks"
 KIND = "ClusterConfig"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts
+from kcheck.inventory.clouds.accounts import Place
 from kcheck.inventory.clouds.reader import Reader, blocks_below
+from kcheck.model import Network
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.text.regex import regex
+from kcheck.text.text import Span
 from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.inventory.clouds.accounts import Place
-    from kcheck.model import Network
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
 
 _ROLE = regex(r"arn:aws[a-z-]*:iam::(\d{12}):")
 _ACCOUNT = regex(r"\d{12}")

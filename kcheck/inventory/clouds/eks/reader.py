@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds import kubelet as kubelets
 from kcheck.inventory.clouds.eks import addon_settings, location
@@ -44,18 +45,13 @@ from kcheck.model import (
     Size,
     Subnet,
 )
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.partly_known import address_of
 from kcheck.text.regex import regex
 from kcheck.text.text import Span, grouped
 from kcheck.text.values import Datum, Either, Known, Origin, Record, Unknown, Unset, Value, agreed, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
 
 CLOUD = "eks"
 CLUSTER = "aws_eks_cluster"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts, registry
+from kcheck.inventory.clouds.accounts import Place
+from kcheck.inventory.clouds.reader import Reader
 from kcheck.terraform import providers
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.inventory.clouds.accounts import Place
-    from kcheck.inventory.clouds.reader import Reader
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
 
 _REGION = regex(r"[a-z]+-[a-z]+\d+")
 _PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import Reader, same_value, why_missing
 from kcheck.model import Cluster, PodRange, Subnet
+from kcheck.terraform.module import Module
+from kcheck.text.text import Span
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, known
-
-if TYPE_CHECKING:
-    from kcheck.config.numbers.fields import Fields
-    from kcheck.terraform.module import Module
-    from kcheck.text.text import Span
 
 _CLOUD = "gke"
 POOL = "google_container_node_pool"

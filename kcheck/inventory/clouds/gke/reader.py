@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
@@ -28,10 +28,12 @@ from kcheck.model import (
     Addresses,
     Autoscaler,
     Cluster,
+    Inventory,
     Market,
     Network,
     NodePool,
     Placement,
+    PodRange,
     Scheduling,
     Size,
     Subnet,
@@ -39,18 +41,12 @@ from kcheck.model import (
     System,
     Upgrade,
 )
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown
+from kcheck.text.text import Span
 from kcheck.text.units import seconds
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.model import Inventory, PodRange
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
-    from kcheck.text.values import Record
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, all_known, equals, known, mapped
 
 CLOUD = "gke"
 CLUSTER = "google_container_cluster"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,18 +14,14 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, identity, or_default, resolve_reference, text_of
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.embedded.machines import stem
+from kcheck.kubernetes.boot_scripts import Start
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.text.partly_known import address_of, listed
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.kubernetes.boot_scripts import Start
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
 
 _OWNER = regex(r"kubernetes\.io/cluster/(.+)")
 """Tag of AWS machines that names their cluster."""

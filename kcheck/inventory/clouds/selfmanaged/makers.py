@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -13,20 +13,16 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import blocks_below, taints_of, text_of, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.embedded import machines
+from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.patches import merged_template
 from kcheck.kubernetes.record import MappingRecord, datum
 from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Inventory, NodePool, Scheduling
+from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
 from kcheck.text.partly_known import address_of, listed
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.text import Skipped, Source, grouped
 from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.kubernetes.objects import Object
-    from kcheck.terraform.module import Module
 
 _SERVERS = ("k3s", "rke2")
 _BLOCKS = frozenset((

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import tree_sitter_hcl
-from tree_sitter import Language, Parser
+from tree_sitter import Language, Node, Parser
 
 from kcheck.text.regex import regex
 from kcheck.text.text import Problem, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
 
 _LANGUAGE = Language(tree_sitter_hcl.language())
 _EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")

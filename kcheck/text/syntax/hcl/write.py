@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from kcheck.text.keys import Json, MapName
 from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.insertion import Insertion, sibling
 from kcheck.text.text import Edit, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.values import Data
+from kcheck.text.values import Data
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NAME = regex(r"[A-Za-z_][\w-]*")
