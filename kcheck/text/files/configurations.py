@@ -29,6 +29,7 @@ BLUEPRINTS = (BLUEPRINT, CLOUDFORMATION)
 """Kinds that are read as root modules."""
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
 MACHINES = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?AWS::AutoScaling::AutoScalingGroup\b", re.MULTILINE)
+EXPORTED = regex(rb"^[ \t]*[\"']?Export[\"']?[ \t]*:", re.MULTILINE)
 K3S = regex(rb"^[ \t]*((?:k3s|rke2)_(?:release_)?version)[ \t]*:", re.MULTILINE)
 TALOS = regex(rb"^kind:[ \t]*(ControlPlane)\b", re.MULTILINE)
 AKS = regex(
@@ -94,6 +95,7 @@ _MARKS = (
     _mark(TEMPLATE, r"\.j2$", b"kubeadm.k8s.io/", rb"^kind:[ \t]*ClusterConfiguration"),
     _Mark(CLOUDFORMATION, _TEMPLATES, b"AWS::EKS::", EKS),
     _Mark(CLOUDFORMATION, _TEMPLATES, b"kubernetes.io/cluster/", MACHINES),
+    _Mark(CLOUDFORMATION, _TEMPLATES, b"AWS::EC2::Subnet", EXPORTED),
     _Mark(OMNI, regex(r"\.ya?ml$"), b"\ntalos:", TALOS),
     _Mark(BICEP, regex(r"\.(?:bicep|json)$"), b"ervice/managed", AKS),
     _Mark(PROGRAM, regex(rf"(?:{'|'.join(map(re.escape, LANGUAGES))})$"), b"", IN_PROGRAM),

@@ -156,3 +156,44 @@ def test_functions_in_functions_do_not_grow_without_bound(read: Read, form: str,
     text = STACK.replace("!Select [0, !Cidr [!GetAtt Network.CidrBlock, 2, 8]]", nested)
     subnets = read({"stack.yaml": text}).subnets
     assert (known(subnets[0].cidr) is None) is (levels == 40)
+
+
+VPC = """\
+Resources:
+  Network: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/16}}
+  Nodes: {Type: AWS::EC2::Subnet, Properties: {VpcId: !Ref Network, CidrBlock: 10.0.1.0/24}}
+Outputs:
+  Nodes:
+    Value: !Ref Nodes
+    Export:
+      Name: !Sub "${AWS::StackName}-Nodes"
+  Loop: {Value: !ImportValue x-Loop, Export: {Name: !Sub "${AWS::StackName}-Loop"}}
+"""
+TRAIN = """\
+Parameters:
+  Network: {Type: String}
+  Loop: {Type: String, Default: a}
+Resources:
+  Cluster:
+    Type: AWS::EKS::Cluster
+    Properties: {Name: train, Version: "1.36", ResourcesVpcConfig: {SubnetIds: [!ImportValue x-Loop]}}
+  Pool:
+    Type: AWS::EKS::Nodegroup
+    Properties:
+      ClusterName: !Ref Cluster
+      Subnets:
+        - Fn::ImportValue: !Sub "${Network}-Nodes"
+      ScalingConfig: {MaxSize: 8}
+"""
+
+
+def test_templates_are_joined_by_exports(read: Read) -> None:
+    (pool,) = read({"vpc.yaml": VPC, "train.yaml": TRAIN}).pools
+    assert [known(one.cidr) for one in known(pool.addresses.subnets) or ()] == ["10.0.1.0/24"]
+
+
+@pytest.mark.parametrize("more", ["Parameters: {Loop: {Type: String, Default: b}}\n", ""])
+def test_templates_with_names_of_their_own_are_not_joined(read: Read, more: str) -> None:
+    other = VPC if more else VPC.replace("Network", "Pool")
+    (pool,) = read({"vpc.yaml": more + other, "train.yaml": TRAIN}).pools
+    assert isinstance(pool.addresses.subnets, Unknown)

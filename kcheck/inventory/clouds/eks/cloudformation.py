@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NoReturn, TypedDict
@@ -34,6 +35,7 @@ _MOST = 100_000
 """Limit of an expression's text, far above that of any real one."""
 _WORD = regex(r"(?<=[a-z\d])(?=[A-Z])")
 _PART = regex(r"\$\{(!?)([^}]*)\}")
+_SECTIONS = ("Resources", "Conditions", "Mappings")
 _OTHERS = regex(r"[^\w-]")
 _MAPS = frozenset({"labels", "tags"})
 _ZONES, _REGION = ("aws_availability_zones", "available"), ("aws_region", "current")
@@ -49,7 +51,6 @@ _OF_VALUES: dict[str, Callable[[list[str]], str]] = {
     "Not": lambda a: f"!{a[0]}",
     "And": lambda a: f"({' && '.join(a)})",
     "Or": lambda a: f"({' || '.join(a)})",
-    "FindInMap": lambda a: f"local.mappings[{a[0]}][{a[1]}][{a[2]}]",
 }
 """Expressions of the functions whose arguments are values."""
 
@@ -59,32 +60,70 @@ class _UnreadError(Exception):
 
 
 def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
-    """Yield the names and contents of templates, as declarations of a root module."""
+    """Yield the names and contents of templates, as declarations of a root module.
+
+    Templates of which one imports what only another exports are one, if they name everything apart.
+    """
+    found: list[tuple[_Template, ...]] = []
     for source in files[configurations.CLOUDFORMATION]:
         roots = [document.root for document in yaml.documents(source)]
         if len(roots) == 1 and isinstance(roots[0], yaml.Mapping):
-            name = os.path.basename(source.path).rpartition(".")[0]
-            yield name, _Template(roots[0]).configuration(os.path.dirname(source.path) or ".")
+            found.append((_Template([roots[0]]),))
+    exported = Counter(name for (one,) in found for name in one.exports)
+    for template in [one for (one,) in found]:
+        wanted = {name for name in template.imports() if exported[name] == 1}
+        joined = [own for own in found if template in own or any(not wanted.isdisjoint(one.exports) for one in own)]
+        if len(joined) > 1:
+            found = [own for own in found if own not in joined] + [tuple(one for own in joined for one in own)]
+    for own in found:
+        whole = _Template([root for one in own for root in one.roots])
+        for one in (whole,) if whole.is_distinct else own:
+            yield one.name, one.configuration()
 
 
 class _Template:
-    """A template; kinds that kcheck does not judge are None."""
+    """A template, or several that are joined; kinds that kcheck does not judge are None."""
 
-    def __init__(self, root: yaml.Mapping) -> None:
-        self.root = root
+    def __init__(self, roots: list[yaml.Mapping]) -> None:
+        self.roots = roots
         self.data: dict[Key, nodes.Block] = {}
+        self.opened: list[str] = []
+        """Exports whose values are being written."""
         table: dict[str, _Kind] = profiles.load_own("eks", "cloudformation")
-        self.resources = yaml.pairs(root, "Resources")
+        self.resources = self._section("Resources")
         self.kinds = {label: table.get(yaml.text(pair.value, "Type")) for label, pair in self.resources.items()}
+        outputs = self._section("Outputs").values()
+        named = ((yaml.get(pair.value, "Export", "Name"), yaml.get(pair.value, "Value")) for pair in outputs)
+        self.exports = {_export(name): value for name, value in named if name is not None and value is not None}
 
-    def configuration(self, folder: str) -> Configuration:
-        result = Configuration(folder, data=self.data)
-        for name, pair in yaml.pairs(self.root, "Parameters").items():
+    @property
+    def name(self) -> str:
+        return "+".join(os.path.basename(root.source.path).rpartition(".")[0] for root in self.roots)
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether its templates use a name for one thing, and have the same defaults."""
+        labels = [(name, label) for root in self.roots for name in _SECTIONS for label in yaml.pairs(root, name)]
+        given = [(label, pair.value) for root in self.roots for label, pair in yaml.pairs(root, "Parameters").items()]
+        defaults = {(label, yaml.text(value, "Default")) for label, value in given}
+        return len(set(labels)) == len(labels) and len(defaults) == len(dict(given))
+
+    def imports(self) -> set[str]:
+        """Return the names of what it imports from other stacks."""
+        called = (_function(node) for root in self.roots for node in yaml.walk(root))
+        return {_export(found[1]) for found in called if found and found[0] == "ImportValue"}
+
+    def _section(self, name: str) -> dict[str, yaml.Pair]:
+        return {label: pair for root in self.roots for label, pair in yaml.pairs(root, name).items()}
+
+    def configuration(self) -> Configuration:
+        result = Configuration(os.path.dirname(self.roots[0].source.path) or ".", data=self.data)
+        for name, pair in self._section("Parameters").items():
             result.variables[name] = self._variable(name, pair)
-        for name, pair in yaml.pairs(self.root, "Conditions").items():
+        for name, pair in self._section("Conditions").items():
             result.locals[name] = self._attribute(name, pair)
-        if mappings := yaml.pairs(self.root).get("Mappings"):
-            result.locals["mappings"] = self._attribute("mappings", mappings)
+        for name, pair in self._section("Mappings").items():
+            result.locals[f"mapping_{name}"] = self._attribute(name, pair)
         for label, pair in self.resources.items():
             if kind := self.kinds[label]:
                 result.resources[kind["type"], label] = self._resource(label, pair, kind)
@@ -169,7 +208,9 @@ class _Template:
         if name == "GetAtt":
             return self._reference(".".join(words))
         if name == "ImportValue":
-            return self._imported("".join(words) or self._text(items[0], inside=inside), node.span)
+            return self._imported(_export(node), node.span)
+        if name == "FindInMap" and len(items) == 3:
+            return f"local.mapping_{words[0]}[{self._text(items[1])}][{self._text(items[2])}]"
         if name == "If" and len(items) == 3:
             return f"(local.{words[0]} ? {self._text(items[1])} : {self._text(items[2])})"
         if name == "Sub":
@@ -192,8 +233,13 @@ class _Template:
         return write.template(text, _PART, written)
 
     def _imported(self, name: str, place: Span) -> str:
-        """Return the export of another stack, as a data source that has its name as a label."""
-        key = "aws_cloudformation_export", _OTHERS.sub("", name)
+        """Return what another template exports, else a data source that has its name as a label."""
+        if name in self.exports and name not in self.opened:
+            self.opened.append(name)
+            text = self._text(self.exports[name])
+            self.opened.pop()
+            return text
+        key = "aws_cloudformation_export", _OTHERS.sub("", name).strip("-")
         self.data[key] = nodes.Block("data", key, nodes.Body(place), place, place)
         return f"data.{'.'.join(key)}.value"
 
@@ -203,7 +249,7 @@ class _Template:
         if label in _PSEUDO:
             return _PSEUDO[label]
         if label not in self.kinds:
-            return f"var.{label}" if label in yaml.pairs(self.root, "Parameters") else _unread(label)
+            return f"var.{label}" if label in self._section("Parameters") else _unread(label)
         kind = self.kinds[label] or _unread(f"{name}, which kcheck does not read,")
         own = {"latest_version_number": "latest_version"}.get(_snake(attribute), _snake(attribute))
         own = "id" if not own or own.endswith("_id") else own
@@ -229,6 +275,12 @@ def _function(node: yaml.Target, *, inside: bool = False) -> tuple[str, yaml.Tar
     if pair is None or len(pairs) != 1 or not (name in ("Ref", "Condition") or name.startswith("Fn::")):
         return None
     return name.removeprefix("Fn::"), yaml.resolve(pair.value), False
+
+
+def _export(node: yaml.Node) -> str:
+    """Return the name of an export as it is written, without what a stack fills in."""
+    node = yaml.resolve(node)
+    return _PART.sub("", next((one.text for one in yaml.walk(node) if isinstance(one, yaml.Scalar)), ""))
 
 
 def _is_map(node: yaml.Node) -> bool:
