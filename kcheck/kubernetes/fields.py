@@ -94,7 +94,7 @@ class _Walk:
         if isinstance(node, yaml.Scalar):
             kind = {str: "text", bool: "boolean"}.get(type(yaml.value(node)), "number")
             text = f"the {kind} {(node.text.splitlines() or [''])[0]}"
-            right = node.text if type_ == "string" else None
+            right = node.text if type_ == "string" and not node.tag else None
         return self._error(node, path, text, right, wanted=_WANTED.get(type_, "a list" if type_[0] == "[" else "a map"))
 
     def _error(

@@ -73,6 +73,11 @@ def test_a_value_of_another_type_is_found(read: Read, spec: str, wanted: str) ->
     assert [one for _, one, _ in said(read, job(spec))] == [wanted]
 
 
+def test_quotes_help_a_text_unless_a_tag_makes_it_a_number(read: Read) -> None:
+    found = [read(job(f"managedBy: {value}")).field_errors[0].right for value in ("5", "!!int 5")]
+    assert found == ["5", None]
+
+
 @pytest.mark.parametrize(
     "spec",
     [
