@@ -131,14 +131,14 @@ def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
             yield Entry(item, item)
     elif isinstance(value, tuple):
         for at, item in enumerate(value):
-            yield Entry(Short(at, item.origin or place, bits=64), item)
+            yield Entry(Short(at, Origin((item.origin or place).spans), bits=64), item)
     else:
         raise EvaluationError(f"{convert.kind_name(value)} cannot be iterated")
 
 
 def key_datum(key: str, origin: Origin) -> Datum:
-    """Return the key of an element in a loop, as a datum."""
-    return key.datum if isinstance(key, Reference) else Known(key, origin)
+    """Return the key of an element in a loop, at the place of the element, where it cannot be written."""
+    return key.datum if isinstance(key, Reference) else Known(key, Origin(origin.spans, why="a key gives it"))
 
 
 def _of_branches(collection: Either) -> Iterator[Entry]:

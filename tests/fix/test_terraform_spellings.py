@@ -886,6 +886,22 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
         'set sku_tier = "Standard"; `"${local.a}ee"` gives it now',
     ),
     "function": ("free-control-plane", tier('title("free")'), 'set sku_tier = "Standard"; `title("free")` gives it now'),
+    "key in a loop": (
+        "free-control-plane", tier('[for tier, size in { Free = "small" } : tier][0]'),
+        'a key gives it; set Free = "Standard"',
+    ),
+    "key of a dynamic block": (
+        "pauses-early", profile(
+            """
+  dynamic "auto_scaler_profile" {
+    for_each = { "45" = "%" }
+    content {
+      max_unready_percentage = auto_scaler_profile.key
+    }
+  }
+"""
+        ), "a key gives it; set 45 = 100",
+    ),
     "part of a list": (
         "free-control-plane", tier('split(",", "Free,Premium")[0]'),
         'set sku_tier = "Standard"; `split(",", "Free,Premium")` gives it now',

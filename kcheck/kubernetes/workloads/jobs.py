@@ -16,7 +16,7 @@ from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
 from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
 from kcheck.model import NOTHING, PodTemplate, Service, Workload
 from kcheck.text import placeholders
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
@@ -227,6 +227,7 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
     return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
 
 
+@or_unknown
 def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profiles.WorkloadKind) -> Value[bool]:
     """Whether the pods of a job need each other."""
     place, pods_ = Origin((item.span,)), total(one.count for one in found)
@@ -234,9 +235,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
         return Known(value=False, origin=place)
     if any(ELASTIC.search(one.text) for template in found for one in template.containers):
         return Known(value=False, origin=place)
-    unknown = gap(item.root, "spec")
-    if unknown is not None:
-        return unknown
+    need(gap(item.root, "spec"))
     if entry.get("rigid") in (True, "fixed"):
         return Known(value=entry["rigid"] is True or places.is_fixed(item, entry), origin=place)
     if isinstance(path := entry.get("rigid"), str):
@@ -251,8 +250,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
     unnamed = next(filter(None, map(placeholders.first, programs)), "")
     if not may_equal(mode, "Indexed") or not (meets or unnamed):
         return Known(value=False, origin=place)
-    if isinstance(mode, Unknown):
-        return mode
+    need(mode)
     return Known(value=True, origin=place) if meets else Unknown(placeholders.reason(unnamed), place)
 
 

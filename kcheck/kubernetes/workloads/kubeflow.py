@@ -200,8 +200,7 @@ def by_roles(item: Object) -> Object:
 
 
 def _workers(spec: yaml.Mapping) -> _Workers:
-    kind = yaml.get(spec, "processingResourceType")
-    resource = "cpu" if isinstance(kind, yaml.Scalar) and kind.text == "cpu" else NVIDIA
+    resource = "cpu" if yaml.text(spec, "processingResourceType") == "cpu" else NVIDIA
     total, each = next((pair for pair in _TOTALS.items() if yaml.get(spec, pair[0]) is not None), ("", ""))
     if not total:
         return _Workers(yaml.get(spec, "replicas"), None, resource)

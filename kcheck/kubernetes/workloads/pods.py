@@ -320,15 +320,14 @@ def _topology(item: yaml.Target) -> Value[str]:
     return first_set(*found, found[0])
 
 
+@or_unknown
 def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:
     """Return the label whose domain all pods share, by Kueue's topology or required affinity to each other."""
     required = _mark(item, _TOPOLOGIES[0])
     if not isinstance(required, Unset):
         return required
     path = ("affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    unknown = gap(spec, *path)
-    if unknown is not None:
-        return unknown
+    need(gap(spec, *path))
     for term in yaml.items(spec, *path):
         if _selects(term, labels):
             return text(term, "topologyKey")

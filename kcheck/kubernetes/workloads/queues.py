@@ -35,6 +35,7 @@ from kcheck.model import (
     Thing,
     Watcher,
 )
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
 from kcheck.text.units import as_text, seconds
@@ -103,13 +104,11 @@ def _preemption(item: Object) -> Value[str]:
     return found
 
 
+@or_unknown
 def _covered(item: Object) -> Value[tuple[str, ...]]:
     groups = yaml.items(item.root, "spec", "resourceGroups")
-    unknown = gap(item.root, "spec", "resourceGroups") or next(
-        (reason for group in groups if (reason := gap(group, "coveredResources"))), None
-    )
-    if unknown is not None:
-        return unknown
+    need(gap(item.root, "spec", "resourceGroups"))
+    need(first_unknown(gap(group, "coveredResources") for group in groups))
     names = [name.text for group in groups for name in yaml.scalars(group, "coveredResources")]
     found = yaml.get(item.root, "spec", "resourceGroups")
     return Known(tuple(names), Origin(((found or item.root).span,)))
@@ -121,11 +120,11 @@ def _cohort(item: Object) -> Value[str]:
     return first_set(text(item.root, "spec", name), text(item.root, "spec", old_name))
 
 
+@or_unknown
 def _flavors(item: Object) -> Value[tuple[FlavorQuota, ...]]:
     """Return the quotas of a ClusterQueue or Cohort by flavor."""
     here = Origin((item.span,))
-    if (unknown := gap(item.root, "spec", "resourceGroups")) is not None:
-        return unknown
+    need(gap(item.root, "spec", "resourceGroups"))
     result = []
     for group in yaml.items(item.root, "spec", "resourceGroups"):
         for flavor in yaml.items(group, "flavors"):

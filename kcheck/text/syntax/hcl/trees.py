@@ -84,15 +84,10 @@ def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
         return Problem("a closing brace without an opening one", source.span(at, at + 1))
     node = _first_error(root)
     at = begin + node.start_byte
-    end = max(at + 1, min(begin + node.end_byte, _line_end(source.data, at)))
+    end = max(at + 1, min(begin + node.end_byte, source.line_end(at)))
     found = source.data[at:end].decode("utf-8", "replace").strip()
     what = f"unexpected `{found}`" if found else "something is missing here"
     return Problem(what, source.span(at, min(end, len(source.data))))
-
-
-def _line_end(data: bytes, at: int) -> int:
-    end = data.find(b"\n", at)
-    return len(data) if end == -1 else end
 
 
 def _first_error(root: Node) -> Node:
