@@ -67,8 +67,8 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
     cluster = world.inventory.clusters[0]
     return Facts(
         _wall_distances(world, cluster, top), summary_sentence(cluster, world),
-        machines.price(intent.cloud, intent.machine, spot=intent.spot_nodes > intent.nodes - intent.spot_nodes),
-        start_price(world, intent), other_findings(intent.cloud), requests,
+        intent.price(spot=intent.spot_nodes > intent.nodes - intent.spot_nodes), start_price(world, intent),
+        other_findings(intent.cloud), requests,
     )  # fmt: skip
 
 
