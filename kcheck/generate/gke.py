@@ -61,7 +61,7 @@ class Gateway(NamedTuple):
 
 
 class Checkpoints(NamedTuple):
-    """File system of a team's checkpoints: GiB, and MB/s at that size."""
+    """File system of all checkpoints: GiB, and MB/s at that size."""
 
     size: int
     speed: int
@@ -118,7 +118,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "vpcs": 1 + len({one.vpc for one in _networks(intent)}), "tested_with": _fabric_version(intent),
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
-        "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
+        "checkpoint_reason": _checkpoint_reason(intent, checkpoints), "shared_volume": "storage" in intent.parts,
         "spot_grace": intent.minor >= int(usual["spot.since"]),
         "private_api": bool(intent.api_ranges) and all(map(is_private, intent.api_ranges)),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),

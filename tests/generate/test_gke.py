@@ -177,7 +177,7 @@ def test_jobs_of_one_node_need_no_networks_of_their_own() -> None:
     files = made(job={"nodes": 1})
     assert not files.keys() & {"kubernetes/gpu-networks.yaml", "kubernetes/gpu-plugin.yaml"}
     assert b"additional_node_network_configs" not in files["node_pools.tf"]
-    assert b"filestore.csi.storage.gke.io" in files["kubernetes/storage-class.yaml"]
+    assert b"google_filestore_instance" in files["storage.tf"]
 
 
 @pytest.mark.parametrize(
@@ -346,10 +346,17 @@ def test_the_account_that_reads_the_token_of_docker_hub_is_there_before_it_gets_
 
 
 @pytest.mark.parametrize(("machine", "service"), [("a3-highgpu-8g", "lustre"), ("n2-standard-32", "filestore")])
-def test_readme_says_what_stays_when_the_cluster_is_destroyed(machine: str, service: str) -> None:
+def test_teams_share_one_file_system_that_outlives_a_plan(machine: str, service: str) -> None:
     files = made(machines=[machine])
-    assert b"reclaimPolicy: Retain" in files["kubernetes/storage-class.yaml"]
-    assert f"`gcloud {service} instances delete pvc-... --location=" in files["README.md"].decode()
+    code, readme = files["storage.tf"].decode(), files["README.md"].decode()
+    assert re.findall(r'resource "(\w+)"', code) == [f"google_{service}_instance"]
+    assert "prevent_destroy = true" in code
+    assert "take `prevent_destroy` out of storage.tf" in readme
+    assert "for all teams, a folder each" in readme
+    assert "paid by the GiB" in readme
+    assert 'for team in ["research", "product"]' in files["outputs.tf"].decode()
+    assert b"subPath: research" in files["jobs/sample.yaml"]
+    assert "kubernetes/storage-class.yaml" not in files
 
 
 def test_attached_gpus_have_a_price_a_quota_and_no_likes_elsewhere() -> None:

@@ -90,3 +90,13 @@ def test_what_if_finds_nothing_to_save_in_a_generated_cluster(name: str, kind: s
     write(tmp_path, made(name, kind, nodes).files)
     done = CliRunner().invoke(simulate.command, [str(tmp_path), "--what-if"])
     assert "what if: none of kcheck's fixes changes this run" in done.output, done.output
+
+
+@pytest.mark.parametrize("name", ["eks", "gke", "aks", "ack"])
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_the_file_system_of_checkpoints_has_a_price_or_where_to_find_it(name: str, kind: str) -> None:
+    told = made(name, kind, 64).files["README.md"].decode()
+    line = next(line for line in told.splitlines() if line.startswith("- **Checkpoints"))
+    assert re.search(
+        r"costs about [\d,]+ USD a month|\[paid by .*\]\(https://\S+\).* at a price that kcheck does not list", line
+    )
