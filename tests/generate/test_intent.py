@@ -311,7 +311,7 @@ def test_writes_a_folder_that_check_is_silent_about(here: Path) -> None:
     assert {"README.md", "kcheck.yaml", "versions.tf", "network.tf", "cluster.tf", "node_pools.tf", "registry.tf",
             "outputs.tf", "variables.tf", "terraform.tfvars", "intent.yaml"} <= set(os.listdir("train"))  # fmt: skip
     result = CliRunner().invoke(cli, ["check", "--info", "train"])
-    assert (result.exit_code, result.stdout) == (0, "nothing found.\n1 cluster, 4 pools, 4 workloads checked.\n")
+    assert (result.exit_code, result.stdout) == (0, "nothing found.\n1 cluster, 4 pools, 3 workloads checked.\n")
 
 
 def test_second_run_changes_nothing_and_intent_file_leads_to_the_same(here: Path) -> None:
