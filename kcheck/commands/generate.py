@@ -159,7 +159,7 @@ def _intent(
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
         given["nodes"] = nodes
-    given = grown(given, *more, fresh=not file and not code)
+    given = grown(given, *more, fresh=not code)
     if code:
         return intent_from_code.intent_of(code, cloud, given)
     if cloud is None:

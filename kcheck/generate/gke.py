@@ -61,7 +61,7 @@ class Gateway(NamedTuple):
 
 
 class Checkpoints(NamedTuple):
-    """File system of a team's checkpoints: GiB, and MB/s at that size."""
+    """File system of all checkpoints: GiB, and MB/s at that size."""
 
     size: int
     speed: int
@@ -118,7 +118,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "vpcs": 1 + len({one.vpc for one in _networks(intent)}), "tested_with": _fabric_version(intent),
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
-        "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
+        "checkpoint_reason": _checkpoint_reason(intent, checkpoints), "shared_volume": "storage" in intent.parts,
         "spot_grace": intent.minor >= int(usual["spot.since"]),
         "private_api": bool(intent.api_ranges) and all(map(is_private, intent.api_ranges)),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
@@ -209,7 +209,7 @@ def _machine(name: str, intent: Intent) -> Machine:
     """Return the template values of a node pool's machine type.
 
     Raises:
-        ConfigError: its GPUs are missing, attached or unknown, it needs whole racks, or it is not sold on demand.
+        ConfigError: its GPUs are missing or unknown, it needs whole racks, or it is not sold on demand.
     """
     usual = recommended.values(intent.cloud)
     if re.search(str(usual["pools.racks"]), name):
@@ -218,9 +218,11 @@ def _machine(name: str, intent: Intent) -> Machine:
         raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.spot_only']}")
     ssds = own_machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
-    accelerator = own_machines.accelerator(name) or ""
-    if count and not accelerator:
-        raise ConfigError(f"machines: {name} has no built-in GPUs; kcheck does not generate attached ones")
+    accelerator = own_machines.accelerator(name) or intent.accelerator
+    if bool(count) != bool(accelerator):
+        raise ConfigError(
+            f"machines: {name} has no GPUs of its own; set gpus and accelerator for attached ones, or neither"
+        )
     hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])

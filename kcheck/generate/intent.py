@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
-from kcheck.config.numbers import machines
+from kcheck.config.numbers import machines as machine_types
+from kcheck.config.numbers.machines import Price
 from kcheck.generate import recommended, render
 from kcheck.generate.parts import PARTS
 from kcheck.generate.recommended import training_nodes_within
@@ -48,13 +49,13 @@ class Team(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """Wanted cluster, with every field set.
 
-    `nodes` are for training: those `asked` for, or fewer if the cloud's limit must also hold the system nodes.
-    `spot` is the percentage bought as spot, at most for `price_cap` thousandths of the billing currency per node-hour.
-    `tiers` start with the least urgent. `mode` is the pod network mode, `range` the network to stay within (or empty),
-    `in_use` lists ranges to avoid, `api_ranges` those that may reach the API server from outside.
-    `installer` is empty for managed clusters. `fabric` is the GPU network, empty where machine types define it; `cards`
-    are its interfaces. `parts` are those of PARTS that it has. `assumed` lists fields nobody set and parts of the code
-    that were left out.
+    `nodes` are for training: those `asked` for, or fewer if the cloud's limit must also hold the system nodes. `spot`
+    is the percentage bought as spot, at most for `price_cap` thousandths of the billing currency per node-hour. `tiers`
+    start with the least urgent. `mode` is the pod network mode, `range` the network to stay within (or empty), `in_use`
+    lists ranges to avoid, `api_ranges` those that may reach the API server from outside. `accelerator` is attached to
+    machines without GPUs of their own. `installer` is empty for managed clusters. `fabric` is the GPU network, empty
+    where machine types define it; `cards` are its interfaces. `parts` are those of PARTS that it has. `assumed` lists
+    fields nobody set and parts of the code that were left out.
     """
 
     cloud: str
@@ -81,6 +82,7 @@ class Intent(Struct, frozen=True):
     range: str
     in_use: tuple[str, ...]
     api_ranges: tuple[str, ...] = ()
+    accelerator: str = ""
     installer: str = ""
     fabric: str = ""
     cards: tuple[str, ...] = ()
@@ -106,6 +108,10 @@ class Intent(Struct, frozen=True):
     def unique(self) -> str:
         """Letters and digits that differ between clusters of other names, regions or accounts."""
         return unique(self.account, self.region, self.name)
+
+    def price(self, *, spot: bool) -> Price | None:
+        """List price of the first machine type with its GPUs."""
+        return machine_types.price(self.cloud, self.machine, spot=spot, attached=(self.gpus, self.accelerator))
 
     @property
     def minor(self) -> int:
@@ -164,6 +170,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"),
         mode=str(network.get("mode", usual["intent.mode"])), range=str(network.get("range", "")),
         in_use=tuple(network.get("in_use") or ()), api_ranges=tuple(network.get("api_ranges") or ()),
+        accelerator=str(given.get("accelerator", "")),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
         fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
         parts=tuple(given.get("parts", PARTS)), assumed=tuple(given.get("assumed") or ()),
@@ -179,8 +186,8 @@ def _usual_gpus(cloud: str, machine: str, usual: recommended.Values) -> int:
     Raises:
         ConfigError: the type is unknown and there is no default.
     """
-    gpus = machines.gpus(cloud, machine)
-    if gpus is None and "intent.gpus" not in usual and machines.machine(cloud, machine) is None:
+    gpus = machine_types.gpus(cloud, machine)
+    if gpus is None and "intent.gpus" not in usual and machine_types.machine(cloud, machine) is None:
         raise ConfigError(f"machines: kcheck does not know {machine}; set gpus:")
     return int(usual.get("intent.gpus", 0)) if gpus is None else gpus
 
@@ -222,6 +229,7 @@ def _job(nodes: int, most: int) -> int:
 _CLOUDS_OWN = {
     "installer": "the cloud sets its clusters up",
     "network.fabric": "its machine types say what is between GPUs",
+    "accelerator": "GPUs are part of its machine types",
 }
 
 
@@ -263,9 +271,9 @@ def _wrong_choices(intent: Intent, usual: recommended.Values) -> Iterator[str]:
     """Yield choices that the cloud does not have."""
     for field, chosen in (
         ("autoscaler", intent.autoscaler), ("network.mode", intent.mode), ("installer", intent.installer),
-        ("network.fabric", intent.fabric),
+        ("network.fabric", intent.fabric), ("accelerator", intent.accelerator),
     ):  # fmt: skip
-        able = _listed(usual.get(f"intent.{field.rpartition('.')[2]}s", ""))
+        able = _listed(usual.get(f"intent.{field.rpartition('.')[2]}s", "")) if chosen else [""]
         if chosen not in able:
             told = nearest(chosen, tuple(able)) if able != [""] else _CLOUDS_OWN[field]
             yield f"{field}: {chosen} is not for {intent.cloud}; {told}"
@@ -279,8 +287,10 @@ def _wrong_machines(intent: Intent, usual: recommended.Values) -> Iterator[str]:
     for name in intent.machines:
         if re.search(str(usual["intent.other_accelerators"]), name):
             yield f"machines: the accelerators of {name} are not NVIDIA's; kcheck generates for those only"
+        if intent.accelerator and not re.search(str(usual["intent.attachable"]), name):
+            yield f"accelerator: {name} takes none: {recommended.reasons(intent.cloud)['intent.attachable']}"
     for name in intent.machines:
-        own = machines.gpus(intent.cloud, name)
+        own = machine_types.gpus(intent.cloud, name)
         if own and own != intent.gpus:
             unlike = f"{counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
             yield f"machines: {name} has {unlike}"

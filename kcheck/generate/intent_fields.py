@@ -69,6 +69,7 @@ class CodeReader:
         yield "nodes", _plain(nodes)
         yield "machines", _plain(training.machines or None)
         yield "gpus", _plain(training.gpus if training.gpus or training.machines else self._gpus_of_pods())
+        yield "accelerator", _plain(training.accelerator)
         yield "spot.share", _plain(self._spot(nodes))
         yield "spot.price_cap", _plain(self._price_cap())
         yield from ((f"job.{name}", _plain(value)) for name, value in self._job().items())

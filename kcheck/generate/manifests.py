@@ -110,6 +110,7 @@ FLAGS: dict[str, object] = {
     "device_plugin": True,  # false where the cloud brings NVIDIA's
     "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
     "namespace_labels": {},  # that namespaces of teams have for the cloud
+    "shared_volume": False,  # whether the claims of all teams are of one volume, so that each has a folder in it
     "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
     "docker_hub": "",  # what stands for docker.io in the names of images
     "autoscaler_pods": False,  # whether the autoscaler runs in the cluster itself, where Prometheus can read it

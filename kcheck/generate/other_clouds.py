@@ -71,7 +71,8 @@ def translated(intent: Intent, cloud: str) -> Intent:
     Raises:
         ConfigError: the cloud has no such machines, or fields contradict each other there.
     """
-    found = [machines.equivalent(intent.cloud, name, cloud) for name in intent.machines]
+    named = () if intent.accelerator else intent.machines  # attached GPUs are no part of a machine type
+    found = [machines.equivalent(intent.cloud, name, cloud) for name in named]
     types = list(dict.fromkeys(one.machine for one in found if one is not None))
     if not types:
         told = f"no machine of {cloud} is known to do the work of {_described(intent)}"
@@ -114,7 +115,7 @@ def _anywhere(line: str) -> str:
 
 
 def _described(intent: Intent) -> str:
-    model = machines.model(intent.cloud, intent.machine)
+    model = intent.accelerator or machines.model(intent.cloud, intent.machine)
     return f"{intent.machine}{f' ({intent.gpus} x {model})' if model else ''}"
 
 
@@ -134,7 +135,7 @@ def _row(one: Translated | Refused) -> Row:
     run, start = facts.run, facts.start
     ends = [wall for wall, _ in facts.walls if wall.mechanism == "cluster-limit"]
     pools = [wall for wall, _ in facts.walls if wall.mechanism in ("pool-limit", "pool-quota")]
-    price = machines.price(own.cloud, own.machine, spot=False)
+    price = own.price(spot=False)
     return Row(
         cloud=one.cloud, machine=own.machine, region=own.region,
         most="".join(f"{wall.number:,} ({wall.arithmetic})" for wall in ends),

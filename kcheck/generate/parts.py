@@ -20,6 +20,7 @@ PARTS = {
         "kubernetes/storage*.yaml kubernetes/checkpoints.yaml values/volumes.yaml",
     ),
     "dns": ("a DNS cache on each node, and DNS that grows with the cluster", "kubernetes/*dns.yaml"),
+    "sharing": ("nodes whose GPUs several pods share, by the label nvidia.com/device-plugin.config=shared", ""),
     "prepull": ("images that are on a node before a job needs them", "kubernetes/prepull.yaml"),
     "samples": ("an MPIJob and a TrainJob for a queue to start", "jobs/mpi.yaml jobs/trainjob.yaml"),
     "quotas": ("code that requests the quotas", "quotas.tf quotas.sh"),
@@ -35,8 +36,9 @@ def is_wanted(path: str, parts: tuple[str, ...]) -> bool:
 
 
 def grown(fields: dict[str, object], teams: str, parts: list[str], *, fresh: bool = False) -> dict[str, object]:
-    """Add teams, by their names, and parts to the fields of an intent; a `fresh` small one begins without any."""
+    """Add teams, by their names, and parts to the fields of an intent; a `fresh` small one of neither has none."""
     few = fresh and isinstance(nodes := fields.get("nodes"), int) and nodes <= SMALL
+    few = few and not fields.keys() & {"parts", *ALONE}
     found = fields | {**ALONE, "parts": []} if few else fields
     if teams:
         names = teams.split(",")

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import folder
-from kcheck.config.numbers.profiles import limits
+from kcheck.config.numbers.profiles import ProfileValue, limits
+from kcheck.generate import recommended
 from kcheck.generate.intent import Intent
 from kcheck.generate.pools import system_nodes
 from kcheck.model import Cluster, Surge
@@ -66,8 +67,8 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
     cluster = world.inventory.clusters[0]
     return Facts(
         _wall_distances(world, cluster, top), summary_sentence(cluster, world),
-        machines.price(intent.cloud, intent.machine, spot=intent.spot_nodes > intent.nodes - intent.spot_nodes),
-        start_price(world, intent), other_findings(intent.cloud), requests,
+        intent.price(spot=intent.spot_nodes > intent.nodes - intent.spot_nodes), start_price(world, intent),
+        other_findings(intent.cloud), requests,
     )  # fmt: skip
 
 
@@ -136,38 +137,45 @@ _MOST_NODES = 5000
 
 
 class Start(NamedTuple):
-    """Ranges over all draws: minutes until the last node is gone, paid node-hours, times of the work; also by phase."""
+    """Ranges over all draws: minutes until the last node is gone, paid node-hours, times of the work.
+
+    `phases` have their times of the work with what decides them; `fixed` are the times of those that nobody can set.
+    """
 
     minutes: str
     node_hours: str
     times: str
     phases: list[tuple[str, str, str]]
+    fixed: str
 
 
 class StartPrice(NamedTuple):
-    """Job on all nodes with `work` minutes of work: started as a whole, or pod by pod."""
+    """Job on all nodes with `work` minutes of work: started as a whole, or pod by pod; `ways` are to set its phases."""
 
     nodes: int
     work: int
     whole: Start
     single: Start
+    ways: dict[str, ProfileValue]
 
 
 def start_price(world: World, intent: Intent) -> StartPrice | None:
-    """Simulate the price of starting a job; None without an autoscaler whose model is calibrated."""
-    if intent.autoscaler in ("none", "karpenter") or intent.nodes > _MOST_NODES:
+    """Simulate the price of starting a job; None without an autoscaler in the code."""
+    if intent.autoscaler == "none" or intent.nodes > _MOST_NODES:
         return None
     own = World(world.inventory, replace(world.config, nodes={"": intent.nodes + system_nodes(intent)}))
     found = scenario.build_scenario(own, own.inventory.clusters[0])
-    if isinstance(found, str) or found.is_stopped or not found.has_autoscaler or found.case.settings.karpenter:
+    if isinstance(found, str) or found.is_stopped or not found.has_autoscaler:
         return None
-    whole, single = (_start(found, gang=gang) for gang in (True, False))
+    usual, own_ways = recommended.entries(intent.cloud), found.case.settings.karpenter * "karpenter_"
+    ways = {name: usual.get(f"{own_ways}phase.{name}", usual[f"phase.{name}"]) for name in PHASES}
+    whole, single = (_start(found, ways, gang=gang) for gang in (True, False))
     if whole is None or single is None:
         return None
-    return StartPrice(intent.nodes, scenario.DURATION // 60, whole, single)
+    return StartPrice(intent.nodes, scenario.DURATION // 60, whole, single, ways)
 
 
-def _start(found: Scenario, *, gang: bool) -> Start | None:
+def _start(found: Scenario, ways: dict[str, ProfileValue], *, gang: bool) -> Start | None:
     """Simulate a job with or without gang start; None if a run does not finish."""
     own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)))
     ran = results.run_scenario(own)
@@ -176,7 +184,8 @@ def _start(found: Scenario, *, gang: bool) -> Start | None:
     why, work = results.deciding_factors(ran), own.case.work / 3600
     phases = [(name, _times(ran.part([name]).node_hours, work), why[name]) for name in PHASES]
     minutes = results.range_of(seconds / 60 for seconds in ran.total)
-    return Start(_text(minutes), _text(ran.node_hours), _times(ran.node_hours, work), phases)
+    fixed = ran.part([name for name in PHASES if not ways[name].value]).node_hours
+    return Start(_text(minutes), _text(ran.node_hours), _times(ran.node_hours, work), phases, _times(fixed, work))
 
 
 def _times(hours: Range, work: float) -> str:

@@ -75,6 +75,12 @@ class TrainingPools(Struct):
         return list(dict.fromkeys(name for pool in self.pools for name in known(pool.machine.instance_types) or ()))
 
     @property
+    def accelerator(self) -> str | None:
+        """Model of the GPUs that are attached to machines without any of their own."""
+        own = self._types and machines.gpus(self.cloud, self._types[0])
+        return None if own else next((kind for pool in self.pools if (kind := known(pool.machine.accelerator))), None)
+
+    @property
     def gpus(self) -> int | None:
         """GPUs per node, of the first machine type if there are several; None if unknown."""
         written = next((found for pool in self.pools if (found := known(pool.machine.gpus)) is not None), None)
@@ -85,18 +91,13 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
     """Choose the training pools: those with the most GPUs, else those that are not for the system."""
     result = TrainingPools(cluster.cloud)
     able = [pool for pool in world.pools.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
-    with_gpus = [pool for pool in able if known(pool.machine.gpu) and not _attached(pool)]
-    attached = [pool for pool in able if _attached(pool)]
+    with_gpus = [pool for pool in able if known(pool.machine.gpu)]
     unclear = [pool for pool in able if isinstance(pool.machine.gpu, Unknown)]
     if with_gpus:
         chosen, why = _largest_group(with_gpus, world), "training nodes are those with the most GPUs"
         result.left_out += [
             f"{named(pool)} is left out: its machine type is unknown{_because(pool)}" for pool in unclear
         ]
-        result.left_out += [f"{named(pool)} is left out: {_attached(pool)}" for pool in attached]
-    elif attached:
-        chosen, why = attached, "training nodes are those with GPUs"
-        result.unread = f"{named(attached[0])}: {_attached(attached[0])}"
     else:
         chosen = [pool for pool in able if not is_for_system(pool)]
         why = "they are for the cluster's own pods"
@@ -115,7 +116,7 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
     elif gap:
         result.left_out.append(f"pools may be left out: {gap}")
     _measure(result, chosen, world)
-    _set_aside([pool for pool in able if pool not in chosen + unclear + attached], why, result, world)
+    _set_aside([pool for pool in able if pool not in chosen + unclear], why, result, world)
     if chosen and not result.machines and not result.unread:
         result.unread = f"{named(chosen[0])} names no machine type{_because(chosen[0])}"
     return result
@@ -147,6 +148,7 @@ def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
     for pool in pools:
         cluster, names = known(pool.cluster), known(pool.machine.instance_types)
         model = machines.model(cluster.cloud, names[0]) if cluster and names else None
+        model = model or known(pool.machine.accelerator)
         groups[known(pool.machine.gpus), model].append(pool)
 
     def cards(kind: tuple[int | None, str | None]) -> tuple[int, int]:
@@ -154,15 +156,6 @@ def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
         return sum((_nodes(pool, world) or 0) * (each or 1) for pool in groups[kind]), each or 0
 
     return groups[max(groups, key=cards)]
-
-
-def _attached(pool: NodePool) -> str:
-    """Return why a pool with GPUs attached to a machine type cannot be generated; empty for other pools."""
-    names, kind = known(pool.machine.instance_types) or (), known(pool.machine.accelerator)
-    cluster = known(pool.cluster)
-    if not names or not kind or cluster is None or machines.gpus(cluster.cloud, names[0]):
-        return ""
-    return f"it attaches {kind} to {names[0]}, and kcheck generates machine types with built-in GPUs only"
 
 
 def _hidden_pools(cluster: Cluster, pools: list[NodePool], world: World) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PROFILES = ROOT / "profiles"
 READ_BY_ASSEMBLY = {"refused", "storage_requests"}
-CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name|account|region|nodes)|release\.minor\d+|(plane|scaler|phase)\.\w+|fabric\.(infiniband(_sriov)?|roce)"
+CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name|account|region|nodes)|release\.minor\d+|(plane|scaler|(karpenter_)?phase)\.\w+|fabric\.(infiniband(_sriov)?|roce)"
 """Settings whose name is put together: what an intent chooses, and what goes by the version or the size."""
 
 

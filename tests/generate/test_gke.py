@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kcheck.config.config import ConfigError
-from kcheck.generate import assembly, gke, ranges
+from kcheck.generate import assembly, gke, other_clouds, ranges
 from kcheck.generate.intent import with_defaults
 from kcheck.generate.pools import split
 from tests.kubernetes import schemas_of_kinds as crds
@@ -177,7 +177,7 @@ def test_jobs_of_one_node_need_no_networks_of_their_own() -> None:
     files = made(job={"nodes": 1})
     assert not files.keys() & {"kubernetes/gpu-networks.yaml", "kubernetes/gpu-plugin.yaml"}
     assert b"additional_node_network_configs" not in files["node_pools.tf"]
-    assert b"filestore.csi.storage.gke.io" in files["kubernetes/storage-class.yaml"]
+    assert b"google_filestore_instance" in files["storage.tf"]
 
 
 @pytest.mark.parametrize(
@@ -264,6 +264,13 @@ def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
         {"nodes": 100, "spot": {"share": 100}},
         {"nodes": 40, "machines": ["a3-highgpu-8g", "a2-ultragpu-8g", "a2-highgpu-8g"], "spot": {"share": 50}},
         {"nodes": 40, "machines": ["g2-standard-8"]},
+        {
+            "nodes": 40,
+            "machines": ["n1-standard-16"],
+            "gpus": 4,
+            "accelerator": "nvidia-tesla-v100",
+            "spot": {"share": 30},
+        },
         {"nodes": 40, "machines": ["c3-standard-88"], "spot": {"share": 30}},
         {"nodes": 40, "machines": ["a4-highgpu-8g"], "zones": ["us-central1-b"]},
         {"nodes": 300, "machines": ["a3-megagpu-8g"], "scheduler": "none"},
@@ -272,7 +279,7 @@ def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
         {"nodes": 100, "network": {"api_ranges": ["203.0.113.0/24"]}},
         {"nodes": 8000, "registry": "registry.example.com/ml"},
     ],
-    ids=["spot", "several", "single", "cpu", "hyperdisk", "mega", "rdma", "rdma-spot", "api", "large"],
+    ids=["spot", "several", "single", "attached", "cpu", "hyperdisk", "mega", "rdma", "rdma-spot", "api", "large"],
 )
 def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
     made = assembly.generate(with_defaults("gke", given))
@@ -290,7 +297,12 @@ def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
     [
         ({"machines": ["ct5p-hightpu-4t"]}, "the accelerators of ct5p-hightpu-4t are not NVIDIA's"),
         ({"machines": ["a4x-highgpu-4g"]}, "Arm machines in racks of 18 that NVLink joins"),
-        ({"machines": ["n1-standard-8"], "gpus": 1}, "n1-standard-8 has no built-in GPUs"),
+        ({"machines": ["n1-standard-8"], "gpus": 1}, "n1-standard-8 has no GPUs of its own; set gpus and accelerator"),
+        (
+            {"machines": ["n2-standard-8"], "gpus": 1, "accelerator": "nvidia-tesla-t4"},
+            "n2-standard-8 takes none: only N1",
+        ),
+        ({"machines": ["n1-standard-8"], "gpus": 1, "accelerator": "nvidia-l4"}, "nvidia-l4 is not for gke"),
         ({"machines": ["a3-highgpu-4g"]}, "a3-highgpu-4g: Google sells it as spot and by Flex-start only"),
         ({"machines": ["a3-highgpu-4g"], "spot": {"share": 99}}, "set spot.share to 100"),
     ],
@@ -334,7 +346,29 @@ def test_the_account_that_reads_the_token_of_docker_hub_is_there_before_it_gets_
 
 
 @pytest.mark.parametrize(("machine", "service"), [("a3-highgpu-8g", "lustre"), ("n2-standard-32", "filestore")])
-def test_readme_says_what_stays_when_the_cluster_is_destroyed(machine: str, service: str) -> None:
+def test_teams_share_one_file_system_that_outlives_a_plan(machine: str, service: str) -> None:
     files = made(machines=[machine])
-    assert b"reclaimPolicy: Retain" in files["kubernetes/storage-class.yaml"]
-    assert f"`gcloud {service} instances delete pvc-... --location=" in files["README.md"].decode()
+    code, readme = files["storage.tf"].decode(), files["README.md"].decode()
+    assert re.findall(r'resource "(\w+)"', code) == [f"google_{service}_instance"]
+    assert "prevent_destroy = true" in code
+    assert "take `prevent_destroy` out of storage.tf" in readme
+    assert "for all teams, a folder each" in readme
+    assert "paid by the GiB" in readme
+    assert 'for team in ["research", "product"]' in files["outputs.tf"].decode()
+    assert b"subPath: research" in files["jobs/sample.yaml"]
+    assert "kubernetes/storage-class.yaml" not in files
+
+
+def test_attached_gpus_have_a_price_a_quota_and_no_likes_elsewhere() -> None:
+    t4 = {"nodes": 100, "machines": ["n1-standard-16"], "gpus": 4, "accelerator": "nvidia-tesla-t4"}
+    wanted = with_defaults("gke", t4)
+    made = assembly.generate(wanted)
+    readme = made.files["README.md"].decode()
+    assert (
+        "2.16 USD per hour at list price (n1-standard-16 with 4 nvidia-tesla-t4 on demand" in readme
+    )  # 0.76 + 4 x 0.35
+    assert "| 400 GPUs | T4 GPUs | `NVIDIA_T4_GPUS` |" in readme
+    assert b"accelerator: nvidia-tesla-t4\n" in made.files["intent.yaml"]
+    (refused,) = other_clouds.on_clouds(wanted, ["eks"])
+    assert isinstance(refused, other_clouds.Refused)
+    assert "the work of n1-standard-16 (4 x nvidia-tesla-t4)" in refused.why

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import ConfigError
-from kcheck.generate import other_clouds
+from kcheck.generate import assembly, other_clouds
 from tests.generate.test_intent_from_code import gke, read, source
 
 if TYPE_CHECKING:
@@ -127,19 +127,18 @@ def test_pools_that_karpenter_hides_are_not_taken_from_other_pools(tmp_path: Pat
     assert any(line.startswith("pools may be left out: Karpenter adds nodes") for line in found.assumed)
 
 
-def test_attached_gpus_are_not_generated_and_said(tmp_path: Path) -> None:
+def test_attached_gpus_are_read(tmp_path: Path) -> None:
     gke(tmp_path)
     text = Path("main.tf").read_text()
     gpu = 'machine_type = "n1-standard-8"\n    guest_accelerator {\n      type = "nvidia-tesla-t4"\n      count = 2\n    }'
     attached = text.replace('machine_type = "n2-standard-32"', gpu)
-    told = r"machines cannot be read: pool train \(main\.tf:10\): it attaches nvidia-tesla-t4 to n1-standard-8"
-    with pytest.raises(ConfigError, match=told):
-        of_files(tmp_path, main_tf=attached)
-    assert read(".", machines=["g2-standard-24"]).nodes == 20
+    found = of_files(tmp_path, main_tf=attached)
+    assert (found.machines, found.gpus, found.accelerator) == (("n1-standard-8",), 2, "nvidia-tesla-t4")
+    assert assembly.generate(found).result.findings == []
     pool = attached[attached.index('resource "google_container_node_pool"') :].replace('"a" {', '"b" {')
     found = of_files(tmp_path, main_tf=text.replace("n2-standard-32", "a3-highgpu-8g"), b_tf=pool)
-    assert (found.machines, found.nodes) == (("a3-highgpu-8g",), 20)
-    assert any("(b.tf:1) is left out: it attaches nvidia-tesla-t4 to n1-standard-8" in line for line in found.assumed)
+    assert (found.machines, found.nodes, found.accelerator) == (("a3-highgpu-8g",), 20, "")
+    assert any("with the most GPUs: pool train (b.tf:1)" in line for line in found.assumed)
 
 
 def test_gpus_of_another_model_are_not_mixed(tmp_path: Path) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from kcheck.commands import simulate
 from kcheck.generate import intent
-from kcheck.generate.assembly import generate
+from kcheck.generate.assembly import Output, generate
 from kcheck.generate.readme import StartPrice, start_price
+from tests.generate.test_grid import write
 
 
 def price(cloud: str, **given: Any) -> StartPrice | None:
@@ -34,36 +39,64 @@ def test_the_same_intent_has_the_same_price() -> None:
 
 @pytest.mark.parametrize(
     ("cloud", "given"),
-    [("eks", {"nodes": 100, "autoscaler": "karpenter"}), ("selfmanaged", {"nodes": 100}), ("gke", {"nodes": 6000})],
+    [("selfmanaged", {"nodes": 100}), ("gke", {"nodes": 6000})],
 )
-def test_no_price_where_the_model_is_not_calibrated_or_the_run_is_long(cloud: str, given: dict[str, Any]) -> None:
+def test_no_price_without_an_autoscaler_or_where_the_run_is_long(cloud: str, given: dict[str, Any]) -> None:
     assert price(cloud, **given) is None
 
 
 NOBODY_SETS = {
     "eks": {"boot", "queue", "delete"}, "gke": {"boot", "wait", "idle", "queue", "delete"}, "aks": {"boot", "delete"},
-    "ack": {"boot", "wait", "queue", "delete"},
+    "ack": {"boot", "wait", "queue", "delete"}, "karpenter": {"boot", "wait", "delete"},
 }  # fmt: skip
 SIZES = [("cpu", 1000), ("gpu", 64), ("gpu", 256)]
 CPU = {"eks": "c7i.8xlarge", "gke": "c3-standard-44", "aks": "Standard_D32s_v5", "ack": "ecs.g8i.8xlarge"}
 
 
-@pytest.mark.parametrize("cloud", NOBODY_SETS)
+@cache
+def made(name: str, kind: str, nodes: int) -> Output:
+    """Generate a cluster of a size: on a cloud with its usual autoscaler, or on EKS with Karpenter."""
+    cloud, autoscaler = ("eks", {"autoscaler": name}) if name == "karpenter" else (name, {})
+    machines = {"machines": [CPU[cloud]]} if kind == "cpu" else {}
+    return generate(intent.with_defaults(cloud, {"nodes": nodes, **machines, **autoscaler}))
+
+
+@pytest.mark.parametrize("name", NOBODY_SETS)
 @pytest.mark.parametrize(("kind", "nodes"), SIZES)
 def test_a_run_pays_twice_its_work_or_the_readme_says_which_part_nobody_can_set(
-    cloud: str, kind: str, nodes: int
+    name: str, kind: str, nodes: int
 ) -> None:
-    given = {"machines": [CPU[cloud]]} if kind == "cpu" else {}
-    made = generate(intent.with_defaults(cloud, {"nodes": nodes, **given}))
-    readme, start = made.files["README.md"].decode(), made.facts.start
+    readme, start = made(name, kind, nodes).files["README.md"].decode(), made(name, kind, nodes).facts.start
     assert start is not None
     assert start.nodes == nodes
     rows = [
         line.split(" | ") for line in readme.splitlines() if re.match(r"\| (boot|wait|work|idle|queue|delete) ", line)
     ]
     fixed = {row[0].removeprefix("| ") for row in rows if row[3].startswith("no: ")}
-    assert fixed == NOBODY_SETS[cloud]
+    assert fixed == NOBODY_SETS[name]
     least = {name: float(times.split(" to ")[0]) for name, times, _ in start.whole.phases}
     assert sum(times for name, times in least.items() if name not in fixed) <= 2.5
+    assert f"Nobody can set {start.whole.fixed} of these {start.whole.times} times the work." in readme
+    unset, whole = (float(times.split(" to ")[0]) for times in (start.whole.fixed, start.whole.times))
+    assert sum(least[name] for name in fixed) - 0.2 < unset < whole - 0.9  # the work is what somebody sets
     if kind == "gpu":
-        assert float(start.whole.times.split(" to ")[0]) <= 2.5
+        assert whole <= 2.5
+    assert ("model of Karpenter is not calibrated" in readme) == (name == "karpenter")
+
+
+@pytest.mark.parametrize("name", NOBODY_SETS)
+@pytest.mark.parametrize(("kind", "nodes"), SIZES)
+def test_what_if_finds_nothing_to_save_in_a_generated_cluster(name: str, kind: str, nodes: int, tmp_path: Path) -> None:
+    write(tmp_path, made(name, kind, nodes).files)
+    done = CliRunner().invoke(simulate.command, [str(tmp_path), "--what-if"])
+    assert "what if: none of kcheck's fixes changes this run" in done.output, done.output
+
+
+@pytest.mark.parametrize("name", ["eks", "gke", "aks", "ack"])
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_the_file_system_of_checkpoints_has_a_price_or_where_to_find_it(name: str, kind: str) -> None:
+    told = made(name, kind, 64).files["README.md"].decode()
+    line = next(line for line in told.splitlines() if line.startswith("- **Checkpoints"))
+    assert re.search(
+        r"costs about [\d,]+ USD a month|\[paid by .*\]\(https://\S+\).* at a price that kcheck does not list", line
+    )

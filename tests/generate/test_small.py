@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLOUDS = {**CPU, "selfmanaged": "node"}
-GPU_LINES = {"eks": 1100, "gke": 1300, "aks": 1100, "ack": 800, "selfmanaged": 800}
+GPU_LINES = {"eks": 960, "gke": 1270, "aks": 970, "ack": 800, "selfmanaged": 800}
 """With GPUs: a device plugin, networks between GPUs and what jobs need of them take the rest."""
 REFERENCE = re.compile(r"(?<![\w.])((?:aws|google|azurerm|alicloud|kubernetes|helm)_\w+)\.(\w+)")
 
@@ -60,6 +60,7 @@ def test_parts_name_nothing_that_is_not_there(cloud: str, parts: tuple[str, ...]
     text = b"\n".join(code.values()).decode()
     for kind, name in REFERENCE.findall(text):
         assert re.search(rf'(resource|data) "{kind}" "{name}"', text), f"{kind}.{name}"
+    assert ('provider "kubernetes"' in text) == ('resource "kubernetes_' in text)
     declared = set(re.findall(r'variable "(\w+)"', text))
     assert declared == set(re.findall(r"\bvar\.(\w+)", text)) & declared
     assert set(re.findall(r"\bvar\.(\w+)", text)) <= declared
@@ -72,7 +73,7 @@ def test_parts_name_nothing_that_is_not_there(cloud: str, parts: tuple[str, ...]
         assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("part", [name for name in PARTS if name not in ("login", "samples")])
+@pytest.mark.parametrize("part", [name for name in PARTS if name not in ("login", "samples", "sharing")])
 def test_each_part_adds_files(part: str) -> None:
     assert made("eks", "cpu").files.keys() < made("eks", "cpu", part).files.keys()
 
@@ -107,6 +108,25 @@ def test_a_small_cluster_grows_by_flags(tmp_path: Path, monkeypatch: pytest.Monk
     assert then["teams"] == [{"name": "a", "share": 50}, {"name": "b", "share": 50}]
     assert then["nodes"] == 20
     assert (tmp_path / "train" / "kubernetes" / "kueue.yaml").exists()
+
+
+@pytest.mark.parametrize(("more", "small"), [("", True), ("parts: [dns]\n", False), ("scheduler: kueue\n", False)])
+def test_an_intent_with_other_machines_begins_small_too(
+    more: str, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Machines are chosen in an intent only: with 20 of CPUs it had 2,900 lines."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.yaml").write_text(f"nodes: 20\nmachines: [c7i.8xlarge]\n{more}")
+    assert CliRunner().invoke(command, ["eks", "--intent", "own.yaml"]).exit_code == 0
+    found = sum(one.read_bytes().count(b"\n") for one in (tmp_path / "train").rglob("*") if one.is_file())
+    assert (found <= 800) == small
+
+
+def test_cards_are_whole_until_somebody_shares_them() -> None:
+    whole, shared = (made("eks", "gpu", *parts).files["kubernetes/gpu.yaml"].decode() for parts in ((), ("sharing",)))
+    assert [one["kind"] for one in yaml.safe_load_all(whole)] == ["DaemonSet"]
+    assert [one["kind"] for one in yaml.safe_load_all(shared)] == ["ConfigMap", "DaemonSet", "DaemonSet"]
+    assert "shared" not in whole
 
 
 def test_larger_clusters_have_every_part() -> None:

@@ -292,12 +292,12 @@ def _prices(cloud: str, market: str) -> dict[str, tuple[int, str]]:
     return found
 
 
-def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:
-    """List the account quotas that nodes of a machine type count against."""
-    market = "spot" if spot else "on-demand"
+def quotas(cloud: str, name: str, *, spot: bool, accelerator: str = "") -> list[Quota]:
+    """List the account quotas that nodes of a machine type count against, with the accelerators on it."""
+    market, kind = "spot" if spot else "on-demand", f"{name} {accelerator}".rstrip()
     result = []
     for key, entry in profiles.quotas(cloud).items():
-        if entry["market"] in ("any", market) and re.search(entry["types"], name):
+        if entry["market"] in ("any", market) and re.search(entry["types"], kind):
             code, title = entry["code"], entry["name"]
             if "{family}" in code:
                 own = family(cloud, name)

@@ -130,7 +130,7 @@ def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
     waves = f", {-(-job.runs // max(1, job.pods)):,} on a node one after the other" if job.parallel else ""
     return {
         "boot": _boot(case, held),
-        "wait": _wait(case, run),
+        "wait": _wait(outcome),
         "work": f"{case.job.duration / 60:,g} min each{waves or ' once all run' * job.gang}",
         "idle": f"{_IDLE[case.settings.karpenter]} {minutes(case.settings.unneeded_time)}",
         "queue": _queue(case, held),
@@ -144,17 +144,20 @@ def _boot(case: Case, held: dict[str, float]) -> str:
     return f"{boots}; pools skipped for {minutes(failed)} after a failure" if failed >= 1 else boots
 
 
-def _wait(case: Case, run: Run) -> str:
+def _wait(outcome: SimulationResult) -> str:
+    """Describe what a node waits for: the registry, the last node of a gang, or pods that start one by one."""
+    case, run = outcome.case, outcome.middle
     if run.summary.held.get(_PULLS, 0) >= 1:
         return _PULLS
     readies = sorted(run.readies)
     starting = case.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
     half, last = (readies[len(readies) // 2], readies[-1]) if readies else (0, 0)
-    if case.job.gang and last - half > max(starting, case.cloud.pull):
-        if any(event.what == "never joined" for event in run.events):
-            limit = f"{minutes(case.settings.provision_time)} ({_GIVEN_UP[case.settings.karpenter]})"
-            return f"all wait for the last node; a machine that never joins is abandoned after {limit}"
-        return f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
+    lost = sum(any(event.what == "never joined" for event in one.events) for one in outcome.runs)
+    if case.job.gang and (lost or last - half > max(starting, case.cloud.pull)):
+        late = f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
+        limit = f"{minutes(case.settings.provision_time)} ({_GIVEN_UP[case.settings.karpenter]})"
+        draws = f" in {lost:,} of {len(outcome.runs):,} draws" if lost < len(outcome.runs) else ""
+        return f"{late}; a machine that never joins is abandoned after {limit}{draws}" if lost else late
     slow = starting > case.cloud.pull
     starts = (
         f"{case.cloud.pod_rate:g} pods start per second" if slow else f"{minutes(case.cloud.pull)} to pull the image"

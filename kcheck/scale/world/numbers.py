@@ -84,7 +84,8 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
         if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
             continue
         name = max(pool.machine.instance_types.value, key=lambda one: vcpus_of(cluster.cloud, one))
-        for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.market.spot))):
+        spot, attached = bool(known(pool.market.spot)), known(pool.machine.accelerator) or ""
+        for quota in machines.quotas(cluster.cloud, name, spot=spot, accelerator=attached):
             amount = _amount(cluster.cloud, name, quota.counts, pool)
             if amount:
                 need = found.setdefault(quota.code, Need(quota, {}, []))
