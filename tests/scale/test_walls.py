@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -582,6 +583,18 @@ def test_gateways_and_public_addresses_take_address_units(capacity: Callable[...
     )
     found = [at(capacity(text), "address-units") for text in (eks(nodes=9000) + gateway, public)]
     assert found == [(64_000 - 5 * 6) // 21, 64_000 // 22]
+
+
+@pytest.mark.parametrize("draw", [aks, eks, gke])
+def test_a_single_pool_has_all_nodes_whatever_its_maximum(
+    draw: Callable[..., str], capacity: Callable[..., dict[str, Any]]
+) -> None:
+    text = draw(prefix=24)
+    most = re.sub(r"(max_size|max_node_count|node_count)( +)= (?!0)\d+", r"\1\2= var.most", text)
+    found = [capacity(one) for one in (text, most + 'variable "most" {\n  type = number\n}\n')]
+    first, second = (at(one, "subnet") for one in found)
+    assert "var.most" in most
+    assert first == second
 
 
 @pytest.mark.parametrize(("most", "bounds"), [("2000", (1523, 1523)), ("var.most", (0, 3047))])
