@@ -325,7 +325,9 @@ class Evaluator:
         origin, written = change.origin, change.origin.written
         in_module = origin.within and origin.path[0].startswith("module ")
         if origin.why:
-            return f"{change.instruction} and {origin.why} = true" if in_module else f"{origin.why}; {change.instruction}"
+            return (
+                f"{change.instruction} and {origin.why} = true" if in_module else f"{origin.why}; {change.instruction}"
+            )
         if written.source.private:
             return f"in the code that {written.source.path} was made from, {change.instruction}"
         if written.source.path.startswith("--"):
