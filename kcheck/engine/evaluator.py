@@ -323,13 +323,16 @@ class Evaluator:
     def by_hand(self, change: Change) -> str:
         """Say which code a person must change: the expression that gives a value, or the source of a plan."""
         origin, written = change.origin, change.origin.written
+        in_module = origin.within and origin.path[0].startswith("module ")
         if origin.why:
-            return f"{origin.why}; {change.instruction}"
+            return (
+                f"{change.instruction} and {origin.why} = true" if in_module else f"{origin.why}; {change.instruction}"
+            )
         if written.source.private:
             return f"in the code that {written.source.path} was made from, {change.instruction}"
         if written.source.path.startswith("--"):
             return change.instruction
-        if origin.within and origin.path[0].startswith("module "):
+        if in_module:
             return f"{change.instruction} in the {origin.within[0]} of what {origin.path[0]} makes"
         if written == self.view.thing.place:
             return f"{_parts(origin)}{change.instruction}"

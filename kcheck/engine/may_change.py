@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from kcheck.scale.world.memory import once
 from kcheck.terraform.validations import Validations
 from kcheck.text import deadline
 from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
 from kcheck.text.syntax.anchors import uses
 from kcheck.text.units import data_text
@@ -75,7 +77,8 @@ class _Judge:
     def reason(self, finding: Finding) -> str:
         """Return why a fix may not be made; empty if it may."""
         changes = finding.changes
-        reasons = chain(map(self._protected, changes), (self._shared(finding, change) for change in changes))
+        shared = (self._shared(finding, change) for change in changes)
+        reasons = chain(map(self._protected, changes), shared, map(_commented, changes))
         if reason := next(filter(None, reasons), ""):
             return reason
         try:
@@ -139,6 +142,24 @@ class _Judge:
         if scope in self.overlays:
             return f"set {change.key}: {data_text(change.value)} in a patch of {scope}"
         return f"use a value of its own for this {change.subject.replace('_', ' ')}"
+
+
+_REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:[ \t]+\S+){2,})")
+"""A comment behind a value: three words or more, and no mark of a tool such as `renovate:`."""
+
+
+def _commented(change: Change) -> str:
+    """Return the comment by which the author chose a value, or left it out; empty without one."""
+    missing, span = change.origin.missing, change.origin.written
+    if missing is not None:
+        off = rf"(?m)^\s*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"
+        why = f"the author has commented {change.key} out here" if re.search(off, missing.container.text) else ""
+    else:
+        found = _REASON.search(span.source.data[span.end :].partition(b"\n")[0].decode("utf-8", "replace"))
+        about = f"{change.key} number maximum minimum size the how".lower()
+        reason = found[1].strip() if found and found[2][:3].lower() not in about and change.key not in found[1] else ""
+        why = f"a comment gives the reason for the value: {reason}" if reason else ""
+    return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
 
 
 class _Use(Struct, frozen=True):

@@ -89,7 +89,7 @@ class Definition(Thing, frozen=True):
 
     Of a claim, `modes` are its access modes and `storage` is its class, which does not matter if it asks for a `chosen`
     volume, such as one by name (`volume`). Of a class, `storage` is the provisioner. `nodes`: terms of which nodes that
-    mount a volume, or one of a class, must meet one.
+    mount a volume, or one of a class, must meet one. Of a PodDisruptionBudget, `selector` has the labels of its pods.
     """
 
     kind: str
@@ -100,6 +100,7 @@ class Definition(Thing, frozen=True):
     chosen: bool = False
     volume: Value[str] = NOTHING
     nodes: Value[tuple[tuple[Requirement, ...], ...]] = NOTHING
+    selector: Annotated[Value[dict[str, str]], "the labels that it selects; empty where it asks for more than labels", "", "never null"] = NOTHING
 
 
 class Container(Thing, frozen=True):

@@ -154,8 +154,8 @@ class Growth(Struct, frozen=True, eq=False):
 
     @property
     def known(self) -> bool:
-        """Whether the shares are known."""
-        return None not in self.maxima
+        """Whether the shares are known; a single pool has all nodes."""
+        return None not in self.maxima or len(self.maxima) == 1
 
     def sizes(self, nodes: int) -> list[int]:
         """List the nodes of each pool when the cluster has `nodes`, all maxima known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Annotated
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from kcheck.model import Definition, PodTemplate, Reference, Workload
 from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Value, known
@@ -83,6 +85,21 @@ def _by_folder(world: World) -> dict[str, list[Definition]]:
 def _named(world: World) -> set[tuple[str, str | None]]:
     pods = (template for workload in world.inventory.workloads for template in workload.templates)
     return {(one.kind, known(one.name)) for template in pods for one in template.references}
+
+
+@or_unknown
+def misses(budget: Definition, world: World) -> Value[Workload]:
+    """Find the workload beside a budget that it seems to mean and does not select; null where it selects any."""
+    selector, namespace = if_set(budget.selector) or {}, if_set(budget.namespace)
+    near = [one for one in world.deployed.beside(budget).workloads if if_set(one.namespace) == namespace]
+    rendered = budget in world.inventory.scope_of or _near_tools(world.deployed.folder(budget), world)
+    pods = [(template, one) for one in near for template in one.templates if not rendered]
+    if any(selector.items() <= need(template.labels).items() for template, _ in pods):
+        return computed(budget, None)
+    served = [(need(template.labels), one) for template, one in pods if one.kind in ("Deployment", "StatefulSet")]
+    meant = ((one, (*labels.values(), known(one.name) or "")) for labels, one in served)
+    pairs = ((one, pair) for one, own in meant for pair in product(selector.values(), own))
+    return computed(budget, next((one for one, pair in pairs if nearly_same(*pair)), None))
 
 
 def nearly_same(left: str, right: str) -> bool:

@@ -111,9 +111,10 @@ class BlockRecord:
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """Return the origin of an unset attribute: a name, without a place in skeletons and other forms of code."""
-        if self.block.span.source.bundled or self.block.span.source.derived:
-            return Origin((self.span,), within=path)
         block = self._dynamic(path[0]) if path else None
+        if self.block.span.source.bundled or self.block.span.source.derived:
+            switch, name = _inputs(block, path[-1]) if block is not None else ("", "")
+            return Origin((self.span,), within=(name,) if name else path, why=switch)
         if block is not None:  # a second block would be one too many where the first is on
             return Origin((block.header,), missing=Missing(self.block.span, ()))
         return Origin((self.block.header,), missing=Missing(self.block.span, path))
@@ -349,6 +350,17 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
 def iterator_name(block: nodes.Block, kind: str) -> str:
     """Return the name of a `dynamic` block's loop variable."""
     return block.body.written("iterator") or kind
+
+
+_SWITCH = regex(r"var\.(\w+) \?")
+
+
+def _inputs(block: nodes.Block, name: str) -> tuple[str, str]:
+    """Name the input that makes a skeleton's `dynamic` block, and the one that sets an attribute in it; '' if none."""
+    content = next(iter(block.body.all("content")), block).body.attributes.get(name)
+    switch = _SWITCH.match(block.body.attributes["for_each"].value_span.text)
+    value = content.value_span.text.removeprefix("var.") if content is not None else ""
+    return (switch[1], value) if switch and value.isidentifier() else ("", "")
 
 
 def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:

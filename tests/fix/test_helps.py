@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 UNPROVED = {
     "autoscaler-starved": "of the requests and of the limits",
-    "delay-after-failure": "in a block that a module makes only when another input is set",
-    "fabric-nodes-apart": "of the EKS module, or of a launch template that the code may lack",
-    "fabric-not-enabled": "of the EKS module, or of a launch template that the code may lack",
-    "idle-nodes-kept-long": "in a block that a module makes only when another input is set",
-    "late-machine-awaited": "in a block that a module makes only when another input is set",
-    "pod-range-too-small": "together with network_plugin",
-    "slow-node-deletion": "in a block that a module makes only when another input is set",
-    "unready-tolerance-low": "in a block that a module makes only when another input is set",
+    "pod-range-too-small": "together with network_plugin, whose value AKS chooses by version",
     "zonal-control-plane": "together with node_locations, of the cluster and of its pools",
 }
 """Rules whose help a test cannot follow alone, and why: there it only proves that no wall is lower. Only to be shorter."""
@@ -146,6 +139,8 @@ def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | 
         return None
     lines = text.splitlines()
     first = last = finding.span.begin.line - 1
+    if match[3] is None and lines[last].endswith(" = {"):  # a group in a map of a module
+        return {**texts, path: "\n".join([*lines[: last + 1], f"{match[1]} = {match[2]}", *lines[last + 1 :]]) + "\n"}
     while first and not re.match(r"\S.*\{$", lines[first]):
         first -= 1
     while last < len(lines) - 1 and lines[last] != "}":

@@ -1514,3 +1514,68 @@ managedNodeGroups:
     found = only("pool-ends-below-target", check, {"cluster.yaml": cluster})
     assert found.fix is None
     assert "reserve more machines first: those of pool gpu come from" in found.help
+
+
+RAY = """
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: tune}
+spec:
+  shutdownAfterJobFinishes: false COMMENT
+  rayClusterSpec:
+    headGroupSpec: {template: {spec: {containers: [{name: head, image: quay.io/example/ray:2, resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "reason"),
+    [
+        ("# keep cluster alive to inspect results", "keep cluster alive to inspect results"),
+        ("", ""),
+        ("# see below", ""),
+        ("# renovate: some mark of a tool", ""),
+        ("# shutdownAfterJobFinishes is false by default", ""),
+        ("# the value of the chart", ""),
+    ],
+)
+def test_a_value_with_a_reason_in_a_comment_stays(comment: str, reason: str, check: Check) -> None:
+    found = only("ray-cluster-outlives-job", check, {"job.yaml": RAY.replace("COMMENT", comment)})
+    assert (found.fix is None) is bool(reason)
+    if reason:
+        assert found.help.splitlines() == [
+            f"Not fixed: a comment gives the reason for the value: {reason}",
+            "set shutdownAfterJobFinishes: true if that no longer holds",
+        ]
+
+
+@pytest.mark.parametrize("off", ["# taints = [", "// taints {", "  #taints = [{"])
+def test_what_an_author_has_commented_out_is_not_added(off: str, check: Check) -> None:
+    cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    group = EKS_GROUP.replace("LINE", off.replace("taints", "taint"))
+    found = only("gpu-pool-untainted", check, {"main.tf": cluster + group})
+    assert found.fix is None
+    assert "the author has commented taint out here" in found.help
+    assert only("gpu-pool-untainted", check, {"main.tf": cluster + EKS_GROUP.replace("LINE", "# no key")}).fix
+
+
+EKS_GROUP = """
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = aws_eks_cluster.main.name
+  instance_types = ["g5.xlarge"]
+  LINE
+  scaling_config {
+    min_size     = 0
+    max_size     = 2
+    desired_size = 0
+  }
+}
+resource "aws_eks_node_group" "system" {
+  cluster_name   = aws_eks_cluster.main.name
+  instance_types = ["m5.large"]
+  scaling_config {
+    min_size     = 2
+    max_size     = 2
+    desired_size = 2
+  }
+}
+"""

@@ -51,10 +51,10 @@ def deployment(found: Dict, replicas: int = 2) -> str:
     return text(thing("apps/v1", "Deployment", "service", spec))
 
 
-def budget() -> str:
-    """A budget that allows nothing."""
-    selector = {"matchLabels": {"app": "added"}}
-    return text(thing("policy/v1", "PodDisruptionBudget", "added", {"maxUnavailable": 0, "selector": selector}))
+def budget(app: str = "added", *, allowed: int = 0) -> str:
+    """A budget of some pods, which allows nothing."""
+    selector = {"matchLabels": {"app": app}}
+    return text(thing("policy/v1", "PodDisruptionBudget", "added", {"maxUnavailable": allowed, "selector": selector}))
 
 
 def agent(found: Dict, *others: Dict) -> str:

@@ -131,7 +131,7 @@ def test_a_table_stands_for_many_clusters(write: Write) -> None:
 def test_what_is_not_known_is_not_a_number(write: Write) -> None:
     write({"main.tf": SUBNET.replace("= 600", "= var.nodes") + 'variable "nodes" {\n  type = number\n}\n'})
     page = Page(printed())
-    assert page.text.startswith("train reaches at most 251 nodes, no target known")
+    assert page.text.startswith("train reaches at most 228 nodes, no target known")
     assert "? not known" in page.text
     assert "var.nodes has no value; set it with --var nodes=VALUE" in page.text
     unknown = page.text[page.text.index("Unknown inputs") :]

@@ -111,3 +111,57 @@ def test_secrets_that_pods_name_are_not_meant_by_others(check: Check) -> None:
 )
 def test_names_that_are_nearly_the_same(left: str, right: str, same: bool) -> None:
     assert nearly_same(left, right) is same
+
+
+# --- budgets
+
+BUDGET = """
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: serve, namespace: a}
+spec:
+  maxUnavailable: 1
+  selector: SELECTOR
+"""
+SERVE = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve, namespace: a}
+spec:
+  template:
+    metadata: {labels: {app: serve, tier: gpu}}
+    spec: {containers: [{name: serve, image: "quay.io/example/serve:1"}]}
+"""
+SERVER = BUDGET.replace("SELECTOR", "{matchLabels: {app: server}}")
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        ("{matchLabels: {app: server}}", True),
+        ("{matchLabels: {name: serve}}", True),
+        ("{matchLabels: {app: serve, tier: cpu}}", True),
+        ("{matchLabels: {app: serve}}", False),
+        ("{matchLabels: {app: database}}", False),  # of pods elsewhere
+        ("{matchExpressions: [{key: app, operator: Exists}]}", False),
+        ("{}", False),
+    ],
+)
+def test_a_budget_that_selects_nothing(selector: str, found: bool, check: Check) -> None:
+    result = check({"budget.yaml": BUDGET.replace("SELECTOR", selector), "serve.yaml": SERVE})
+    assert ("budget-selects-nothing" in {one.rule for one in result.findings}) is found
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a/budget.yaml": SERVER, "b/serve.yaml": SERVE},
+        {"budget.yaml": SERVER, "serve.yaml": SERVE.replace("namespace: a", "namespace: b")},
+        {"budget.yaml": SERVER, "serve.yaml": SERVE.replace("kind: Deployment", "kind: ReplicaSet")},
+        {"budget.yaml": SERVER, "serve.yaml": SERVE, "server.yaml": SERVE.replace("serve,", "server,")},
+        {"budget.yaml": SERVER, "serve.yaml": SERVE, "chart/Chart.yaml": "name: a\nversion: 1.0.0\napiVersion: v2\n"},
+    ],
+    ids=["folder", "namespace", "owned", "selected", "chart"],
+)
+def test_a_budget_whose_pods_may_be_elsewhere_is_not_judged(files: dict[str, str], check: Check) -> None:
+    assert "budget-selects-nothing" not in {one.rule for one in check(files).findings}

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 import kcheck
 from kcheck.addons.editor.facts import Facts
@@ -19,6 +20,7 @@ from kcheck.report.html import capacity_page
 from kcheck.report.layout import plain
 from kcheck.text.findings import Severity
 from kcheck.text.values import known
+from tests.places import ROOT
 
 if TYPE_CHECKING:
     from kcheck.api import Project
@@ -304,6 +306,42 @@ def test_all_outputs_say_the_same_of_addresses(seed: int, write: Write) -> None:
     assert (int(reached[1].replace(",", "")) if reached else None) == of_json["reaches"]
     lowest = min((wall.nodes.low for wall in short if wall.nodes), default=None)
     assert lowest is None or (of_json["reaches"] or 0) <= lowest
+
+
+WALLS = ROOT / "tests/cases/walls"
+PAGES = [
+    "ack/flannel-in-a-19", "ack/terway-nodes-of-two-zones", "aks/kubenet-by-module", "aks/ports-of-two-addresses",
+    "eks/big-pool-unknown-type", "eks/karpenter-limits", "eks/plain-three-zones", "gke/pods-of-three-zones",
+    "selfmanaged/kops-cilium", "selfmanaged/kubeadm-calico-blocks",
+]  # fmt: skip
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_each_wall_with_its_numbers_and_its_sum_is_right(name: str) -> None:
+    arguments = yaml.safe_load((WALLS / name / "walls.yaml").read_text())["arguments"][1:]
+    nodes = {text.rpartition("=")[0]: int(text.rpartition("=")[2]) for text in map(str, arguments)}
+    project = kcheck.load(str(WALLS / name), nodes=nodes)
+    page = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", capacity_page.as_html(project.world))).split())
+    for wall in (one for cluster in project.inventory.clusters for one in project.capacity(cluster)):
+        bounds = f"{wall.nodes} nodes: " if wall.nodes and not wall.number else ""
+        if not capacity.is_account_quota(wall):
+            assert f"{bounds}{wall.arithmetic}" in page
+        total = re.fullmatch(r"(?:.* addresses; )?(.*[^ ]) = ([\d,]+)", wall.arithmetic)
+        if total and "ports" not in wall.arithmetic:
+            assert sum(map(product, re.split(r" \+ (?![\d,]+ surge)", total[1]))) == whole(total[2]), wall.arithmetic
+
+
+def product(term: str) -> int:
+    """Calculate such as `gpu (60 + 4 surge) / 2 subnets x 60`."""
+    found = re.fullmatch(r".*?\(?([\d,]+)(?: \+ ([\d,]+) surge\))?(?: / (\d+) subnets)?(?: x ([\d,]+))?", term)
+    assert found, term
+    nodes = whole(found[1]) + whole(found[2] or "0")
+    return -(-nodes // whole(found[3] or "1")) * whole(found[4] or "1")
+
+
+def whole(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def of_rule(wall: Wall, cluster: Cluster) -> str:

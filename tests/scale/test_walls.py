@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kcheck
 from kcheck.commands.cli import cli
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import CLOUDS
@@ -586,6 +588,34 @@ def test_gateways_and_public_addresses_take_address_units(capacity: Callable[...
     )
     found = [at(capacity(text), "address-units") for text in (eks(nodes=9000) + gateway, public)]
     assert found == [(64_000 - 5 * 6) // 21, 64_000 // 22]
+
+
+@pytest.mark.parametrize("draw", [aks, eks, gke])
+def test_a_single_pool_has_all_nodes_whatever_its_maximum(
+    draw: Callable[..., str], capacity: Callable[..., dict[str, Any]]
+) -> None:
+    text = draw(prefix=24)
+    most = re.sub(r"(max_size|max_node_count|node_count)( +)= (?!0)\d+", r"\1\2= var.most", text)
+    found = [capacity(one) for one in (text, most + 'variable "most" {\n  type = number\n}\n')]
+    first, second = (at(one, "subnet") for one in found)
+    assert "var.most" in most
+    assert first == second
+
+
+@pytest.mark.parametrize(("most", "bounds"), [("2000", (1523, 1523)), ("var.most", (0, 3047))])
+def test_clusters_of_a_network_share_its_address_units(most: str, bounds: tuple[int, int], write: Write) -> None:
+    """64,000 units, 21 a node: both clusters fit with 1,523 of their 2,000 nodes, one alone with 3,047 at most."""
+    text = eks(nodes=2000)
+    cluster, group = text[text.index('resource "aws_eks_cluster"') :].split("\n\n", 1)
+    second = f"{cluster}\n\n{group}".replace('"main"', '"second"').replace('"train"', '"serve"')
+    second = second.replace("_cluster.main", "_cluster.second").replace('_group" "cpu"', '_group" "more"')
+    second = second.replace("= 2000", f"= {most}")
+    write({"main.tf": f'{text}{second}variable "most" {{}}\n'})
+    project = kcheck.load(".")
+    first = next(one for one in project.inventory.clusters if one.address == "aws_eks_cluster.main")
+    wall = next(one for one in project.capacity(first) if one.mechanism == "address-units")
+    assert wall.nodes is not None
+    assert (wall.nodes.low, wall.nodes.high) == bounds
 
 
 MANY_PODS = """

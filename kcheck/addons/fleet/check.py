@@ -312,14 +312,9 @@ def _symbol(value: Value[str]) -> str:
 
 def _network(cluster: Cluster, world: World) -> tuple[str, str]:
     """Return the key of a cluster's network, or that of its subnets, and where it means the same."""
-    found = known(cluster.network_id)
-    if found is not None and not found.startswith(f"{cluster.cloud}/"):
-        return found, EVERYWHERE
-    pools = world.pools.of_cluster(cluster)
-    subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
-    networks = {network.id for subnet in subnets if (network := known(subnet.network)) is not None}
-    only = networks.pop() if len(networks) == 1 else ""
-    return found or only, IN_REPOSITORY
+    found = world.pools.network(cluster)
+    is_written = found and not found.startswith(f"{cluster.cloud}/")
+    return found, EVERYWHERE if is_written else IN_REPOSITORY
 
 
 def _way_out(cluster: Cluster, world: World) -> tuple[str, str]:

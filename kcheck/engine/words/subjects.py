@@ -21,7 +21,7 @@ _TABLES = {
     ),
     "networks": ("subnet", "pod_range", "share", "wall"),
     "autoscaling": ("autoscaler", "flag", "karpenter_pool"),
-    "pods": ("workload", "template", "excess", "split", "barred", "misnomer", "field_error", "refusal", "shortage", "container", "image"),
+    "pods": ("workload", "template", "excess", "split", "barred", "misnomer", "field_error", "budget", "refusal", "shortage", "container", "image"),
     "queues": (
         "priority_class", "bundle", "queue", "kube_namespace", "quota", "scheduler", "admission", "sharing",
     ),
@@ -94,6 +94,8 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return [uses[0][1] for uses in world.images.every]
         case "input":
             return world.inputs
+        case "budget":
+            return [one for one in inventory.definitions if one.kind == "PodDisruptionBudget"]
     return _computed(subject, world)
 
 

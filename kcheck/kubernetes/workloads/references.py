@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import Object, value_of
-from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, text
+from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, mapping, text
 from kcheck.model import NOTHING, Definition, Reference, Requirement
 from kcheck.text.need import first_unknown
 from kcheck.text.syntax import yaml
@@ -15,7 +15,8 @@ from kcheck.text.units import as_text
 from kcheck.text.values import Known, Origin, Unknown, Value, known, mapped
 
 _CLAIM, _CLASS, _VOLUME = "PersistentVolumeClaim", "StorageClass", "PersistentVolume"
-KINDS = frozenset({_CLAIM, "ConfigMap", "Secret", "ServiceAccount", _CLASS, _VOLUME})
+BUDGET = "PodDisruptionBudget"
+KINDS = frozenset({BUDGET, _CLAIM, "ConfigMap", "Secret", "ServiceAccount", _CLASS, _VOLUME})
 
 ALONE = KINDS - {"ConfigMap", "ServiceAccount"}
 """Kinds that no other object needs."""
@@ -62,6 +63,8 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
         found = replace(found, storage=text(item.root, "provisioner"), nodes=nodes)
     elif item.kind == _VOLUME:
         found = replace(found, nodes=node_terms(item.root, "spec", "nodeAffinity", "required", "nodeSelectorTerms"))
+    elif item.kind == BUDGET:
+        found = replace(found, selector=mapping(item.root, "spec", "selector", "matchLabels"))
     elif item.kind == _CLAIM:
         spec = yaml.get(item.root, "spec") or item.root
         found = replace(

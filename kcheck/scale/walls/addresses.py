@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -15,6 +15,7 @@ from kcheck.scale.addresses import Bounds, Place, address_units, interfaces_held
 from kcheck.scale.growth import Demand, Trial, addresses_needed, reach
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
 from kcheck.text.interval import Interval
+from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, known, number
 
 
@@ -134,22 +135,35 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
     cni = finder.cluster.cni
     if cni is None or finder.gap or not finder.pools or not pods_have_interfaces(finder.cluster):
         return
-    units = {name: bounds.exact for name, bounds in address_units(finder.cluster, finder.world).items()}
-    if units and None not in units.values():
-        yield from _units(finder, {name: count or 0 for name, count in units.items()})
+    yield from _units(finder)
     held = {pool.id: interfaces_held(pool, finder.cluster) for pool in finder.pools}
     if None not in held.values():
         yield from _interfaces(finder, {name: count or 0 for name, count in held.items()})
 
 
-def _units(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
-    """Yield the wall where nodes use up the address units of their network."""
-    entry = finder.limits["vpc.address_units"]
+def _units(finder: WallFinder) -> Iterator[Wall]:
+    """Yield the wall where nodes, and those of other clusters in the network, use up its address units."""
+    world, entry = finder.world, finder.limits["vpc.address_units"]
+    clusters = [finder.cluster, *world.pools.in_network_of(finder.cluster)]
+    units = {name: found for one in clusters for name, found in address_units(one, world).items()}
+    if any(pool.id not in units or units[pool.id].exact is None for pool in finder.pools):
+        return
+    pools = [pool for one in clusters for pool in world.pools.of_cluster(one) if pool.id in units]
+    low = [Demand(one.id, number(world.sizes.of_pool(one), 0), Surge(), per_node=units[one.id].low) for one in pools]
+    is_sure = all(one.exact is not None for one in units.values())
+    is_sure = is_sure and not any(isinstance(world.pools.all_of_cluster(one), Unknown) for one in clusters)
+    why = "what other clusters take in this network is not known"
+    found = Bounds(pools, low, low if is_sure else None, low, None, why)
+    gateways = {one.outbound_ips.origin: number(one.outbound_ips, 0) for one in clusters}
+    fixed = sum(gateways.values()) * finder.limits["vpc.gateway_units"].number
+    others = listed([known(one.name) or one.address for one in clusters[1:]])
+    text = f"{entry.number:,} {entry.unit}{f', {fixed} of NAT gateways' if fixed else ''}"
+    text += f"; {_of_each({name: one.low for name, one in units.items()}, finder)}"
+    text += f"; in the network of {others}" if others else ""
+    takes: Takes = lambda sizes: fixed + addresses_needed(_at(sizes, found, low, finder))  # noqa: E731
+    trial = _trial(found, entry.number - fixed, finder)
     wall = finder.limit("address-units", "the cluster", finder.pools[0].size.max_nodes, entry)
-    own = number(finder.cluster.outbound_ips, 0) * finder.limits["vpc.gateway_units"].number
-    text = f"{entry.number:,} {entry.unit}{f', {own} of NAT gateways' if own else ''}; {_of_each(each, finder)}"
-    takes: Takes = lambda sizes: own + sum(each[name] * size for name, size in sizes.items())  # noqa: E731
-    yield from finder.grown(wall, takes, entry.number, each, text)
+    yield from finder.met(wall, trial, takes, text, why)
 
 
 def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
@@ -166,18 +180,14 @@ def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
 
     least: Fits = lambda sizes: takes(sizes, shared=False) <= entry.number  # noqa: E731
     most: Fits = lambda sizes: takes(sizes) <= entry.number  # noqa: E731
-    trial = finder.trial(least, most, each)
-    nodes = reach(trial, finder.growth)
-    if nodes is not None:
-        why = "" if nodes.exact else "which pools share a zone is not known"
-        in_each = f" in each of {len(everywhere)} zones" if len(everywhere) > 1 else " in a zone"
-        text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}{why and f': {why}'}"
-        wall = finder.limit("interfaces", "the cluster", finder.pools[0].size.max_nodes, entry)
-        found = finder.at(wall, nodes, text, trial, finder.needed(wall, takes))
-        yield replace(found, why=Unknown(why) if why else None, takes=takes)
+    in_each = f" in each of {len(everywhere)} zones" if len(everywhere) > 1 else " in a zone"
+    text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}"
+    wall = finder.limit("interfaces", "the cluster", finder.pools[0].size.max_nodes, entry)
+    why = "which pools share a zone is not known"
+    yield from finder.met(wall, finder.trial(least, most, each), takes, text, why)
 
 
-def _of_each(each: dict[str, int], finder: WallFinder) -> str:
+def _of_each(each: Mapping[str, int], finder: WallFinder) -> str:
     return " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in finder.pools[:4])
 
 

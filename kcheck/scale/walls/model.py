@@ -178,10 +178,15 @@ class WallFinder:
     ) -> Iterator[Wall]:
         """Yield a wall where growing pools exceed the room and the nodes that stay; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room or sum(sizes.values()) <= standing  # noqa: E731
-        trial = self.trial(fits, fits, weights)
+        yield from self.met(wall, self.trial(fits, fits, weights), takes, arithmetic)
+
+    def met(self, wall: Wall, trial: Trial, takes: Takes, arithmetic: str, why: str = "") -> Iterator[Wall]:
+        """Yield a wall where growing pools meet it; none if they never do. `why` its ends differ, if they do."""
         nodes = reach(trial, self.growth)
         if nodes is not None:
-            yield replace(self.at(wall, nodes, arithmetic, trial, self.needed(wall, takes)), takes=takes)
+            text = f"{arithmetic}: {why}" if why and nodes.exact is None else arithmetic
+            found = self.at(wall, nodes, text, trial, self.needed(wall, takes))
+            yield replace(found, why=Unknown(why) if text != arithmetic else wall.why, takes=takes)
 
     def needed(self, wall: Wall, takes: Takes) -> int | None:
         """Count what is taken at the target; None if that is not known."""

@@ -130,6 +130,18 @@ class Pools(Memory):
             return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
         return found
 
+    @once
+    def network(self, cluster: Cluster) -> str:
+        """Return the id of a cluster's network, else of the only one of its pools' subnets; empty if unknown."""
+        subnets = [one for pool in self.of_cluster(cluster) for one in known(pool.addresses.subnets) or ()]
+        networks = {found.id for one in subnets if (found := known(one.network)) is not None}
+        return known(cluster.network_id) or (networks.pop() if len(networks) == 1 else "")
+
+    def in_network_of(self, cluster: Cluster) -> list[Cluster]:
+        """List the other clusters in the network of a cluster."""
+        own = self.network(cluster)
+        return [one for one in self._inventory.clusters if own and one is not cluster and self.network(one) == own]
+
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """List pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
         if subnet.id in self.outside:

@@ -227,3 +227,15 @@ def test_two_insertions_of_one_length_at_one_place_both_count() -> None:
     assert apply_aligned(source.data, edits).decode() == (
         f"a {{\n  b  = 1\n  xx = {'2' * 60}\n  yy = {'3' * 60}\n}}\nc {{\n  d    = 1\n  long = 4\n}}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("above", "new"),
+    [
+        ("dns   = 1", "tier  = 2"),
+        ("dns=1", "tier = 2"),
+        ("dns = 1\n  domain   = 1", "tier     = 2"),
+    ],
+)
+def test_a_new_line_takes_the_column_of_the_line_above_that_is_not_aligned(above: str, new: str) -> None:
+    assert inserted(f"a {{\n  {above}\n}}\n", "tier", 2) == f"a {{\n  {above}\n  {new}\n}}\n"

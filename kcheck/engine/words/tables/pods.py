@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
-from kcheck.model import Container, FieldError, Image, PodTemplate, Workload
+from kcheck.model import Container, Definition, FieldError, Image, PodTemplate, Workload
 from kcheck.scale import (
     basics,
     fabrics,
@@ -119,6 +119,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "misnomer": annotated(references.Misnomer),
     "field_error": annotated(FieldError),
+    "budget": (
+        *annotated(Definition),
+        named("its name"),
+        record("misses", "workload", "the workload beside it that it seems to mean and does not select; null where it selects one, or something may be rendered there", references.misses, nullable=True),
+    ),
     "refusal": (
         *annotated(unschedulable.Refusal),
         record("pool", "pool", "the pool that lacks least", lambda r, _w: basics.computed(r.pool, r.pool)),

@@ -54,6 +54,9 @@ def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
             begin -= before.is_joined(first - 1)  # a line that leaves its run leaves it narrower
             finish += before.is_joined(last)
             touched.update(range(begin, finish + 1))
+        elif start == end:
+            after = after or Lines(new)
+            after.follow(start + shift, start + shift + size)
         shift += size - (end - start)
     return after.aligned(touched) if after else new
 
@@ -127,6 +130,15 @@ class Lines:
         at = next((at for i, (kind, at) in enumerate(marks) if kind == "=" and i), None)
         if at is not None and not self.has(number, "assign"):
             self.lines[number] = line[:at].rstrip(b" \t") + b" " + line[at:]
+
+    def follow(self, start: int, end: int) -> None:
+        """Put the `=` of new lines in the column of the lines above them."""
+        for number in range(self.number(start), self.number(end) + 1):
+            above, line, first = self.at(number - 1), self.at(number), self.starts[number]
+            if above and line and above.assign and line.assign and start <= first < end:
+                gap = max(line.gap, len(above.lead) + above.gap - len(line.lead))
+                self.known[number] = line._replace(gap=gap)
+                self.lines[number] = self.lines[number].replace(b"=", b" " * (gap - line.gap) + b"=", 1)
 
     def is_joined(self, number: int) -> bool:
         """Whether a line is in a run with the next one."""
