@@ -148,17 +148,20 @@ _REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:[ \t]+\S+){2,})")
 """A comment behind a value: three words or more, and no mark of a tool such as `renovate:`."""
 
 
+_DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
+"""Beginning of a comment that says what a value is, not why it is so."""
+
+
 def _commented(change: Change) -> str:
     """Return the comment by which the author chose a value, or left it out; empty without one."""
-    missing, span = change.origin.missing, change.origin.written
+    missing, span, why = change.origin.missing, change.origin.written, ""
     if missing is not None:
-        off = rf"(?m)^\s*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"
+        off = rf"(?m)^[ \t]*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"
         why = f"the author has commented {change.key} out here" if re.search(off, missing.container.text) else ""
-    else:
-        found = _REASON.search(span.source.data[span.end :].partition(b"\n")[0].decode("utf-8", "replace"))
-        about = f"{change.key} number maximum minimum size the how".lower()
-        reason = found[1].strip() if found and found[2][:3].lower() not in about and change.key not in found[1] else ""
-        why = f"a comment gives the reason for the value: {reason}" if reason else ""
+    elif found := _REASON.search(span.source.span(span.end, span.source.line_end(span.end)).text):
+        names_it = change.key in found[1] or found[2][:3].lower() in change.key.lower()
+        if not names_it and not _DESCRIPTION.match(found[1]):
+            why = f"a comment gives the reason for the value: {found[1].strip()}"
     return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
 
 

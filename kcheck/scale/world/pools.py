@@ -140,7 +140,11 @@ class Pools(Memory):
     def in_network_of(self, cluster: Cluster) -> list[Cluster]:
         """List the other clusters in the network of a cluster."""
         own = self.network(cluster)
-        return [one for one in self._inventory.clusters if own and one is not cluster and self.network(one) == own]
+        return [one for one in self._by_network[own] if one is not cluster] if own else []
+
+    @cached_property
+    def _by_network(self) -> dict[str, list[Cluster]]:
+        return grouped(self._inventory.clusters, self.network)
 
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """List pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
