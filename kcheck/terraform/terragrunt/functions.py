@@ -78,7 +78,7 @@ def _find_above(config: Config, given: list[str], last: Datum | None, _origin: O
 
 
 def _included(config: Config, given: list[str]) -> str:
-    """Return the folder of the config included under a label, or of this one if it is included; else the unit's."""
+    """Return the folder of an included config: by its label, or this one; else the unit's."""
     if config.including is not None:
         return config.folder
     found = config.includes.get(given[0]) if given else next(iter(config.includes.values()), None)
