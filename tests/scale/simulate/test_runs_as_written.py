@@ -294,6 +294,22 @@ def test_a_price_says_market_and_region(write: Write) -> None:
     assert "at $30 per node-hour: " in own[2]
 
 
+def test_a_month_is_priced_beside_a_run(write: Write) -> None:
+    """By hand: 2 nodes x 730 h x $29.39 = $42,909; a run a day is 730 / 24 = 30 of them."""
+    kept = CLUSTER.replace("min_node_count = 0", "min_node_count = 2")
+    found = lines(write, cron("nightly", spec(8, 8), "0 3 * * *"), "--format", "json", cluster=kept)
+    [one] = json.loads("\n".join(found))["runs"]
+    least, most = (f"{round(one[name] * 730 / 24, -1):,.0f}" for name in ("dollars_least", "dollars_most"))
+    month = next(
+        line for line in lines(write, cron("nightly", spec(8, 8), "0 3 * * *"), cluster=kept) if "month" in line
+    )
+    assert (
+        month
+        == f"a month: ${least} to ${most} for 30 runs of the schedule; $42,900 for 2 nodes that no autoscaler removes"
+    )
+    assert not any("month" in line for line in lines(write, job("one", spec(8, 8))))
+
+
 def test_a_reservation_is_told_apart(write: Write) -> None:
     reserved = """machine_type = "a2-highgpu-8g"
     reservation_affinity {
