@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import json_text
 from kcheck.report.layout import Column, Line, Table, line
-from kcheck.scale.money import DAY
+from kcheck.scale.money import DAY, MONTH
 from kcheck.scale.simulate.model import PHASES
 from kcheck.scale.simulate.results import PARTS, cost, deciding_factors, range_of
 from kcheck.text.units import between, counted, dollars, money, node_hours, readable, rough
@@ -93,12 +93,27 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     )
     yield f"  {_paid(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
     yield f"  of that {part_text(outcome, 'idle')}; {part_text(outcome, 'start')}"
+    if month := _monthly(outcome):
+        yield f"  a month: {'; '.join(month)}"
     if scenario.case.others:
         for one, times in zip(scenario.case.jobs, summary.jobs, strict=True):
             yield f"  {one.name}: {counted(one.pods, 'node')}, from {times.start / 60:.1f} to {times.done / 60:.1f} min"
     if summary.interrupted:
         lost = node_hours(rough(summary.lost))
         yield f"  {counted(summary.interrupted, 'spot machine')} taken away: {lost} of work done again"
+
+
+def _monthly(outcome: SimulationResult) -> list[str]:
+    """Describe what a month costs: all runs of a schedule, and nodes that are never removed."""
+    case, spent, found = outcome.scenario.case, outcome.dollars, []
+    if case.job.period < MONTH and spent is not None:
+        runs = MONTH / case.job.period
+        found.append(f"{money_text(range_of(bound * runs for bound in spent))} for {runs:,.0f} runs of the schedule")
+    kept = [(pool.least, pool.price.mills) for pool in case.pools if pool.least and pool.price]
+    if kept:
+        price = money(rough(sum(nodes * mills for nodes, mills in kept) * MONTH / 3600))
+        found.append(f"{price} for {counted(sum(nodes for nodes, _ in kept), 'node')} that no autoscaler removes")
+    return found
 
 
 def end_text(outcome: SimulationResult) -> str:

@@ -11,7 +11,7 @@ from kcheck.report import capacity
 from kcheck.report.places import by_name
 from kcheck.scale import savings, walls
 from kcheck.scale.basics import cluster_of
-from kcheck.scale.money import cost
+from kcheck.scale.money import MONTH, cost
 from kcheck.text.units import between, counted, money, node_hours, readable, rough
 from kcheck.text.values import Known, Unset, known, reason_of
 
@@ -70,9 +70,6 @@ def states_text(reaches: int, stops: int, unknown: int) -> str:
     return ", ".join([f"{reaches:,} of {counted(total, 'cluster')} {whose} target", *parts])
 
 
-_MONTH = 730 * 3600
-
-
 def change_lines(before: Result, now: Result) -> Iterator[str]:
     """Yield how reach and price of each cluster change."""
     old = {cluster.id: cluster for cluster in before.world.inventory.clusters}
@@ -96,7 +93,7 @@ def _monthly(cluster: Cluster, world: World) -> int | None:
     """Return the price of all nodes in a month, in mills; None where a size or a price is unknown."""
     shares = [(pool, known(world.sizes.of_pool(pool))) for pool in world.pools.of_cluster(cluster)]
     sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
-    found = cost(sure, world, _MONTH).money if shares and len(sure) == len(shares) else None
+    found = cost(sure, world, MONTH).money if shares and len(sure) == len(shares) else None
     return None if found is None else rough(found)
 
 

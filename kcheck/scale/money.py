@@ -15,7 +15,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.text.values import Value
 
-DAY = 24 * 3600
+DAY, MONTH = 24 * 3600, 730 * 3600
 Share: TypeAlias = "tuple[NodePool | None, int]"
 """Nodes of a pool; for an unknown pool, only a price that the user gives counts."""
 

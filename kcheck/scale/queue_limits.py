@@ -220,12 +220,13 @@ def _asked(pods: tuple[PodTemplate, ...]) -> dict[str, list[tuple[PodTemplate, V
     """Return pods and their requests by resource: accelerators first, millicores of CPU, bytes."""
     found: dict[str, list[tuple[PodTemplate, Value[int]]]] = {}
     for template in pods:
-        for resource, amount in _of_pod(template):
+        for resource, amount in requests_of(template):
             found.setdefault(resource, []).append((template, amount))
     return found
 
 
-def _of_pod(template: PodTemplate) -> Iterator[tuple[str, Value[int]]]:
+def requests_of(template: PodTemplate) -> Iterator[tuple[str, Value[int]]]:
+    """Yield the requests of a pod by resource: accelerators, millicores of CPU, bytes, and itself."""
     names = {known(one.gpu) for one in template.containers if not one.init} - {None}
     if len(names) == 1:
         yield str(names.pop()), template.gpus

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from math import inf
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, Cluster, NodePool, PodTemplate, PriorityClass, Workload
 from kcheck.model import Queue as QueueInCode
-from kcheck.scale import placement, queue_limits, schedules
+from kcheck.scale import queue_limits, schedules
 from kcheck.scale.queues import admitting_queue
 from kcheck.scale.simulate.model import Job, Queue
 from kcheck.scale.world import World
@@ -36,7 +36,7 @@ class Jobs(NamedTuple):
 def largest(world: World, cluster: Cluster) -> Jobs | None:
     """Find the job of a cluster with most pods, or jobs that have more together."""
     found = every(world, cluster)
-    single = [Jobs((pair,)) for pair in found if number(pair[1].count, 0) > 1]
+    single = [Jobs((pair,)) for pair in found if nodes(*pair, world, None) > 1]
     groups = [*single, *_of_schedules(found), *_of_queues(world, found)]
     return max(groups, key=lambda one: one.pods, default=None)
 
@@ -48,6 +48,18 @@ def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:
         for job in world.deployed.on(cluster).workloads
         if job.batch and not job.per_node and job.templates and known(job.suspended) is not True
     ]
+
+
+def nodes(job: Workload, template: PodTemplate, world: World, pool: NodePool | None) -> int:
+    """Count the nodes of pods, with those of other roles that ask for the same, as a master beside its workers."""
+    alike = [one for one in job.templates if one is template or _needs(one) == _needs(template)]
+    return sum(world.pools.nodes_for(one, pool) if pool else number(one.count, 0) for one in alike)
+
+
+def _needs(template: PodTemplate) -> tuple[object, ...] | str:
+    """Return what pods ask for; of those that ask for nothing, what no others are like."""
+    asked = known(template.gpus) or 0, known(template.cpu) or 0, known(template.memory) or 0
+    return (*asked, known(template.selection)) if any(asked[:2]) else template.id
 
 
 def _of_schedules(every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
@@ -84,14 +96,16 @@ def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:
 
 def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) -> tuple[list[Job], tuple[Queue, ...]]:
     """Convert jobs and their queue to those of a run; each pod of a run stands for a full node."""
-    queue = _limit(found, world, pool)
+    quotas = _given(found.queue, world) if found.queue is not None and pool is not None else {}
+    shares = [_share(job, template, pool, quotas, world) if pool else Fraction(0) for job, template in found.jobs]
+    queue = _queue(found.queue, shares[0]) if found.queue is not None else None
     result = []
-    for job, template in found.jobs:
-        count = world.pools.nodes_for(template, pool) if pool else number(template.count, 0)
+    for (job, template), share in zip(found.jobs, shares, strict=True):
+        count = nodes(job, template, world, pool)
         rank = _priority_class(world, job)
         priority, preempts = (number(rank.number, 0), not equals(rank.preemption, "Never")) if rank else (0, True)
-        own = as_run(job, template, count, seconds)
-        result.append(replace(own, priority=priority, preempts=preempts, queue=queue.name if queue else ""))
+        own = replace(as_run(job, template, count, seconds), priority=priority, preempts=preempts)
+        result.append(replace(own, queue=queue.name, weight=float(share / shares[0])) if queue is not None else own)
     return result, (queue,) if queue is not None else ()
 
 
@@ -107,31 +121,28 @@ def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> 
     )  # fmt: skip
 
 
-def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
-    """Return the quota of a queue in full nodes of a pool: by GPUs, else by vCPUs."""
-    if found.queue is None or pool is None:
-        return None
-    quotas = _given(found.queue, world)
-    counted = {*names.cards(), *_claimed(found, world)}
-    cards, of_node = sum(quotas.get(name, 0) for name in counted), known(pool.machine.gpus)
-    cpus, vcpus = quotas.get("cpu"), placement.smallest(pool)
-    counts = [cards // of_node] if cards and of_node else []
-    counts += [cpus // vcpus] if cpus and vcpus else []
-    preempts = known(found.queue.preemption) not in (None, "Never")
-    return Queue(str(known(found.queue.name)), max(1, min(counts)), preempts=preempts) if counts else None
+def _queue(queue: QueueInCode, share: Fraction) -> Queue | None:
+    """Count the nodes of the largest job that a queue gives, each of which takes a `share`; None without a quota."""
+    preempts = known(queue.preemption) not in (None, "Never")
+    return Queue(str(known(queue.name)), int(1 / share), preempts=preempts) if share else None
+
+
+def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[str, int], world: World) -> Fraction:
+    """Return the share of a queue's scarcest quota that a full node of a job asks for."""
+    pods = Fraction(number(template.count, 0), max(1, world.pools.nodes_for(template, pool)))
+    claims = known(world.deployed.device_resources(job)) or {} if template.device_classes else {}
+    asked = [*queue_limits.requests_of(template), *((name, template.gpus) for name in claims.values())]
+    units = {"cpu": 1000}
+    shares = (
+        pods * number(amount, 0) / (quotas[name] * units.get(name, 1)) for name, amount in asked if quotas.get(name)
+    )
+    return max(shares, default=Fraction(0))
 
 
 def _given(queue: QueueInCode, world: World) -> dict[str, int]:
     """Sum the most that a queue gives over its flavors, by resource; empty if that is unknown."""
     given = or_unknown(queue_limits.most)(queue, world)
     return {} if isinstance(given, Unknown) else {name: sum(flavors.values()) for name, flavors in given.items()}
-
-
-def _claimed(found: Jobs, world: World) -> Iterator[str]:
-    """Yield the resources by which Kueue counts the GPUs that jobs claim."""
-    for job, template in found.jobs:
-        names = known(world.deployed.device_resources(job)) or {} if template.device_classes else {}
-        yield from (names[name] for name in template.device_classes if name in names)
 
 
 def _priority_class(world: World, job: Workload) -> PriorityClass | None:

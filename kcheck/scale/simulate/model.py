@@ -31,6 +31,7 @@ class Job(Struct, frozen=True):
     It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
     higher `priority` come first, and take nodes away if the job `preempts`. Where `completions` are more than run in
     `parallel`, the pods of a node come one after the other. A CronJob starts each `period`, as `concurrency` allows.
+    Each of its nodes counts `weight` times in its queue.
     """
 
     pods: int
@@ -48,6 +49,7 @@ class Job(Struct, frozen=True):
     parallel: int = 0
     period: float = inf
     concurrency: str = ""
+    weight: float = 1
 
     @property
     def runs(self) -> int:

@@ -234,6 +234,11 @@ class Work:
         return len(self.pods) - self.finished
 
     @property
+    def quota(self) -> float:
+        """Nodes of its queue that these take."""
+        return self.left * self.job.weight
+
+    @property
     def times(self) -> JobTimes:
         """Times of the job, and what is left of it."""
         left, held = sum([pod.left for pod in self.pods]), sum([pod.node is not None for pod in self.pods])

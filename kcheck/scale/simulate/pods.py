@@ -84,24 +84,24 @@ class Pods:
         for work in sorted(own, key=lambda one: (-one.job.priority, one.job.at)):
             if work.admitted or work.job.at > now:
                 continue
-            if work.left > queue.nodes:
+            if work.quota > queue.nodes:
                 self.hold(f"the quota of the queue {queue.name}", self.case.horizon)
                 continue
-            room = queue.nodes - sum(one.left for one in own if one.admitted)
-            if queue.preempts and room < work.job.pods:
-                room += self._preempt_jobs(now, own, work.job, work.job.pods - room)
-            if room >= work.job.pods:
+            room = queue.nodes - sum(one.quota for one in own if one.admitted)
+            if queue.preempts and room < work.quota:
+                room += self._preempt_jobs(now, own, work.job, work.quota - room)
+            if room >= work.quota:
                 self._make(now, work)
 
-    def _preempt_jobs(self, now: float, works: list[Work], job: Job, nodes: int) -> int:
+    def _preempt_jobs(self, now: float, works: list[Work], job: Job, nodes: float) -> float:
         lower = sorted((one for one in works if one.admitted and one.job.priority < job.priority), key=_priority)
-        if sum(one.left for one in lower) < nodes:
+        if sum(one.quota for one in lower) < nodes:
             return 0
-        found = 0
+        found = 0.0
         for work in lower:
             if found >= nodes:
                 break
-            found += work.left
+            found += work.quota
             self._withdraw(now, work)
         return found
 

@@ -152,7 +152,7 @@ def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:
     mine = case.job.pods if run.job and pools and _waits(run.job, world) and not case.others else most + 1
     for other, template in jobs.every(world, run.cluster) if mine <= most else ():
         fits = other is not run.job and _waits(other, world) and world.pools.fit(template, pools[0]).fits is not False
-        its = world.pools.nodes_for(template, pools[0]) if fits else 0
+        its = jobs.nodes(other, template, world, pools[0]) if fits else 0
         if its <= most <= mine + its - 2:  # each can lack its last node
             gpus = f", {most * case.pools[0].gpus:,} GPUs idle" if case.pools[0].gpus else ""
             both = f"{mine:,} + {its:,} nodes of {most:,}, each holds some and waits for the rest{gpus}"

@@ -182,6 +182,80 @@ def test_a_queue_starts_gangs_one_by_one(write: Write) -> None:
     assert not any("deadlock" in line for line in lines(write, both))
 
 
+PAIR = """
+apiVersion: kubeflow.org/KIND
+metadata: {name: pair, namespace: team}
+spec:
+  FIELD:
+    FIRST: {replicas: 1, template: {spec: {containers: [{name: a, image: registry.example.com/a:1, resources: {limits: {CARDS}}}]}}}
+    Worker: {replicas: 7, template: {spec: {containers: [{name: a, image: registry.example.com/a:1, resources: {limits: {nvidia.com/gpu: 8}}}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "first", "cards", "nodes"),
+    [
+        ("v1\nkind: PyTorchJob", "pytorchReplicaSpecs", "Master", "nvidia.com/gpu: 8", 8),  # it trains, too
+        ("v2beta1\nkind: MPIJob", "mpiReplicaSpecs", "Launcher", "cpu: 1", 7),
+    ],
+)
+def test_a_master_like_its_workers_has_a_node(
+    kind: str, field: str, first: str, cards: str, nodes: int, write: Write
+) -> None:
+    text = PAIR.replace("KIND", kind).replace("FIELD", field).replace("FIRST", first).replace("CARDS", cards)
+    assert f"Job on {nodes} nodes, " in lines(write, text)[0]
+
+
+QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: any}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: cq}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+    - coveredResources: [cpu]
+      flavors: [{name: any, resources: [{name: cpu, nominalQuota: QUOTA}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: lq, namespace: team}
+spec: {clusterQueue: cq}
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("quota", "cpus", "both"),
+    [
+        (504, (28, 28), False),  # 18 pods: 12 and then 12, of machines with 44 vCPUs of which 504 are 11
+        (672, (28, 28), True),  # 24 pods
+        (503, (28, 14), False),  # 12 x 28 + 12 x 14 = 504
+        (504, (28, 14), True),
+        (335, (28, 28), None),  # 12 x 28 = 336
+    ],
+)
+def test_a_queue_admits_by_what_pods_ask_for(
+    quota: int, cpus: tuple[int, int], both: bool | None, write: Write
+) -> None:
+    cluster = CLUSTER.replace("a2-highgpu-8g", "c3-standard-44").replace("= 10", "= 40")
+    text = QUEUE.replace("QUOTA", str(quota))
+    for name, each in zip(("one", "two"), cpus, strict=True):
+        own = job(name, spec(12, 12)).replace(
+            "{limits: {nvidia.com/gpu: 8}}", f"{{requests: {{cpu: {each}, memory: 90Gi}}}}"
+        )
+        text += own.replace("namespace: team}", "namespace: team, labels: {kueue.x-k8s.io/queue-name: lq}}")
+    found = lines(write, text, cluster=cluster)
+    if both is None:
+        assert found == [], "it is said to be beyond the queue, and is not run"
+        return
+    starts = [float(line.rpartition("from ")[2].split(" ")[0]) for line in found if line.startswith(("one: ", "two: "))]
+    assert (max(starts) - min(starts) < 10) is both, found
+
+
 # --- CronJobs that meet their next run
 
 
@@ -218,6 +292,22 @@ def test_a_price_says_market_and_region(write: Write) -> None:
     assert "at $29.39 per node-hour (on demand, us-central1): " in found[2]
     own = lines(write, job("one", spec(8, 8)), "--price", "30")
     assert "at $30 per node-hour: " in own[2]
+
+
+def test_a_month_is_priced_beside_a_run(write: Write) -> None:
+    """By hand: 2 nodes x 730 h x $29.39 = $42,909; a run a day is 730 / 24 = 30 of them."""
+    kept = CLUSTER.replace("min_node_count = 0", "min_node_count = 2")
+    found = lines(write, cron("nightly", spec(8, 8), "0 3 * * *"), "--format", "json", cluster=kept)
+    [one] = json.loads("\n".join(found))["runs"]
+    least, most = (f"{round(one[name] * 730 / 24, -1):,.0f}" for name in ("dollars_least", "dollars_most"))
+    month = next(
+        line for line in lines(write, cron("nightly", spec(8, 8), "0 3 * * *"), cluster=kept) if "month" in line
+    )
+    assert (
+        month
+        == f"a month: ${least} to ${most} for 30 runs of the schedule; $42,900 for 2 nodes that no autoscaler removes"
+    )
+    assert not any("month" in line for line in lines(write, job("one", spec(8, 8))))
 
 
 def test_a_reservation_is_told_apart(write: Write) -> None:
