@@ -6,16 +6,13 @@ lets a sure operand decide beside one that fails.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from kcheck.config.config import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcheck.text.syntax.cel_tree import Node
+from kcheck.text.syntax.cel_tree import Node
 
 _ORDER = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 _EQUAL = frozenset({"_==_", "_!=_"})

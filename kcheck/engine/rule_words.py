@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -18,11 +19,7 @@ from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.engine.words.views import Wanted, nested
 from kcheck.text.syntax import cel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from kcheck.text.syntax.cel_usage import Usage
+from kcheck.text.syntax.cel_usage import Usage
 
 Steps: TypeAlias = "tuple[str | int, ...]"
 """Keys under which a text stands in its file."""

@@ -208,7 +208,7 @@ class Kubelet(Struct, frozen=True, eq=False):
 class NodePool(Thing, frozen=True):
     """A set of equal nodes."""
 
-    address: Annotated[str, "its address in the code: module.eks.module.eks_managed_node_group[\"gpu\"].aws_eks_node_group.this[0]"]
+    address: Annotated[str, "its address in the code"]
     cluster: Value[Cluster]
     name: Value[str]
     root: str = ""

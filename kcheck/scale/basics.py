@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import re
+from collections.abc import Callable, Iterable, Sized
+from typing import TypeVar
 
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
+from kcheck.scale.world import World
 from kcheck.text.need import first_unknown
 from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, because, candidates, mapped
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Sized
-
-    from kcheck.scale.world import World
 
 T = TypeVar("T")
 A = TypeVar("A")

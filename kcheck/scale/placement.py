@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines
 from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.cloud import Cloud
+from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
 from kcheck.scale.allocatable import NOTHING_TAKEN, Room, Taken, less, rooms
 from kcheck.text.interval import Interval
 from kcheck.text.need import first_unknown
@@ -17,12 +19,6 @@ from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, whole_number
 from kcheck.text.values import Known, Unknown, equals, known, number, reason_of, sure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from kcheck.inventory.clouds.cloud import Cloud
-    from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
 
 _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud removes when a node is ready."""

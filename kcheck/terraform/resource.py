@@ -356,7 +356,7 @@ _SWITCH = regex(r"var\.(\w+) \?")
 
 
 def _inputs(block: nodes.Block, name: str) -> tuple[str, str]:
-    """Name the input that makes a skeleton's `dynamic` block, and the one that sets an attribute in it; '' if none."""
+    """Name the inputs of a skeleton that make a `dynamic` block and set an attribute in it; empty if none."""
     content = next(iter(block.body.all("content")), block).body.attributes.get(name)
     switch = _SWITCH.match(block.body.attributes["for_each"].value_span.text)
     value = content.value_span.text.removeprefix("var.") if content is not None else ""

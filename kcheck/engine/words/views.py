@@ -10,23 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kcheck.engine.words.subjects import SUBJECTS, things, word
+from kcheck.engine.words.tables.field import Field
 from kcheck.model import Thing
+from kcheck.scale.world import World
 from kcheck.text.findings import UnknownInput, unknown_input
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import Expression, usage
+from kcheck.text.syntax.cel_usage import Usage
+from kcheck.text.text import Span
 from kcheck.text.values import Either, Known, Missing, Origin, Unset, Value, candidates
-
-if TYPE_CHECKING:
-    from kcheck.engine.words.tables.field import Field
-    from kcheck.scale.world import World
-    from kcheck.text.syntax.cel_usage import Usage
-    from kcheck.text.text import Span
 
 ID = "_id"
 _LARGEST = 10**15

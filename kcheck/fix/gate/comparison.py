@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kcheck.config.config import Config, ConfigError
 from kcheck.engine import linter, merging, rules
+from kcheck.engine.linter import Result
+from kcheck.fix.gate.baseline import Baseline
+from kcheck.fix.gate.git import Difference
 from kcheck.text.files.tree import PathError, Tree
 from kcheck.text.findings import Finding, Identity, Severity, Tally, tally
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from kcheck.engine.linter import Result
-    from kcheck.fix.gate.baseline import Baseline
-    from kcheck.fix.gate.git import Difference
 
 
 class Comparison:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.config.numbers import machines, names
+from kcheck.config.numbers.machines import Price
 from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.cloud import Cloud
 from kcheck.inventory.clouds.karpenter_pools import CAPACITY, INSTANCE_TYPE
+from kcheck.model import NodePool
+from kcheck.scale.usage.recording import Node
+from kcheck.scale.world import World
 from kcheck.text.regex import regex
 from kcheck.text.units import whole_number
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from kcheck.config.numbers.machines import Price
-    from kcheck.inventory.clouds.cloud import Cloud
-    from kcheck.model import NodePool
-    from kcheck.scale.usage.recording import Node
-    from kcheck.scale.world import World
 
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _KARPENTER = "karpenter.sh/nodepool"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from kcheck.model import Thing
+from kcheck.scale.world import World
 from kcheck.text.need import NotKnown
 from kcheck.text.regex import regex
 from kcheck.text.values import NOTHING, Known, Origin, Unset, Value
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable
-
-    from kcheck.model import Thing
-    from kcheck.scale.world import World
-
 
 Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
 """Reads a word of a thing of its subject: a value, or a list of things."""
