@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from kcheck.commands import options, printing
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config, Environment, Usage
+from kcheck.config.config import Config, Environment, Usage
 
 
 @click.command("config", cls=options.Command)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import comparison_options, options, printing
+from kcheck.config.config import Config
+from kcheck.engine.linter import Result
 from kcheck.fix.gate import ignores
+from kcheck.fix.gate.comparison import Comparison
 from kcheck.report.formats import Report
 from kcheck.text.files import save
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Finding
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.fix.gate.comparison import Comparison
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.findings import Finding
 
 
 @click.command("ignore", cls=options.Command)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,19 +17,15 @@ from kcheck.addons.usage.recorder import Question, Recorder
 from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.config import settings
+from kcheck.config.config import Config
 from kcheck.inventory import reader
 from kcheck.model import Inventory
+from kcheck.report.layout import Text
 from kcheck.scale.usage import joining
 from kcheck.scale.usage.recording import Recording, RecordingError, as_bytes, read
 from kcheck.scale.world import World
 from kcheck.text.files import save
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.config.config import Config
-    from kcheck.report.layout import Text
 
 _DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
 _EPOCH = regex(r"\d{9,10}")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kcheck.engine.judged import Judged, MissingInput
+from kcheck.engine.linter import Result
 from kcheck.report.escape import json_text
+from kcheck.report.formats import Report
 from kcheck.report.places import fingerprints
 from kcheck.text.findings import Finding, Severity
-
-if TYPE_CHECKING:
-    from kcheck.engine.judged import Judged, MissingInput
-    from kcheck.engine.linter import Result
-    from kcheck.report.formats import Report
-    from kcheck.text.text import Span
+from kcheck.text.text import Span
 
 VERSION = 1
 

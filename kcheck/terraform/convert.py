@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from operator import is_
-from typing import TYPE_CHECKING
 
 from kcheck.terraform import type_rules
 from kcheck.text import placeholders, scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
 from kcheck.text.scalars import EvaluationError, floating, kind, to_string
+from kcheck.text.syntax.json import Node
 from kcheck.text.values import Datum, DatumValue, Known, Origin, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from kcheck.text.syntax.json import Node
 
 _SINGLE: dict[str, Callable[[object], DatumValue]] = {
     "string": scalars.to_string,

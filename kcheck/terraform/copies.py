@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
+from kcheck.terraform.module import Module
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.disk import TooLargeError
 from kcheck.text.files.tree import TERRAFORM, Tree, display_path
 from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.terraform.module import Module
-    from kcheck.text.syntax.hcl import nodes
 
 _REGISTRY = regex(r"(?:([\w-]+(?:\.[\w-]+)+)/)?([\w-]+)/([\w-]+)/([\w-]+)(?://([^?]*))?")
 _REPOSITORY = regex(

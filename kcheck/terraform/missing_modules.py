@@ -8,28 +8,25 @@ a skeleton without defaults: arguments that the call does not set are unknown, n
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Set
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
 from kcheck.terraform.copies import canonical, parse_address
+from kcheck.terraform.module import Module
 from kcheck.text import versions
 from kcheck.text.bundled import PROFILES
 from kcheck.text.partly_known import wrap
 from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Skipped, Source
 from kcheck.text.values import Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Set
-
-    from kcheck.terraform.module import Module
-    from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.versions import Range
+from kcheck.text.versions import Range
 
 _REGISTRY = regex(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
 _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")

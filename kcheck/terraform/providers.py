@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
+from kcheck.terraform.module import Module
 from kcheck.terraform.resource import BlockRecord, Instance
 from kcheck.text import versions
 from kcheck.text.syntax.hcl import nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from kcheck.terraform.module import Module
-    from kcheck.text.versions import Range
+from kcheck.text.versions import Range
 
 
 def provider_block(instance: Instance, root: Module) -> BlockRecord | None:

@@ -8,18 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.resource import Instance
+from kcheck.terraform.roots import Loader
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl.nodes import Body
 from kcheck.text.values import Datum, Known
-
-if TYPE_CHECKING:
-    from kcheck.terraform.roots import Loader
 
 _KEYS = {
     "s3": ("bucket", "key"), "gcs": ("bucket", "prefix"), "azurerm": ("storage_account_name", "container_name", "key"),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.evaluator import value_in
+from kcheck.terraform.module import Module
 from kcheck.terraform.scope import Names
 from kcheck.terraform.types import convert_to
 from kcheck.text import scalars
 from kcheck.text.partly_known import wrap
 from kcheck.text.scalars import EvaluationError
+from kcheck.text.text import Span
 from kcheck.text.values import Data, Datum, Known, Missing, Origin, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from kcheck.terraform.module import Module
-    from kcheck.text.text import Span
 
 Place: TypeAlias = "Span | Missing"
 """Place where a value is written, or would be."""

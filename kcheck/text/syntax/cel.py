@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_strings
@@ -19,12 +20,8 @@ from msgspec import Struct
 
 from kcheck.text import bundled
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from kcheck.text.syntax.cel_tree import Node
-    from kcheck.text.syntax.cel_usage import Usage
+from kcheck.text.syntax.cel_tree import Node
+from kcheck.text.syntax.cel_usage import Usage
 
 
 class Undecided(Enum):
