@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import convert
 from msgspec.structs import replace
 
-from kcheck.addons.fleet.outcomes import CHECKED, PARTLY, Outcome, failed
+from kcheck.addons.fleet.outcomes import CHECKED, PARTLY, Outcome, Settings, Task, failed
 from kcheck.addons.fleet.tables import (
     EVERYWHERE,
     IN_ACCOUNT,
@@ -25,36 +25,26 @@ from kcheck.addons.fleet.tables import (
     UseRow,
 )
 from kcheck.api import Project
-from kcheck.config.config import ConfigError
+from kcheck.config.config import Config, ConfigError
 from kcheck.config.effective import effective_config
 from kcheck.config.today import VARIABLE
-from kcheck.engine.judged import missing_input
+from kcheck.engine.judged import MissingInput, missing_input
+from kcheck.engine.linter import Result
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import NODE_ADDRESSES
+from kcheck.model import NODE_ADDRESSES, Cluster, NodePool, Reservation
 from kcheck.report import capacity
 from kcheck.report.formats import Report
 from kcheck.report.verdict import Savings, Waste, owners, reach_of
 from kcheck.scale import quotas, walls
 from kcheck.scale.addresses import address_units
 from kcheck.scale.walls import egress
+from kcheck.scale.world import World
 from kcheck.text import deadline
 from kcheck.text.errors import description
 from kcheck.text.files.tree import PathError
-from kcheck.text.findings import Severity
+from kcheck.text.findings import Finding, Severity
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, equals, known, total
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from kcheck.addons.fleet.outcomes import Settings, Task
-    from kcheck.config.config import Config
-    from kcheck.engine.judged import MissingInput
-    from kcheck.engine.linter import Result
-    from kcheck.model import Cluster, NodePool, Reservation
-    from kcheck.scale.world import World
-    from kcheck.text.findings import Finding
-    from kcheck.text.values import Value
+from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, total
 
 _MILLS, _SECONDS = 1000, 3600
 _UNITS = "vpc.address_units"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from kcheck import __version__
 from kcheck.config import schemas
@@ -17,14 +17,8 @@ from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
 from kcheck.text.syntax.scan import has_word
 from kcheck.text.syntax.style import PLAIN
-from kcheck.text.text import Source, apply
-from kcheck.text.values import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.text.text import Edit
-    from kcheck.text.values import Data
+from kcheck.text.text import Edit, Source, apply
+from kcheck.text.values import Data, plain
 
 
 class AdditionError(Exception):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -12,19 +13,13 @@ from kcheck.addons.usage import accounting
 from kcheck.addons.usage.accounting import Amounts, Held, Span
 from kcheck.config.numbers import profiles
 from kcheck.scale.usage import joining
-from kcheck.scale.usage.nodes import Nodes, label
-from kcheck.scale.usage.recording import HOUR
+from kcheck.scale.usage.joining import Joined, Match
+from kcheck.scale.usage.nodes import Nodes, Priced, label
+from kcheck.scale.usage.recording import HOUR, Recording
+from kcheck.scale.world import World
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from kcheck.scale.usage.joining import Joined, Match
-    from kcheck.scale.usage.nodes import Priced
-    from kcheck.scale.usage.recording import Recording
-    from kcheck.scale.world import World
 
 By = Literal["owner", "team", "namespace", "job", "experiment"]
 BY: tuple[By, ...] = ("owner", "team", "namespace", "job", "experiment")

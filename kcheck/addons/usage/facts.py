@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from kcheck.addons.usage.slices import sanitized_labels
-from kcheck.scale.usage.metrics import window
-from kcheck.scale.usage.recording import NOBODY, Owner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.addons.usage.installation import Installation
-    from kcheck.addons.usage.prometheus import Prometheus, Sample
-    from kcheck.addons.usage.slices import Key, Slice
-    from kcheck.scale.usage.metrics import Metric
-    from kcheck.scale.usage.recording import Pod
+from kcheck.addons.usage.installation import Installation
+from kcheck.addons.usage.prometheus import Prometheus, Sample
+from kcheck.addons.usage.slices import Key, Slice, sanitized_labels
+from kcheck.scale.usage.metrics import Metric, window
+from kcheck.scale.usage.recording import NOBODY, Owner, Pod
 
 MOST = 2.0**50
 """Above any real measurement, as servers may send any value."""

@@ -5,25 +5,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.addons.usage.facts import MOST, gpu_id
-from kcheck.addons.usage.slices import distinct
+from kcheck.addons.usage.installation import Installation
+from kcheck.addons.usage.prometheus import Prometheus, Series
+from kcheck.addons.usage.slices import Key, Slice, distinct
 from kcheck.scale.usage import histogram
-from kcheck.scale.usage.metrics import window
-from kcheck.scale.usage.recording import HOUR
+from kcheck.scale.usage.metrics import Metric, window
+from kcheck.scale.usage.recording import HOUR, Gpu, Pod
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from kcheck.addons.usage.installation import Installation
-    from kcheck.addons.usage.prometheus import Prometheus, Series
-    from kcheck.addons.usage.slices import Key, Slice
-    from kcheck.scale.usage.metrics import Metric
-    from kcheck.scale.usage.recording import Gpu, Pod
 Line: TypeAlias = "tuple[str, Sequence[float], Sequence[float]]"
 """A series of a pod: container, times and values."""
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
-from kcheck.addons.usage.accounting import Amounts
+from kcheck.addons.usage.accounting import Amounts, Span
+from kcheck.addons.usage.bill import Bill, Row
 from kcheck.addons.usage.report import usage_notes
 from kcheck.addons.usage.report.usage_numbers import cells, change_titles, changes, columns, places, plain, sums
+from kcheck.model import Workload
 from kcheck.report.escape import defused, json_text, short
 from kcheck.report.layout import Column, Line, Table
 from kcheck.text.units import counted
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.addons.usage.accounting import Span
-    from kcheck.addons.usage.bill import Bill, Row
-    from kcheck.model import Workload
 
 _MOST = 30
 _NAME = 36

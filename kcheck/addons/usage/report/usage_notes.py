@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from kcheck.addons.usage.bill import NOBODY
+from kcheck.addons.usage.bill import NOBODY, Bill
 from kcheck.addons.usage.report.usage_numbers import dollars, hours, length, percent, period, wait
 from kcheck.scale.usage.recording import HOUR
 from kcheck.text.units import counted
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.addons.usage.bill import Bill
 
 MOST = 10
 """Items of a list."""
