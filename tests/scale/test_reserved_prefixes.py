@@ -113,3 +113,13 @@ def test_check_says_the_same(size: int, found: bool, write: Write) -> None:
     report = kcheck.load(".").check()
     assert ("subnet-too-small" in {one.rule for one in report.findings}) is found
     assert [one for one in report.undecided if one.rule == "subnet-too-small"] == []
+
+
+@pytest.mark.parametrize(("ranges", "found"), [("", True), ('["10.0.1.0/24", "10.0.2.0/23"]', False)])
+def test_blocks_that_are_reserved_are_not_told_to_break_up(ranges: str, found: bool, write: Write) -> None:
+    text = CLUSTER.replace("SIZE", "4") + (
+        RESERVED.replace("RANGES", ranges).replace("KIND", "prefix") if ranges else ""
+    )
+    write({"main.tf": text})
+    rules = {one.rule for one in kcheck.load(".").check(info=True).findings}
+    assert ("prefix-subnet-fragmented" in rules) is found

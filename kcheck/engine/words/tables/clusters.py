@@ -81,6 +81,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes"),
         made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were", lambda c, w: basics.computed(c, w.sizes.requested(c)), "nodes", nullable=True),
         made("autoscaled", "bool", "whether any pool is autoscaled", pools.autoscaled),
+        made("prefixes_reserved", "bool", "whether each subnet of its nodes has ranges reserved for prefixes (EKS)", pools.prefixes_reserved),
         made("plain", "bool", "whether any of its pools is without GPUs", pools.plain),
         made("grown_by", "string", "what grows its pools: aks, gke, auto-mode, karpenter, cluster-autoscaler; null where nothing does", lambda c, w: w.autoscaling.tool(c), nullable=True),
         made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", pools.deployed_here),
