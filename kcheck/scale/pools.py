@@ -306,13 +306,13 @@ def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
     return anyone(cluster, (pool.size.autoscaled for pool in pools), world.pools.kinds_of_cluster(cluster))
 
 
-@once
 def prefixes_reserved(cluster: Cluster, world: World) -> Value[bool]:
     """Whether each known subnet of a cluster's nodes has ranges reserved for prefixes, and there is one."""
     subnets = [one for pool in world.pools.of_cluster(cluster) for one in known(pool.addresses.subnets) or (None,)]
     return computed(cluster, bool(subnets) and all(one is not None and one.blocks for one in subnets))
 
 
+@once
 def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster has no GPUs, for pods that need none."""
     flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Annotated
+from collections import defaultdict
+from itertools import islice
+from typing import Annotated, NamedTuple
 
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ from kcheck.scale.world.memory import once
 from kcheck.text.need import if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Value, known
+from kcheck.text.values import Known, Origin, Value, known
 
 _CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
 """Kinds that nobody creates by hand, as people do with Secrets and ConfigMaps."""
@@ -23,6 +24,8 @@ _GIVEN = frozenset({"default", "kube-root-ca.crt"})
 _WORDS, _DIGITS = regex(r"[a-z0-9]+"), regex(r"[0-9]+")
 _ENDINGS = frozenset({"pvc", "claim", "volume", "vol", "sa"})
 """Words that only name the kind of an object."""
+_MOST, _LONGEST = 25, 253
+"""Most names that one is compared with, and characters of a name, as Kubernetes has it."""
 _MOST_EDITS, _LETTERS = 2, 3
 """Most letters that may differ, and letters of a name for each of them."""
 
@@ -90,25 +93,47 @@ def _named(world: World) -> set[tuple[str, str | None]]:
 @or_unknown
 def misses(budget: Definition, world: World) -> Value[Workload]:
     """Find the workload beside a budget that it seems to mean and does not select; null where it selects any."""
-    selector, namespace = if_set(budget.selector) or {}, if_set(budget.namespace)
-    near = [one for one in world.deployed.beside(budget).workloads if if_set(one.namespace) == namespace]
+    selector = if_set(budget.selector) or {}
     rendered = budget in world.inventory.scope_of or _near_tools(world.deployed.folder(budget), world)
-    pods = [(template, one) for one in near for template in one.templates if not rendered]
-    if any(selector.items() <= need(template.labels).items() for template, _ in pods):
+    near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
+    first = next(iter(selector.items()), None)
+    if rendered or first is None or any(selector.items() <= labels.items() for labels in near.by_label.get(first, ())):
         return computed(budget, None)
-    served = [(need(template.labels), one) for template, one in pods if one.kind in ("Deployment", "StatefulSet")]
-    meant = ((one, (*labels.values(), known(one.name) or "")) for labels, one in served)
-    pairs = ((one, pair) for one, own in meant for pair in product(selector.values(), own))
-    return computed(budget, next((one for one, pair in pairs if nearly_same(*pair)), None))
+    pairs = ((value, one) for value in selector.values() for one in islice(near.served.get(value[:2], ()), _MOST))
+    return computed(budget, next((one for value, (text, one) in pairs if nearly_same(value, text)), None))
+
+
+class _Labelled(NamedTuple):
+    """Labels of pods by each of them; names and labels of what serves, with the workload, by their first letters."""
+
+    by_label: dict[tuple[str, str], list[dict[str, str]]]
+    served: dict[str, list[tuple[str, Workload]]]
+
+
+@once
+@or_unknown
+def _labelled(scope: str, namespace: str | None, world: World) -> Value[_Labelled]:
+    """Index the pods of a scope and namespace by their labels."""
+    near = [one for one in world.deployed.in_scope(scope).workloads if if_set(one.namespace) == namespace]
+    pods = [(need(template.labels), one) for one in near for template in one.templates]
+    found = _Labelled(defaultdict(list), defaultdict(list))
+    for labels, one in pods:
+        for item in labels.items():
+            found.by_label[item].append(labels)
+        if one.kind in ("Deployment", "StatefulSet"):
+            for text in (*labels.values(), known(one.name) or ""):
+                found.served[text[:2]].append((text, one))
+    return Known(found, Origin(()))
 
 
 def nearly_same(left: str, right: str) -> bool:
     """Whether two names differ by a typo or an ending only: with the same numbers, and no word for another."""
     words = [[word for word in _WORDS.findall(text) if word not in _ENDINGS] for text in (left, right)]
     one, other = ("".join(word for word in own if word not in rest) for own, rest in (words, reversed(words)))
-    edits = _edits(one, other)
-    same_numbers = _DIGITS.findall(one) == _DIGITS.findall(other)
-    return same_numbers and edits <= min(_MOST_EDITS, len(one) // _LETTERS, len(other) // _LETTERS)
+    too_long = max(len(one), len(other)) > _LONGEST or abs(len(one) - len(other)) > _MOST_EDITS
+    if too_long or _DIGITS.findall(one) != _DIGITS.findall(other):
+        return False
+    return _edits(one, other) <= min(_MOST_EDITS, len(one) // _LETTERS, len(other) // _LETTERS)
 
 
 def _edits(left: str, right: str) -> int:
