@@ -16,7 +16,7 @@ from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
 from kcheck.text.files.patch import diff
 from kcheck.text.files.save import File, save
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import SAFETIES, Finding, Severity
+from kcheck.text.findings import Finding, Severity
 from kcheck.text.syntax import edit
 from kcheck.text.text import OverlapError, Source, grouped
 
@@ -183,7 +183,7 @@ class _Fixer:
         if worse is None:
             self.fixed += chosen
             return after
-        groups = _groups(chosen)
+        groups = fixed_together(chosen)
         if len(groups) == 1:
             self.refused += [Refused(finding, worse.reason, worse.bug) for finding in chosen]
             return state
@@ -268,27 +268,6 @@ def fix(
     return fixer.run(start or fixer.read(overlay or {}))
 
 
-def fix_one(finding: Finding, start: State, config: Config, tell: Callable[[str], None]) -> Fixes:
-    """Compute the fix of one finding of a run, with the fixes it needs if it fails alone.
-
-    Findings that the fix causes are fixed too, if their class is no riskier.
-    """
-    safety = finding.fix.safety if finding.fix is not None else ""
-    safeties = SAFETIES[: SAFETIES.index(safety) + 1] if safety else ()
-
-    def attempt(keys: set[tuple[str, str]]) -> Fixes:
-        return fix(
-            start.tree.given, config, safeties=safeties, start=start, tell=tell, only=lambda one: bool(one.keys & keys)
-        )
-
-    alone = attempt(finding.keys)
-    if alone.files or any(refused.bug for refused in alone.refused):
-        return alone
-    fixable = [one for one in start.result.findings if one.fix is not None]
-    group = next((group for group in _groups(fixable) if finding in group), [finding])
-    return attempt({key for one in group for key in one.keys}) if len(group) > 1 else alone
-
-
 _UNREADABLE = "unreadable-file"
 
 
@@ -301,7 +280,7 @@ def _all_keys(result: Result) -> set[tuple[str, str]]:
     return {key for finding in result.findings for key in _keys(finding)}
 
 
-def _groups(findings: list[Finding]) -> list[list[Finding]]:
+def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
     """Group findings that are fixed together or not at all: a root's pools share the target."""
     groups: dict[object, list[Finding]] = {}
     for i, finding in enumerate(findings):
