@@ -85,8 +85,7 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading, holds
     result = Judged(skipped=reading.skipped, environments=reading.environments, inputs=inputs.ordered())
     result.clusters = len(clusters) - len(why_not)
     result.not_judged = [NotJudged(cluster, inputs.one(why)) for cluster, why in why_not.items()]
-    pools = filter(holds, inventory.pools)
-    result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in pools)
+    result.pools = sum(not isinstance(world.sizes.of_pool(one), Unknown) for one in inventory.pools if holds(one))
     result.workloads = sum(map(holds, inventory.workloads))
     if world.config.usage.recording:
         from kcheck.scale.usage import requests

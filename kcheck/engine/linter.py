@@ -65,10 +65,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
 
 
 class Linter:
-    """Reads a tree and decides rules on it; files `kept` by another one are not read again.
-
-    It judges the things that it `holds`.
-    """
+    """Reads a tree and decides rules on what it `holds`; files `kept` by another one are not read again."""
 
     def __init__(
         self, tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, kept: Kept | None = None
