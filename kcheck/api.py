@@ -95,6 +95,7 @@ class Project:
         self._paths = list(paths)
         self._overlay = overlay or {}
         self._tell: Callable[[str], None] = linter.no_progress
+        self.narrow: Callable[[linter.Linter], None] = lambda _: None
 
     @cached_property
     def tree(self) -> Tree:
@@ -103,7 +104,9 @@ class Project:
 
     @cached_property
     def _linter(self) -> linter.Linter:
-        return linter.Linter(self.tree, self.config, self._tell)
+        found = linter.Linter(self.tree, self.config, self._tell)
+        self.narrow(found)
+        return found
 
     @property
     def world(self) -> World:

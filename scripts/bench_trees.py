@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 MANIFESTS, FILES = 2000, 200
 ROOTS, SHARED = 200, 40
+KINDS = ("Deployment", "Job", "DaemonSet", "ConfigMap")
 POD = """\
 apiVersion: v1
 kind: Pod
@@ -27,8 +28,7 @@ def synthetic(folder: Path, times: int = 1) -> None:
     for i in range(MANIFESTS * times):
         path = folder / "deploy" / f"team{i % 40}" / f"app{i}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        kind = ("Deployment", "Job", "DaemonSet", "ConfigMap")[i % 4]
-        path.write_text(manifest(kind, i))
+        path.write_text(manifest(KINDS[i % 4], i))
     for root in range(FILES * times // 20):
         base = folder / "infra" / f"root{root}"
         base.mkdir(parents=True, exist_ok=True)
@@ -36,6 +36,18 @@ def synthetic(folder: Path, times: int = 1) -> None:
         for i in range(19):
             (base / f"pool{i}.tf").write_text(pool(i, root))
     (folder / "mkdocs.yml").write_text("site_name: x\n")
+
+
+def one_cluster(folder: Path, size: int = 3000) -> None:
+    """3,000 manifests beside one root with a cluster of 20 pools."""
+    for i in range(size):
+        path = folder / "deploy" / f"team{i % 40}" / f"app{i}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(manifest(KINDS[i % 4], i))
+    (folder / "infra").mkdir()
+    (folder / "infra" / "main.tf").write_text(cluster(0))
+    for i in range(19):
+        (folder / "infra" / f"pool{i}.tf").write_text(pool(i, 0))
 
 
 def modular(folder: Path) -> None:

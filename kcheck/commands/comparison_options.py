@@ -13,6 +13,7 @@ from kcheck.config.config import Config, ConfigError
 from kcheck.config.locations import BASELINE
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
+from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.units import counted
 
@@ -136,7 +137,6 @@ def save_baseline(baseline: Baseline) -> None:
 def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:
     """Whether the changes since the compared commit can change the findings."""
     from kcheck.fix.gate.relevance import can_change_findings
-    from kcheck.text.files.disk import Disk
 
     if comparison.difference is None:
         return True
@@ -156,6 +156,10 @@ def results(
 
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
+    if changed := click.get_current_context().obj.changed:
+        from kcheck.addons.editor import affected
+
+        project.narrow = lambda linter: affected.narrow(linter, changed)
     with printing.show_progress(quiet=quiet) as tell:
         whole = project.check(tell=tell).result
         if comparison is None:
@@ -164,7 +168,7 @@ def results(
         result = without_known(whole, comparison.find_known(whole.findings).contains)
     for text in comparison.notes if not quiet else ():
         printing.note(f"kcheck: {text}")
-    if comparison.baseline is not None and not whole.is_late:
+    if comparison.baseline is not None and not (whole.is_late or changed):
         tell_gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
     return whole, result
 

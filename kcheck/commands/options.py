@@ -19,6 +19,7 @@ from kcheck.text import deadline
 from kcheck.text.bundled import PROFILES, RULES
 from kcheck.text.errors import Error
 from kcheck.text.files import system
+from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Finding, Severity
 from kcheck.text.regex import regex
@@ -294,17 +295,18 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             touched = _touched(paths) if hook else set()
             paths = tuple(path for path in paths if path not in touched)
             settings = partial(effective.effective_config, file=file, flags=flags)
-            click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
+            run = click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
             if not needs_config:
                 command(paths=paths, **rest)
                 return
             config = settings(paths)
             if touched:
-                from kcheck.fix.gate.relevance import can_change_findings
-                from kcheck.text.files.disk import Disk
+                from kcheck.fix.gate.relevance import changing_files
 
-                if not can_change_findings(touched, paths, config, Disk(boundary=config.boundary)):
+                changed = tuple(changing_files(touched, paths, config, Disk(boundary=config.boundary)))
+                if not changed:
                     return
+                click.get_current_context().obj = run._replace(changed=changed)
             command(paths=paths, config=config, **rest)
 
     for option in reversed(_OPTIONS):
@@ -329,11 +331,12 @@ def _touched(paths: tuple[str, ...]) -> set[str]:
 class Run(NamedTuple):
     """A call of a command: its factory of settings, and the arguments that decide the findings.
 
-    `settings` takes the paths, and an `overlay` that replaces some files.
+    `settings` takes the paths, and an `overlay` that replaces some files. `changed` are the files of a commit.
     """
 
     settings: Callable[..., Config]
     arguments: tuple[str, ...]
+    changed: tuple[str, ...] = ()
 
 
 def _canonical(paths: tuple[str, ...], file: str | None, flags: Mapping[str, object]) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class Checks:
         self.subject = subject
         self.things = things(subject, world)
         self.bugs: list[Bug] = []
-        self._world = world
+        self.world = world
         self._rules: list[Rule] = []
         conditions = []
         for rule in sorted(rules, key=lambda one: (len(one.unless), one.name)) if self.things else ():
@@ -59,7 +59,7 @@ class Checks:
         deadline.check()
         result = Outcome()
         try:
-            view = raw_views.view(self.subject, thing, self._world, self._words[self.subject])
+            view = raw_views.view(self.subject, thing, self.world, self._words[self.subject])
             evaluator = Evaluator(view, self._words["limits"])
         except _BROKEN as error:
             message = f"the view of the {self.subject} cannot be built: {error!r}"
@@ -72,12 +72,12 @@ class Checks:
                 verdict = evaluator.verdict(rule)
                 clusters: tuple[Cluster, ...] = ()
                 if isinstance(verdict, Undecided):
-                    verdict, clusters = several_clusters.decide(rule, verdict, thing, self._world)
+                    verdict, clusters = several_clusters.decide(rule, verdict, thing, self.world)
                 if isinstance(verdict, Undecided):
                     result.undecided.append(verdict)
                     continue
                 result.decided += 1
-                if verdict and (found := several_clusters.finding(rule, thing, self._world, clusters)):
+                if verdict and (found := several_clusters.finding(rule, thing, self.world, clusters)):
                     result.findings.append(found)
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:

@@ -206,10 +206,13 @@ class Evaluator:
 
     def records(self, expression: str) -> list[int]:
         """List the numbers of the records that an expression gives: one, or a list of them."""
-        if expression == self.view.subject and not self.view.open:
-            return [0]
-        found = self.evaluate(records_expression(expression), self.numbered_activation)
-        return found if isinstance(found, list) else []
+        if not expression.replace(".", "").isidentifier():
+            found = self.evaluate(records_expression(expression), self.numbered_activation)
+            return found if isinstance(found, list) else []
+        part: object = {self.view.subject: self.view.numbered}  # CEL copies a list for each of its items
+        for step in expression.split("."):
+            part = part.get(step) if isinstance(part, dict) else None
+        return [one[ID] for one in (part if isinstance(part, list) else [part]) if isinstance(one, dict)]
 
     @cached_property
     def numbered_activation(self) -> cel.Activation:

@@ -13,11 +13,11 @@ from kcheck.text.text import Skipped, Span, leading
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from kcheck.config.config import Environment
     from kcheck.inventory.reading import Reading
-    from kcheck.model import Cluster
+    from kcheck.model import Cluster, Thing
     from kcheck.scale.usage.requests import Coverage
     from kcheck.scale.world import World
 
@@ -76,16 +76,17 @@ class Judged(Struct):
         return bool(self.not_judged) or any(not skipped.by_choice for skipped in self.skipped)
 
 
-def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Judged:
-    """Summarize what a run has judged, after its rules."""
+def judged(world: World, undecided: Iterable[Undecided], reading: Reading, holds: Callable[[Thing], bool]) -> Judged:
+    """Summarize what a run has judged, after its rules, of the things that it `holds`."""
     inventory = world.inventory
-    why_not = {cluster: why for cluster in inventory.clusters if (why := _why_not(cluster, world)) is not None}
+    clusters = list(filter(holds, inventory.clusters))
+    why_not = {cluster: why for cluster in clusters if (why := _why_not(cluster, world)) is not None}
     inputs = _Inputs(undecided, why_not.values(), reading)
     result = Judged(skipped=reading.skipped, environments=reading.environments, inputs=inputs.ordered())
-    result.clusters = len(inventory.clusters) - len(why_not)
+    result.clusters = len(clusters) - len(why_not)
     result.not_judged = [NotJudged(cluster, inputs.one(why)) for cluster, why in why_not.items()]
-    result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in inventory.pools)
-    result.workloads = len(inventory.workloads)
+    result.pools = sum(not isinstance(world.sizes.of_pool(one), Unknown) for one in inventory.pools if holds(one))
+    result.workloads = sum(map(holds, inventory.workloads))
     if world.config.usage.recording:
         from kcheck.scale.usage import requests
 

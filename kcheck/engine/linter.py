@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
@@ -64,7 +65,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
 
 
 class Linter:
-    """Reads a tree and decides rules on it; files `kept` by another one are not read again."""
+    """Reads a tree and decides rules on what it `holds`; files `kept` by another one are not read again."""
 
     def __init__(
         self, tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, kept: Kept | None = None
@@ -77,6 +78,7 @@ class Linter:
         tell(f"reading {tree.count:,} files" if tree.count else "reading")
         self.reading = reader.read(tree, config, rules.raw_kinds(self._rules), kept)
         self.world = World(self.reading.inventory, config)
+        self.holds: Callable[[Thing], bool] = lambda _: True
         _check_targets(self.reading.inventory, config)
         if config.usage.recording:
             from kcheck.scale.usage import measured
@@ -99,7 +101,7 @@ class Linter:
         deadline.check_cancelled()
         result.findings = merging.merged(_with_set_severities(result.findings, self.config), self._rules)
         deadline.check_cancelled()
-        result.judged = judged.judged(self.world, result.undecided, self.reading)
+        result.judged = judged.judged(self.world, result.undecided, self.reading, self.holds)
         return result
 
     def _decide_things(self, result: Result, decide: Decide, *, until_deadline: bool) -> None:
@@ -120,16 +122,26 @@ class Linter:
 
     def _decide_subject(self, subject: str, result: Result, decide: Decide = Checks.outcome) -> None:
         checks = Checks(subject, self._by_subject.get(subject, []), self.world)
-        outcomes = [decide(checks, thing) for thing in checks.things]
+        things = [thing for thing in checks.things if self.holds(thing)]
+        outcomes = [decide(checks, thing) for thing in things]
         found = [finding for outcome in outcomes for finding in outcome.findings]
-        if any(finding.fix for finding in found):
-            from kcheck.engine import may_change
-
-            found = may_change.withhold_fixes(found, self.world, self.tree, self.reading.roots)
-        result.findings += found
+        result.findings += self._with_allowed_fixes(found, things, checks)
         result.bugs += [*checks.bugs, *(bug for outcome in outcomes for bug in outcome.bugs)]
         result.undecided += [check for outcome in outcomes for check in outcome.undecided]
         result.decided += sum(outcome.decided for outcome in outcomes)
+
+    def _with_allowed_fixes(self, found: list[Finding], things: list[Thing], checks: Checks) -> list[Finding]:
+        """Withhold fixes that may not be made; of a value that others use too, these are asked, judged or not."""
+        if not any(finding.fix for finding in found):
+            return found
+        from kcheck.engine import may_change
+
+        allowed = may_change.withhold_fixes(found, self.world, self.tree, self.reading.roots)
+        if len(things) == len(checks.things) or not any(map(operator.is_not, allowed, found)):
+            return allowed
+        left = set(checks.things) - set(things)
+        others = [finding for thing in left for finding in checks.outcome(thing).findings]
+        return may_change.withhold_fixes([*found, *others], self.world, self.tree, self.reading.roots)[: len(found)]
 
 
 def _is_relevant(reading: Reading) -> bool:

@@ -36,21 +36,17 @@ class PlainManifests:
     def __init__(self, sources: list[Source], kinds: Kinds, alone: frozenset[str]) -> None:
         self._sources = sources
         self._kinds = kinds
-        self._later = {source for source in sources if objects.holds_only(source.data, kinds, alone)}
-        self.manifests = objects.read([source for source in sources if source not in self._later], kinds)
+        self.alone = {source for source in sources if objects.holds_only(source.data, kinds, alone)}
+        self.manifests = objects.read([source for source in sources if source not in self.alone], kinds)
 
     def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
         """Yield all files in order, each with a function that returns its objects once."""
         known = grouped(self.manifests.take(), lambda item: item.span.source)
         for source in self._sources:
-            if source in self._later:
+            if source in self.alone:
                 yield source, partial(self._read, source)
             elif source in known:
                 yield source, partial(known.pop, source)
-
-    def is_alone(self, source: Source) -> bool:
-        """Whether no other object needs those of a file."""
-        return source in self._later
 
     def _read(self, source: Source) -> list[Object]:
         objects.read_one(source, self._kinds, self.manifests)
@@ -89,7 +85,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
         kept.begin((kinds, wanted.kinds, {item.span.source for item in among}, rendered_from))
     reader = Objects(among, reading.inventory, charts, wanted)
     for source, read_objects in plain.in_turn():
-        if plain.is_alone(source):
+        if source in plain.alone:
             own = kept if substituted is list and source not in reading.asked else None
             reader.add_file(source, lambda: missing(substituted(read_objects())), manifests, own)  # noqa: B023 - at once
         else:
@@ -103,6 +99,7 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
     reading.problems += found.problems
     reading.templates = grouped(found.templates, lambda source: os.path.dirname(source.path) or ".")
     reading.sources += tree.manifests
+    reading.alone = plain.alone - reading.asked if substituted is list else set()
 
 
 def _kinds(clusters: frozenset[str]) -> Kinds:

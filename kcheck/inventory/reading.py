@@ -30,7 +30,8 @@ class Reading(Struct):
     some files, such as chart values, and `filled` some manifests as templates. `charts` are those of the tree; of
     `unrendered` ones, listed with their templates, only values were read. `roots` are Terraform root modules, and
     `blueprints` those that another tool writes; `environments` are those from variable files beside them. `skipped`
-    was not read. `machines` may be nodes of a cluster that other files describe.
+    was not read. `machines` may be nodes of a cluster that other files describe. No other object needs those of files
+    read `alone`.
     """
 
     inventory: Inventory
@@ -48,6 +49,7 @@ class Reading(Struct):
     environments: list[Environment] = []
     skipped: list[Skipped] = []
     machines: list[Group] = []
+    alone: set[Source] = set()
 
     def finish(self) -> None:
         """Add the files asked for, drop duplicates, and list skipped clusters first."""

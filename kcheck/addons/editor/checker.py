@@ -6,29 +6,25 @@ for all others; a second pass decides those, too.
 
 from __future__ import annotations
 
-import os
 import time
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from kcheck.addons.editor.affected import Affected, affected
 from kcheck.addons.editor.snapshot import Buffers, Snapshot
 from kcheck.engine.linter import Linter
 from kcheck.inventory.reading import Kept
-from kcheck.model import Cluster
-from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree
-from kcheck.text.values import known
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.deciding import Checks, Outcome
-    from kcheck.inventory.reading import Reading
-    from kcheck.model import Inventory, Thing
+    from kcheck.model import Thing
     from kcheck.text.text import Source
-    from kcheck.text.values import Value
 
     Overlay: TypeAlias = Mapping[str, bytes | None]
     Settings: TypeAlias = Callable[[Overlay], Config]
@@ -70,7 +66,7 @@ class Checker:
         tree = Tree([self.folder], overlay, config.exclude, config.boundary, self._kept.sources)
         linter = Linter(tree, config, kept=self._kept)
         snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins, named=self._named)
-        if self._earlier.begin(linter.reading) and in_parts and self._seconds > _SHORT:
+        if self._earlier.begin(linter) and in_parts and self._seconds > _SHORT:
             yield snapshot(linter.result(decide=self._earlier.decide), partial=True)
         self._earlier.decide_rest()
         result = linter.result(decide=self._earlier.decide)
@@ -82,21 +78,6 @@ class Checker:
 # --- outcomes of earlier runs
 
 
-class _Affected(NamedTuple):
-    """Changed files, and the clusters (by id) and root modules that depend on them."""
-
-    paths: frozenset[str]
-    clusters: frozenset[str]
-    roots: frozenset[str]
-
-    def holds(self, thing: Thing) -> bool:
-        """Whether a thing is in a changed file, or in a cluster or root module that depends on one."""
-        if thing.place.source.path in self.paths or getattr(thing, "root", None) in self.roots:
-            return True
-        cluster = _cluster_of(thing)
-        return cluster is not None and cluster.id in self.clusters
-
-
 class Earlier:
     """Outcomes of runs on one folder. Each run begins, may decide a part, decides the rest, and ends."""
 
@@ -104,18 +85,17 @@ class Earlier:
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._now: dict[tuple[str, Thing], Outcome] = {}
         self._sources: dict[str, Source] = {}
-        self._clusters: dict[str, set[str]] = {}
         self._changed: set[str] = set()
-        self._affected: _Affected | None = None
+        self._affected: Affected | None = None
 
-    def begin(self, reading: Reading) -> bool:
+    def begin(self, linter: Linter) -> bool:
         """Begin a run; return whether the changes affect only some of its things, so that the others can wait."""
+        reading = linter.reading
         before, after = self._sources, {source.path: source for source in reading.sources}
         self._changed |= {path for path in before.keys() | after.keys() if before.get(path) is not after.get(path)}
-        clusters = _clusters(reading.inventory)
-        self._affected = self._affected_by_changes(reading, clusters) if self._outcomes else None
-        self._sources, self._clusters = after, clusters
-        self._now = {}
+        found = affected(self._changed, reading, linter.world) if self._outcomes else None
+        self._affected = found and found._replace(whole=set())  # workloads in other files can wait
+        self._sources, self._now = after, {}
         return self._affected is not None
 
     def decide_rest(self) -> None:
@@ -126,7 +106,7 @@ class Earlier:
         """Decide the rules of a subject on a thing, once in a run; reuse an outcome that cannot have changed."""
         key = (checks.subject, thing)
         if key not in self._now:
-            if self._affected is not None and not self._affected.holds(thing):
+            if self._affected is not None and not self._affected.holds(thing, checks.world):
                 earlier = self._outcomes.get((checks.subject, thing.id))
                 if earlier is not None:
                     return earlier
@@ -141,39 +121,3 @@ class Earlier:
             found[key] = None if key in found else outcome
         self._outcomes = {key: outcome for key, outcome in found.items() if outcome is not None}
         self._changed.clear()
-
-    def _affected_by_changes(self, reading: Reading, clusters: dict[str, set[str]]) -> _Affected | None:
-        """Find what depends on the changed files; None if it may be everything."""
-        found: set[str] = set()
-        roots: set[str] = set()
-        for path in self._changed:
-            if path.endswith((*TERRAFORM, *VARIABLES)):
-                folder = os.path.dirname(path) or "."
-                own = {
-                    root.configuration.folder
-                    for root in reading.roots
-                    if any(module.configuration.folder == folder for module in root.all())
-                }
-                if not own:
-                    return None
-                roots |= own
-            else:
-                found |= self._clusters.get(path, set()) | clusters.get(path, set())
-        found |= {cluster.id for cluster in reading.inventory.clusters if cluster.root in roots}
-        return _Affected(frozenset(self._changed), frozenset(found), frozenset(roots))
-
-
-def _clusters(inventory: Inventory) -> dict[str, set[str]]:
-    """Map the path of each file to the ids of the clusters on which its things run."""
-    result: dict[str, set[str]] = {}
-    for thing, cluster in inventory.cluster_of.items():
-        result.setdefault(thing.place.source.path, set()).add(cluster.id)
-    return result
-
-
-def _cluster_of(thing: Thing) -> Cluster | None:
-    """Return the cluster that a thing belongs to."""
-    if isinstance(thing, Cluster):
-        return thing
-    found: Cluster | Value[Cluster] | None = getattr(thing, "cluster", None)
-    return found if found is None or isinstance(found, Cluster) else known(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kcheck.config.config import Config
 from kcheck.config.locations import BASELINE, NAME, PROJECT
@@ -45,44 +45,45 @@ _OWN = (NAME, PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
 def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
-    """Whether a run over `paths` reads one of the files, or reads something that names one."""
-    unclear = unclear_files(files, disk, config.exclude, _own(config))
-    if not unclear:
-        return unclear is None
-    tree = Tree(list(paths), disk.overlay, config.exclude, config.boundary)
-    return bool(tree.units) or _is_named(unclear, tree)  # Terragrunt finds files upwards, by any name
+    """Whether one of the files can change the findings of a run over `paths`."""
+    return next(changing_files(files, paths, config, disk), None) is not None
 
 
-def unclear_files(
-    files: Iterable[str], disk: Disk, exclude: Collection[str] = (), own: Collection[str] = ()
-) -> list[str] | None:
-    """List files that matter only if other files name them; None if one matters in any case.
-
-    `own` are files and folders that the settings name.
-    """
-    unclear = []
+def changing_files(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> Iterator[str]:
+    """Yield the files that a run over `paths` reads, then those that something it reads names."""
+    own, unclear = _own(config), []
     for path in map(display_path, files):
-        if any(matches(path, pattern) for pattern in exclude):
-            continue
-        name = os.path.basename(path)
-        if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
-            return None
-        if name.endswith(HCL) and not name.startswith("."):
-            return None
-        if not folders.is_reached(os.path.dirname(path)):
-            continue
-        if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
-            return None
-        if name.endswith(".conf") and KERNEL.search(path):
-            return None
-        if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
-            return None
-        if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
-            continue
-        if _is_of_chart(path, disk):
-            return None
-        unclear.append(path)
-    return unclear
+        matters = _matters(path, disk, config.exclude, own)
+        if matters:
+            yield path
+        elif matters is None:
+            unclear.append(path)
+    if unclear:
+        tree = Tree(list(paths), disk.overlay, config.exclude, config.boundary)
+        is_any = bool(tree.units)  # Terragrunt finds files upwards, by any name
+        yield from (path for path in unclear if is_any or _is_named(path, tree))
+
+
+def _matters(path: str, disk: Disk, exclude: Collection[str], own: Collection[str]) -> bool | None:
+    """Whether a file matters, as the settings' `own` do; None if only where other files name it."""
+    if any(matches(path, pattern) for pattern in exclude):
+        return False
+    name = os.path.basename(path)
+    if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
+        return True
+    if name.endswith(HCL) and not name.startswith("."):
+        return True
+    if not folders.is_reached(os.path.dirname(path)):
+        return False
+    if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
+        return True
+    if name.endswith(".conf") and KERNEL.search(path):
+        return True
+    if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
+        return True
+    if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
+        return False
+    return True if _is_of_chart(path, disk) else None
 
 
 def _own(config: Config) -> set[str]:
@@ -110,14 +111,14 @@ def _is_of_chart(path: str, disk: Disk) -> bool:
 _PIECE = regex(r"\$\{[^{}]*\}|\*+")
 
 
-def _is_named(paths: list[str], tree: Tree) -> bool:
+def _is_named(path: str, tree: Tree) -> bool:
     """Whether Terraform, a kustomization or a manifest contains or may compute the name of a file."""
-    names = [os.path.basename(path).encode() for path in paths]
+    name = os.path.basename(path).encode()
     terraform = [source for folder in tree.folders for source in folder.terraform]
     others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]
-    if any(name in source.data for source in (*terraform, *others) for name in names):
+    if any(name in source.data for source in (*terraform, *others)):
         return True
-    return any(_may_name(source, path) for source in terraform for path in paths)
+    return any(_may_name(source, path) for source in terraform)
 
 
 def _may_name(source: Source, path: str) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.model import CONTROL_PLANE, Subnet
+from kcheck.inventory.clouds import registry
+from kcheck.model import CONTROL_PLANE, NOTHING, Subnet
 from kcheck.scale import allocatable, placement
 from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
@@ -215,8 +216,40 @@ class Pools(Memory):
         return any(one is pool for one, _ in found)
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
-        """Check whether pods can land on nodes of a pool, beside its DaemonSets."""
+        """Check whether pods can land on nodes of a pool, beside its DaemonSets; of alike pools, once."""
+        like = self._alike.get(pool)
+        return self._fit(template, pool) if like is None else self._fit_alike(template, like)
+
+    def _fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         return placement.fit(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
+
+    _fit_alike = once(_fit)
+
+    @cached_property
+    def _alike(self) -> dict[NodePool, NodePool]:
+        """The first of several pools that take the same pods, by each of them."""
+        groups = grouped(self._inventory.pools, self._shape).values()
+        return {pool: own[0] for own in groups if own[1:] for pool in own}
+
+    def _shape(self, pool: NodePool) -> tuple[object, ...]:
+        """Return all of a pool that decides whether pods fit; where a part is unknown, itself."""
+        own, name = pool.scheduling, pool.name if self._is_chosen_by_name else NOTHING
+        parts = (
+            own.labels, own.taints, pool.machine.instance_types, pool.machine.gpu, pool.machine.gpus, pool.mode,
+            pool.market.spot, pool.system.os, pool.placement.zones, pool.cluster, name,
+        )  # fmt: skip
+        if any(isinstance(part, Unknown) for part in parts):
+            return (pool,)
+        labels = tuple(sorted((known(own.labels) or {}).items()))
+        return labels, *map(known, parts[1:]), self.slots(pool), allocatable.rooms(pool)
+
+    @cached_property
+    def _is_chosen_by_name(self) -> bool:
+        """Whether pods or their volumes select a pool by the label with its name."""
+        names = {label for one in registry.every() for label in one.pool_labels}
+        chosen = [one.selection for workload in self._inventory.workloads for one in workload.templates]
+        chosen += [one.nodes for one in self._inventory.definitions]
+        return any(one.key in names for each in chosen for term in sure(each) or () for one in term)
 
     def deciding(self, templates: Iterable[PodTemplate], pool: NodePool) -> Unknown | None:
         """Return the input that decides whether some pods land on a pool."""

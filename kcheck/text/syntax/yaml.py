@@ -259,8 +259,9 @@ def get(node: Node | None, *path: str | int) -> Target | None:
     The last of duplicate keys wins, and keys of the map itself win over merged ones.
     """
     for step in path:
-        node = node.target if isinstance(node, Alias) else node
-        if isinstance(node, Mapping) and isinstance(step, str):
+        if type(node) is Alias:  # isinstance takes longer, 250 times for each workload
+            node = node.target
+        if isinstance(node, Mapping) and type(step) is str:
             index = node.indexed or node.index
             entry = index.get(step)
             if entry is None and "<<" in index:
