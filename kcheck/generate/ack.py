@@ -69,8 +69,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "mainland": re.fullmatch(str(usual["registry.mainland"]), intent.region) is not None, "cpfs": files,
         "parallel_regions": _regions(str(usual["storage.parallel"])),
         "checkpoint_class": usual["storage.parallel_class"] if files else "",
-        "checkpoint_size": files.capacity if files else 0,
-        "checkpoint_reason": "the whole file system, which all teams share" if files else "", **_FLAGS,
+        "checkpoint_size": files.capacity if files else 0, **_FLAGS,
     }  # fmt: skip
 
 

@@ -95,6 +95,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
     short, private = letters_of(intent.name), not intent.api_ranges
     new_registry = intent.registry if intent.registry.endswith(_REGISTRY) and "/" not in intent.registry else ""
+    prices = [price for one in intent.machines if (price := machines.price("aks", one, spot=False))]
     return {
         "groups": found, **_nat(intent.region, nodes), "fabric": fabric, "whole": whole,
         "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),
@@ -106,7 +107,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "registry_name": new_registry.removesuffix(_REGISTRY),
         "docker_hub": new_registry and f"{new_registry}/docker-hub",
         "vault": f"{short[: _VAULT - 1 - len(intent.unique)]}-{intent.unique}", "nodes_at_most": nodes,
-        **_deletion(nodes, len(intent.zones)), "cap_is_low": _is_low(intent),
+        **_deletion(nodes, len(intent.zones)),
+        "cap_is_low": any((intent.price_cap or one.mills) < one.mills for one in prices),
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "", "accelerated": intent.gpus > 0,
         "gpus_after": _driver(intent), "dns_ladder": dns_ladder(dns_replicas(intent)),
@@ -215,11 +217,6 @@ def _drain_reason(hours: int) -> str:
 def batch(nodes: int) -> int:
     """Return a deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
     return ceil(nodes / int(recommended.values("aks")["autoscaler.batches"]) / 10) * 10
-
-
-def _is_low(intent: Intent) -> bool:
-    prices = (machines.price("aks", machine, spot=False) for machine in intent.machines)
-    return intent.price_cap is not None and any(found and intent.price_cap < found.mills for found in prices)
 
 
 def _retired() -> str:

@@ -26,7 +26,6 @@ from kcheck.inventory.clouds import registry
 from kcheck.model import Cluster, PodRange, Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
-from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree
@@ -185,19 +184,11 @@ def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
 
 
 def _why_impossible(made: _Assembled) -> str:
-    """Return why a cluster is impossible: a wall or the cloud's own reason; empty if possible."""
-    wall = _first_fixed_wall(made)
-    if wall is None:
-        return str(made.context.get("refused", ""))
-    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
-
-
-def _first_fixed_wall(made: _Assembled) -> Wall | None:
-    """Find the first hard wall below the target, which no quota request can move."""
+    """Return why a cluster is impossible: a wall that stays, or the cloud's own reason; empty if possible."""
     for wall in walls.find_walls(made.cluster, made.world):
         if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
-            return wall
-    return None
+            return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
+    return str(made.context.get("refused", ""))
 
 
 def _explain_refusal(intent: Intent, why: str) -> str:

@@ -70,7 +70,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme), "lustre": files, "storage_requests": _requests(intent, files),
         "checkpoint_size": files.capacity if files else 0,
-        "checkpoint_reason": "the whole file system, which all teams share" if files else "",
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
         "plane_tier": _tier(intent),
     }  # fmt: skip

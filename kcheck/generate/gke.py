@@ -76,8 +76,9 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
         Slot("services", prefix=int(usual["network.services"])),
     ]
     if _networks(intent):
-        nodes = sum(one.nodes for one in _own_pools(intent, pools))
-        found.append(Slot("gpu", prefix=_networks_prefix(intent, nodes), routed=False))
+        each = recommended.with_growth("any", sum(one.nodes for one in _own_pools(intent, pools)))
+        prefix = sufficient_prefix(each, limits(intent.cloud)["subnet.reserved"].number) - _subnet_bits(intent)
+        found.append(Slot("gpu", prefix=prefix, routed=False))
     if lustre(intent):
         found.append(Slot("storage", prefix=int(usual["storage.range"]), routed=False))
     return found
@@ -102,6 +103,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     few = limits("any")["gpu_node.pods"].number
     fabric, checkpoints = _fabric_of(intent), lustre(intent)
     host = f"{intent.region}-docker.pkg.dev/{intent.account}/"
+    able = (pool.zones[0] for pool in pools if not pool.spot and pool.nodes >= intent.job_nodes)
     return {
         "training_pools": own, "training_machines": types,
         "gateway": gateway(sum(pool.nodes for pool in own) + system_nodes(intent), intent.cloud),
@@ -115,10 +117,10 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "some_join": fabric is not None and not _all_have_fabric(intent),
         "gpu_cards": sum(one.zone in ("", intent.zones[0]) for one in _networks(intent)),
         "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
-        "vpcs": 1 + len({one.vpc for one in _networks(intent)}), "tested_with": _fabric_version(intent),
-        "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
+        "vpcs": 1 + len({one.vpc for one in _networks(intent)}),
+        "tested_with": usual[_BLUEPRINTS[fabric.name]] if fabric else "",
+        "gpu_fabric": fabric, "sample_zone": next(able, intent.zones[0]), "shared_volume": "storage" in intent.parts,
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
-        "checkpoint_reason": _checkpoint_reason(intent, checkpoints), "shared_volume": "storage" in intent.parts,
         "spot_grace": intent.minor >= int(usual["spot.since"]),
         "private_api": bool(intent.api_ranges) and all(map(is_private, intent.api_ranges)),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
@@ -144,19 +146,6 @@ def lustre(intent: Intent) -> Checkpoints | None:
         step = int(usual["storage.large_step"])
         size = min(ceil(size / step) * step, int(usual["storage.most"]))
     return Checkpoints(size, size * tier // GIB_IN_TIB)
-
-
-def _checkpoint_reason(intent: Intent, found: Checkpoints | None) -> str:
-    if found is None:
-        return ""
-    each = int(recommended.values(intent.cloud)["storage.each"])
-    return f"{found.speed:,} MB/s, of which {intent.job_nodes:,} nodes get {each:,} each"
-
-
-def _sample_zone(intent: Intent, pools: list[Pool]) -> str:
-    """Return the zone of the sample job: that of the first on-demand pool it fits into."""
-    able = (pool.zones[0] for pool in pools if not pool.spot and pool.nodes >= intent.job_nodes)
-    return next(able, intent.zones[0])
 
 
 def gateway(nodes: int, cloud: str) -> Gateway:
@@ -299,13 +288,3 @@ def _networks(intent: Intent) -> list[Network]:
 def _subnet_bits(intent: Intent) -> int:
     """Return by how many bits a GPU subnet's prefix is longer than that of the range for all of them."""
     return (len({one.subnet for one in _networks(intent)}) - 1).bit_length()
-
-
-def _networks_prefix(intent: Intent, nodes: int) -> int:
-    each = recommended.with_growth("any", nodes)
-    return sufficient_prefix(each, limits(intent.cloud)["subnet.reserved"].number) - _subnet_bits(intent)
-
-
-def _fabric_version(intent: Intent) -> str:
-    fabric = _fabric_of(intent)
-    return str(recommended.values(intent.cloud)[_BLUEPRINTS[fabric.name]]) if fabric else ""

@@ -118,7 +118,6 @@ FLAGS: dict[str, object] = {
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
     "checkpoint_class": "",  # the storage class of claims for checkpoints, where it goes by the intent
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
-    "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
     "etcd_in_pods": False,  # whether these are of pods, where the chart of Prometheus finds them
     "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one

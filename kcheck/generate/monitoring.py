@@ -49,11 +49,6 @@ class Monitoring(NamedTuple):
         return self.series // self.interval
 
     @property
-    def fits(self) -> bool:
-        """Whether a system node has room for a Prometheus pod."""
-        return self.memory <= self.machine_memory
-
-    @property
     def series_each(self) -> int:
         """Series of the largest shard, which reads kube-state-metrics."""
         return self.object_series + self.node_series // self.shards
@@ -62,11 +57,6 @@ class Monitoring(NamedTuple):
     def room_for(self) -> int:
         """Series that fit into a shard's memory, including those of ended pods."""
         return self.memory * GI // self.series_bytes
-
-    @property
-    def number_of_shards(self) -> list[int]:
-        """Numbers of the shards after the first one, as in their names."""
-        return list(range(1, self.shards))
 
 
 def context(intent: Intent, target: int) -> dict[str, object]:

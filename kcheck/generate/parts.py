@@ -36,7 +36,7 @@ def is_wanted(path: str, parts: tuple[str, ...]) -> bool:
 
 
 def grown(fields: dict[str, object], teams: str, parts: list[str], *, fresh: bool = False) -> dict[str, object]:
-    """Add teams, by their names, and parts to the fields of an intent; a `fresh` small one of neither has none."""
+    """Add teams and parts to the fields of an intent; a `fresh` small one of neither has none."""
     few = fresh and isinstance(nodes := fields.get("nodes"), int) and nodes <= SMALL
     few = few and not fields.keys() & {"parts", *ALONE}
     found = fields | {**ALONE, "parts": []} if few else fields

@@ -150,7 +150,7 @@ class Start(NamedTuple):
 
 
 class StartPrice(NamedTuple):
-    """Job on all nodes with `work` minutes of work: started as a whole, or pod by pod; `ways` are to set its phases."""
+    """Job of `work` minutes on all nodes, started as a whole or by pod; `ways` set its phases."""
 
     nodes: int
     work: int

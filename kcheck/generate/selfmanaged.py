@@ -54,12 +54,13 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001
     """Return the template values for self-managed clusters."""
-    usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
+    usual, entries, why = recommended.values(_CLOUD), limits(_CLOUD), recommended.reasons(_CLOUD)
     target = intent.nodes + system_nodes(intent)
+    beyond = {f"{_CLOUD}.cluster.nodes": why["intent.most"]} if target > entries["cluster.nodes"].number else {}
     host, _, path = intent.registry.partition("/")
     return {
         "control": control(intent), "own_nodes": system_nodes(intent) - control(intent).nodes,
-        "beyond": exceeded_limit(target), "endpoint": f"api.{_domain(intent)}",
+        "beyond": beyond, "endpoint": f"api.{_domain(intent)}",
         "node_mask": cloud("selfmanaged").pod_block(int(usual["kubelet.max_pods"])), "inflight": inflight(target),
         "controller": {"qps": entries["controller.qps"].number, "burst": entries["controller.burst"].number},
         "etcd_quota": entries["etcd.quota"].number,
@@ -182,12 +183,6 @@ def _check(intent: Intent) -> None:
         raise ConfigError("network.cards: they are of a network between GPUs; say which one with network.fabric")
     if intent.fabric in BY_CARDS and not intent.cards:
         raise ConfigError(f"network.cards: {intent.fabric} takes the cards that are named; there are others")
-
-
-def exceeded_limit(target: int) -> dict[str, str]:
-    """Return a limit that a cluster exceeds on purpose, with the reason; empty if none."""
-    over = target > limits(_CLOUD)["cluster.nodes"].number
-    return {f"{_CLOUD}.cluster.nodes": recommended.reasons(_CLOUD)["intent.most"]} if over else {}
 
 
 def control(intent: Intent) -> Control:

@@ -372,3 +372,11 @@ def test_attached_gpus_have_a_price_a_quota_and_no_likes_elsewhere() -> None:
     (refused,) = other_clouds.on_clouds(wanted, ["eks"])
     assert isinstance(refused, other_clouds.Refused)
     assert "the work of n1-standard-16 (4 x nvidia-tesla-t4)" in refused.why
+
+
+def test_a_small_cluster_keeps_what_jobs_print() -> None:
+    """It has no values/ for logs, and sent Google none of them: they were gone with their nodes."""
+    small = assembly.generate(with_defaults("gke", {"nodes": 20, "parts": []})).files["cluster.tf"].decode()
+    assert 'enable_components = ["SYSTEM_COMPONENTS", "WORKLOADS"]' in small
+    assert "values/" not in small
+    assert "storage.tf" not in small

@@ -51,7 +51,7 @@ def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:
 
 
 def nodes(job: Workload, template: PodTemplate, world: World, pool: NodePool | None) -> int:
-    """Count the nodes of pods, with those of other roles that ask for the same, as a master beside its workers."""
+    """Count the nodes of pods, with those of other roles that ask for the same."""
     alike = [one for one in job.templates if one is template or _needs(one) == _needs(template)]
     return sum(world.pools.nodes_for(one, pool) if pool else number(one.count, 0) for one in alike)
 
@@ -122,7 +122,7 @@ def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> 
 
 
 def _queue(queue: QueueInCode, share: Fraction) -> Queue | None:
-    """Count the nodes of the largest job that a queue gives, each of which takes a `share`; None without a quota."""
+    """Count the nodes that a queue gives where each takes a `share`; None without a quota."""
     preempts = known(queue.preemption) not in (None, "Never")
     return Queue(str(known(queue.name)), int(1 / share), preempts=preempts) if share else None
 
@@ -132,9 +132,10 @@ def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[st
     pods = Fraction(number(template.count, 0), max(1, world.pools.nodes_for(template, pool)))
     claims = known(world.deployed.device_resources(job)) or {} if template.device_classes else {}
     asked = [*queue_limits.requests_of(template), *((name, template.gpus) for name in claims.values())]
-    units = {"cpu": 1000}
     shares = (
-        pods * number(amount, 0) / (quotas[name] * units.get(name, 1)) for name, amount in asked if quotas.get(name)
+        pods * number(amount, 0) / (quotas[name] * (1000 if name == "cpu" else 1))
+        for name, amount in asked
+        if quotas.get(name)
     )
     return max(shares, default=Fraction(0))
 

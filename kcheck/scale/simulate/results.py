@@ -145,7 +145,7 @@ def _boot(case: Case, held: dict[str, float]) -> str:
 
 
 def _wait(outcome: SimulationResult) -> str:
-    """Describe what a node waits for: the registry, the last node of a gang, or pods that start one by one."""
+    """Describe what a node waits for: the registry, the last node of a gang, or its pod."""
     case, run = outcome.case, outcome.middle
     if run.summary.held.get(_PULLS, 0) >= 1:
         return _PULLS

@@ -190,10 +190,11 @@ def _pools(world: World, chosen: list[NodePool], nodes: int | None, count: int) 
 def _limited(scenario: Scenario, world: World) -> Scenario:
     """Add the pull limit of Docker Hub and the first wall, where the run exceeds them."""
     case, cluster = scenario.case, scenario.cluster
-    hub = _pull_budget(world, cluster, case.pods, case.system_nodes)
+    numbers = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
+    hub = next((one for one in numbers if one is not None and one < case.pods + case.system_nodes), None)
     if hub is not None:
         window = world.numbers.limits("any")["docker_hub.window"].number * 3600
-        case = replace(case, pulls=hub, window=window)
+        case = replace(case, pulls=hub - case.system_nodes, window=window)
     wall = _stopping_wall(world, cluster, case.pods + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.nodes.high if wall.nodes else None)
@@ -319,9 +320,3 @@ def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
         if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
             return wall
     return None
-
-
-def _pull_budget(world: World, cluster: Cluster, nodes: int, beside: int) -> int | None:
-    """Count the new nodes that Docker Hub's pull limit allows, if fewer than the run has beyond the running ones."""
-    found = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
-    return next((number - beside for number in found if number is not None and number < nodes + beside), None)
