@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
+from kcheck.config.config import Config
 from kcheck.config.numbers import names, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.cloud import Cloud
 from kcheck.inventory.clouds.reader import blocks_below, identity
 from kcheck.inventory.embedded import machines
+from kcheck.inventory.reading import Reading
 from kcheck.model import Candidates, Cluster, Raw, Reservation, Resource
 from kcheck.terraform import missing_modules, providers
+from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.module import Module
+from kcheck.terraform.resource import Instance
 from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
+from kcheck.text.files.tree import Tree
 from kcheck.text.regex import regex
 from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Unknown, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.config.config import Config
-    from kcheck.inventory.clouds.cloud import Cloud
-    from kcheck.inventory.reading import Reading
-    from kcheck.terraform.configuration import Configuration
-    from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
-    from kcheck.text.files.tree import Tree
 
 
 def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:

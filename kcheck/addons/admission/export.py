@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import indent
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import yaml
 from msgspec.structs import replace
@@ -11,22 +12,18 @@ from msgspec.structs import replace
 from kcheck import __version__
 from kcheck.addons.admission import parameters, policies, table
 from kcheck.addons.admission.kinds import literal
+from kcheck.addons.admission.parameters import Parameters
+from kcheck.addons.admission.policies import Policy, Refusal
 from kcheck.addons.admission.words import PARAMETER, Variable
+from kcheck.config.config import Config
 from kcheck.engine import rules
 from kcheck.engine.suppressions import IGNORE, ignoring
 from kcheck.inventory import reader
 from kcheck.scale.world import World
+from kcheck.text.files.tree import Tree
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kcheck.addons.admission.parameters import Parameters
-    from kcheck.addons.admission.policies import Policy, Refusal
-    from kcheck.config.config import Config
-    from kcheck.text.files.tree import Tree
 
 
 class Selection(NamedTuple):

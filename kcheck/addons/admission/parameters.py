@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from kcheck.inventory.clouds import registry
-from kcheck.model import NODE_ADDRESSES
+from kcheck.model import NODE_ADDRESSES, Cluster, NodePool, Queue, Scheduler
 from kcheck.scale import gangs, gpus, placement, pods, queues
+from kcheck.scale.world import World
 from kcheck.text.need import NotKnown, if_set, need
-from kcheck.text.values import Known, Unknown, equals, known, number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kcheck.model import Cluster, NodePool, Queue, Scheduler
-    from kcheck.scale.world import World
-    from kcheck.text.values import Value
+from kcheck.text.values import Known, Unknown, Value, equals, known, number
 
 
 class Parameters(NamedTuple):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
 from kcheck.config.numbers import profiles
 from kcheck.text.syntax.cel import Expression, SyntaxProblem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 # `as` is a word of Python
 Part = TypedDict(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.addons.admission import kinds
 from kcheck.addons.admission.kinds import literal
-from kcheck.addons.admission.table import PARTS, VARIABLES, compile_policy, facts, table
+from kcheck.addons.admission.table import PARTS, VARIABLES, Part, compile_policy, facts, table
 from kcheck.config.numbers import names, profiles, tags
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.engine.words.subjects import SUBJECTS
@@ -19,11 +20,6 @@ from kcheck.model import KUEUE_PRIORITY, image_names
 from kcheck.scale import placement, queues
 from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kcheck.addons.admission.table import Part
 
 Path = tuple[str, ...]
 

@@ -7,17 +7,15 @@ controller (DeletingNode), the kubelet (NodeReady, Pulled, Started) and the sche
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.addons.calibration.model import NodeTimes, Pod, Recording
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, exact_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 REASONS = frozenset((
     "TriggeredScaleUp", "ScaledUpGroup", "ScaleDown", "RegisteredNode", "NodeReady", "DeletingNode", "RemovingNode",

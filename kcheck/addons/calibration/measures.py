@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from statistics import fmean, median
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kcheck.addons.calibration.model import RecordingError
+from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording, RecordingError
 from kcheck.scale.simulate.parameters import FIELDS, shown_seconds
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording
 
 _FEWEST = 10
 

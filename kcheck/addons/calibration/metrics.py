@@ -6,16 +6,14 @@ https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/proposal
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.addons.calibration.model import Loops, NodeTimes, Recording, RecordingError
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _PREFIX = "cluster_autoscaler_"
 _LOOP = "function_duration_seconds"

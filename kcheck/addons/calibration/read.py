@@ -6,10 +6,10 @@ import json
 import os
 import sys
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 from kcheck.addons.calibration import events, metrics
 from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording, RecordingError
@@ -17,9 +17,6 @@ from kcheck.text.files import system
 from kcheck.text.files.disk import MAX_BYTES
 from kcheck.text.regex import regex
 from kcheck.text.units import counted, exact_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MOST_BYTES = 5 * MAX_BYTES
 """About twice the events of a run on 1,000 nodes."""

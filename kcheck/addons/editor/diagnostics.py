@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from lsprotocol import types
 
+from kcheck.addons.editor.positions import Positions
+from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.text import ALSO, input_text, related_text
 from kcheck.text import deadline
 from kcheck.text.control_characters import visible
-from kcheck.text.findings import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.addons.editor.positions import Positions
-    from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.text.findings import Finding
-    from kcheck.text.text import Span
+from kcheck.text.findings import Finding, Severity
+from kcheck.text.text import Span
 
 SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,

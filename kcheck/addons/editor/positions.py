@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types
 from pygls import uris
 
-from kcheck.text.text import BOM
-
-if TYPE_CHECKING:
-    from kcheck.text.text import Source, Span
+from kcheck.text.text import BOM, Source, Span
 
 _WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 """Codec, and bytes per code unit."""

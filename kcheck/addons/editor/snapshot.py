@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
+from kcheck.config.config import Config
+from kcheck.engine.linter import Result
+from kcheck.inventory.reading import Reading
+from kcheck.scale.world import World
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
-from kcheck.text.files.tree import HCL, MANIFESTS, VARIABLES, display_path, holds_objects
+from kcheck.text.files.tree import HCL, MANIFESTS, VARIABLES, Tree, display_path, holds_objects
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl.parse import parse
-from kcheck.text.text import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
-    from kcheck.inventory.reading import Reading
-    from kcheck.scale.world import World
-    from kcheck.text.files.tree import Tree
-    from kcheck.text.text import Problem, Span
+from kcheck.text.text import Problem, Source, Span
 
 T = TypeVar("T")
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from kcheck import __version__
+from kcheck.addons.fleet.listing import Repository
 from kcheck.terraform.copies import CONFIG, origin
 from kcheck.text.bundled import PACKAGE, PROFILES, RULES
 from kcheck.text.files import folders, system
 from kcheck.text.files.disk import MAX_BYTES
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.addons.fleet.listing import Repository
 
 _GIT = ".git"
 _COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

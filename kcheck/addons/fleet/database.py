@@ -16,7 +16,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import defused, json_text, markdown, markdown_row, short
-from kcheck.report.layout import Column, Line, Table
+from kcheck.report.layout import Column, Line, Table, Text
 from kcheck.text.control_characters import visible
 from kcheck.text.files import system
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from duckdb import DuckDBPyConnection
-
-    from kcheck.report.layout import Text
 
 DATABASE = "fleet.duckdb"
 QUESTIONS = (

@@ -9,10 +9,11 @@ import logging
 import pickle
 import warnings
 from asyncio import CancelledError
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Self
 
 from distributed import Client, Future, KilledWorker, Scheduler, SpecCluster, Worker, wait
 
@@ -20,10 +21,6 @@ from kcheck import __version__
 from kcheck.addons.fleet import process
 from kcheck.addons.fleet.checkout import code
 from kcheck.addons.fleet.outcomes import EngineError, Outcome, Task, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Self
 
 _CONNECT, _GATHER = 10.0, 10.0
 """Seconds for a scheduler to answer, and for an outcome to come from its worker."""

@@ -5,27 +5,23 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from kcheck.addons.fleet.outcomes import Settings
+from kcheck.addons.fleet.tables import UseRow
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.config.schemas import Written
 from kcheck.config.settings import environment
 from kcheck.text.files import system
 from kcheck.text.text import Source
-from kcheck.text.values import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.addons.fleet.tables import UseRow
-    from kcheck.config.schemas import Written
-    from kcheck.text.values import DatumValue, Known
+from kcheck.text.values import DatumValue, Known, plain
 
 _MOST_BYTES = 20_000_000
 """Of a list."""

@@ -10,9 +10,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
-from typing import TYPE_CHECKING
+from multiprocessing.connection import Connection
 
 import msgspec
 from msgspec.structs import replace
@@ -21,9 +22,6 @@ from kcheck.addons.fleet.outcomes import Outcome, Task, encoded, failed
 
 if sys.platform != "win32":
     import resource
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.connection import Connection
 
 GRACE = 10.0
 """Seconds after its time that a repository may take to say what it found."""

@@ -15,13 +15,13 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from inspect import getdoc
 from types import NoneType
-from typing import TYPE_CHECKING, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, get_args, get_type_hints
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from kcheck.addons.fleet.database import DATABASE, ResultsError, connected, failures, quoted, require
-from kcheck.addons.fleet.outcomes import FAILED, encoded
+from kcheck.addons.fleet.outcomes import FAILED, Kept, encoded
 from kcheck.addons.fleet.shared import placed
 from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.text.files import save, system
@@ -32,12 +32,10 @@ else:
     import fcntl
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import BinaryIO
 
     from duckdb import DuckDBPyConnection
     from msgspec import Meta, Struct
 
-    from kcheck.addons.fleet.outcomes import Kept
     from kcheck.addons.fleet.run import Ended
 
 _PARQUET, _WORK = "parquet", "unfinished"

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from kcheck.addons.fleet import process
 from kcheck.addons.fleet.checkout import Keys, revision
-from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Outcome, Task
+from kcheck.addons.fleet.listing import Repository
+from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Kept, Outcome, Task
 from kcheck.config.today import today
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
-    from kcheck.addons.fleet.listing import Repository
-    from kcheck.addons.fleet.outcomes import Kept
 
 _ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.addons.fleet.listing import Surroundings
-from kcheck.addons.fleet.outcomes import FAILED
-from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, SharedRow
+from kcheck.addons.fleet.listing import Repository, Stated, Surroundings
+from kcheck.addons.fleet.outcomes import FAILED, Kept
+from kcheck.addons.fleet.run import Ended
+from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, ClusterRow, SharedRow, UseRow
 from kcheck.text.units import counted, singular, some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from kcheck.addons.fleet.listing import Repository, Stated
-    from kcheck.addons.fleet.outcomes import Kept
-    from kcheck.addons.fleet.run import Ended
-    from kcheck.addons.fleet.tables import ClusterRow, UseRow
 
 OVER, FITS, UNKNOWN = "over", "fits", "unknown"
 _ORDER = {OVER: 0, UNKNOWN: 1, FITS: 2}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import chdir
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,9 +15,12 @@ from kcheck.addons.setup.hook_and_job import AdditionError
 from kcheck.config import locations, settings
 from kcheck.config.config import Config, Environment
 from kcheck.engine import linter, rules
+from kcheck.engine.linter import Result
 from kcheck.fix.gate import baseline
 from kcheck.fix.gate.comparison import Comparison, without_known
 from kcheck.inventory import reader
+from kcheck.inventory.reading import Reading
+from kcheck.model import Cluster, Inventory
 from kcheck.text.control_characters import visible
 from kcheck.text.files.boundary import around, contains_path
 from kcheck.text.files.disk import Disk
@@ -27,13 +31,6 @@ from kcheck.text.syntax.scan import has_word
 from kcheck.text.syntax.yaml import literal
 from kcheck.text.text import Source, grouped
 from kcheck.text.values import Known, known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from kcheck.engine.linter import Result
-    from kcheck.inventory.reading import Reading
-    from kcheck.model import Cluster, Inventory
 
 
 class Proposal(Struct):

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from msgspec import Struct
 
 from kcheck.scale.usage import nodes
-from kcheck.scale.usage.recording import HOUR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from kcheck.scale.usage.nodes import Priced
-    from kcheck.scale.usage.recording import Gpu, Pod, Recording
+from kcheck.scale.usage.nodes import Priced
+from kcheck.scale.usage.recording import HOUR, Gpu, Pod, Recording
 
 _GIB = 1 << 30
 _MIB_OF_GIB = 1 << 10

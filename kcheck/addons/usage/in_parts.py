@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from kcheck.addons.usage.prometheus import Prometheus
 from kcheck.addons.usage.recorder import Question, Recorder
 from kcheck.scale.usage.recording import RecordingError, as_bytes, read
 from kcheck.text.files import save
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.addons.usage.prometheus import Prometheus
 
 _EVERY = 30.0
 """Minimum seconds between saves."""

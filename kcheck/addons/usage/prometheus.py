@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from kcheck.addons.usage.http import HttpError, Server, SlowError, advice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.addons.usage.http import Access, Answer
+from kcheck.addons.usage.http import Access, Answer, HttpError, Server, SlowError, advice
 
 T = TypeVar("T")
 SAMPLES = 250_000

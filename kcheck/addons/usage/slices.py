@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from kcheck.scale.usage.recording import Container, Gpu, Node, Pod
+from kcheck.scale.usage.recording import Container, Gpu, Node, Owner, Pod
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcheck.scale.usage.recording import Owner
 Key: TypeAlias = "tuple[str, str]"
 """Namespace and name."""
 

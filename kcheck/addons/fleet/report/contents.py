@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kcheck.addons.fleet.report.layout import Part, Report, dollars, hours, number, repositories, table, time
-from kcheck.addons.fleet.report.numbers import asked, own
+from kcheck.addons.fleet.report.numbers import Numbers, Row, asked, own
 from kcheck.config.numbers import profiles
 from kcheck.report.html.document import Number
 from kcheck.report.verdict import states_text
 from kcheck.text.units import counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from kcheck.addons.fleet.report.numbers import Numbers, Row
 
 _MOST_SLOW, _MOST_NOTES, _MOST_RUNS = 5, 5, 12
 

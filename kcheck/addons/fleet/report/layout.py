@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from kcheck.addons.fleet.report.numbers import Row
 from kcheck.report import layout
 from kcheck.report.escape import markdown as marked
 from kcheck.report.escape import markdown_row
+from kcheck.report.html.document import Number
 from kcheck.report.layout import PLAIN, Column, Line
 from kcheck.text.units import between, counted, money, node_hours, readable, rough
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from kcheck.addons.fleet.report.numbers import Row
-    from kcheck.report.html.document import Number
-
 
 MOST = {"text": 15, "markdown": 25, "html": 100}
 """Rows of a table, by format."""

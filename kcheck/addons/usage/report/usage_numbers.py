@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
+from kcheck.addons.usage.accounting import Amounts, Span
+from kcheck.addons.usage.bill import Bill, Row
 from kcheck.scale.usage.recording import HOUR
 from kcheck.text.units import counted, money, readable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.addons.usage.accounting import Amounts, Span
-    from kcheck.addons.usage.bill import Bill, Row
 
 REQUESTED, NOT_REQUESTED, TOTAL = "requested", "(not requested)", "total"
 UNKNOWN = "-"
