@@ -7,10 +7,10 @@ import sys
 
 import click
 
+from kcheck.addons.console import evaluate
 from kcheck.commands import options, printing
 from kcheck.config.config import Config, parse_variables
 from kcheck.report.escape import json_text
-from kcheck.terraform.console import evaluate
 from kcheck.text.regex import regex
 
 _OPTION = regex(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
 from kcheck.inventory.clouds import registry
-from kcheck.model import NodePool
+from kcheck.model import NOTHING, NodePool
 from kcheck.text.interval import Interval
 from kcheck.text.units import minor_version, quantity
 from kcheck.text.values import Known, Unknown, Value, known
@@ -102,3 +102,15 @@ def less(whole: Interval, part: Interval) -> Interval:
     """Subtract an amount from another, down to 0."""
     least = 0 if part.high is None else max(0, whole.low - part.high)
     return Interval(least, None if whole.high is None else max(0, whole.high - part.low))
+
+
+def shape(pool: NodePool, slots: Interval | None, *, named: bool) -> tuple[object, ...]:
+    """Return all of a pool that decides whether pods fit, its name if `named`; where a part is unknown, itself."""
+    own = pool.scheduling
+    parts = (
+        own.labels, own.taints, pool.machine.instance_types, pool.machine.gpu, pool.machine.gpus, pool.mode,
+        pool.market.spot, pool.system.os, pool.placement.zones, pool.cluster, pool.name if named else NOTHING,
+    )  # fmt: skip
+    if any(isinstance(part, Unknown) for part in parts):
+        return (pool,)
+    return tuple(sorted((known(own.labels) or {}).items())), *map(known, parts[1:]), slots, rooms(pool)

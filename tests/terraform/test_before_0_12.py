@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.addons.console import evaluate
 from kcheck.config.config import Config
 from kcheck.inventory import reader
-from kcheck.terraform.console import evaluate
 from kcheck.terraform.providers import pinned_versions
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax.hcl.hcl1 import is_old, modern

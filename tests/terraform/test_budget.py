@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.addons.console import evaluate as answer
 from kcheck.config.config import Config
-from kcheck.terraform.console import evaluate as answer
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope
 from kcheck.text.syntax.hcl.parse import parse

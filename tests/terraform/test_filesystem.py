@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.addons.console import evaluate
 from kcheck.config.config import Config
-from kcheck.terraform.console import evaluate
 
 if TYPE_CHECKING:
-    from kcheck.terraform.console import Answer
+    from kcheck.addons.console import Answer
     from tests.conftest import Write
 
 pytestmark = pytest.mark.medium

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck.addons import console
 from kcheck.config.config import Config
-from kcheck.terraform import console
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.operators import INFINITE
 from kcheck.terraform.roots import Loader

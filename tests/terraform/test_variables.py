@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from kcheck.addons.console import evaluate
 from kcheck.commands.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.terraform.console import evaluate
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:

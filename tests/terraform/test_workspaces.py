@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.addons.console import evaluate
 from kcheck.config.config import Config, Environment
 from kcheck.inventory import reader
-from kcheck.terraform.console import evaluate
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known, Unknown
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds import registry
-from kcheck.model import CONTROL_PLANE, NOTHING, Subnet
+from kcheck.model import CONTROL_PLANE, Subnet
 from kcheck.scale import allocatable, placement
 from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
@@ -228,20 +228,9 @@ class Pools(Memory):
     @cached_property
     def _alike(self) -> dict[NodePool, NodePool]:
         """The first of several pools that take the same pods, by each of them."""
-        groups = grouped(self._inventory.pools, self._shape).values()
-        return {pool: own[0] for own in groups if own[1:] for pool in own}
-
-    def _shape(self, pool: NodePool) -> tuple[object, ...]:
-        """Return all of a pool that decides whether pods fit; where a part is unknown, itself."""
-        own, name = pool.scheduling, pool.name if self._is_chosen_by_name else NOTHING
-        parts = (
-            own.labels, own.taints, pool.machine.instance_types, pool.machine.gpu, pool.machine.gpus, pool.mode,
-            pool.market.spot, pool.system.os, pool.placement.zones, pool.cluster, name,
-        )  # fmt: skip
-        if any(isinstance(part, Unknown) for part in parts):
-            return (pool,)
-        labels = tuple(sorted((known(own.labels) or {}).items()))
-        return labels, *map(known, parts[1:]), self.slots(pool), allocatable.rooms(pool)
+        named = self._is_chosen_by_name
+        groups = grouped(self._inventory.pools, lambda pool: allocatable.shape(pool, self.slots(pool), named=named))
+        return {pool: own[0] for own in groups.values() if own[1:] for pool in own}
 
     @cached_property
     def _is_chosen_by_name(self) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck.addons.console import evaluate
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.report import model
-from kcheck.terraform.console import evaluate
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import known
 

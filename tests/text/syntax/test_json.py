@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcheck.addons.console import evaluate
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
-from kcheck.terraform.console import evaluate
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import json
 from kcheck.text.text import Problem, Source
