@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from click.testing import CliRunner
 
 from fuzzing import corpus
+from kcheck.addons import console
 from kcheck.commands.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config, ConfigError
 from kcheck.fix import fix
 from kcheck.scale import schedules
-from kcheck.terraform import console
 from kcheck.text import scalars, units, versions
 from kcheck.text.files.disk import Disk
 from kcheck.text.findings import SAFETIES
