@@ -182,8 +182,9 @@ def _cluster_of(instance: Instance, root: Module, clusters: list[Cluster]) -> Cl
     own = [cluster for cluster in clusters if (cluster.root, cluster.environment) == here]
     if len(own) == 1:
         return own[0]
-    if instance.block.type == "module":  # its arguments name it, if they do
-        named = [c for c in own if f"{'.'.join(c.address.split('.')[:2])}." in instance.block.span.text]
+    block = getattr(instance, "block", None)  # none in a plan
+    if block is not None and block.type == "module":  # its arguments name it, if they do
+        named = [c for c in own if f"{'.'.join(c.address.split('.')[:2])}." in block.span.text]
         return named[0] if len(named) == 1 else None
     provider = providers.provider_block(instance, root)
     blocks = (provider, *blocks_below(provider, "kubernetes")) if provider is not None else ()  # those of helm

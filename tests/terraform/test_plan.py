@@ -339,6 +339,13 @@ def test_what_is_no_plan(text: str, message: str, write: Write) -> None:
 WRONG: list[Any] = [[], ["x"], [None], "x", 1, True, {"references": "x"}, {"references": ["var.x", "module.a", 1]}]
 
 
+def test_a_release_in_a_plan_without_a_cluster_is_read(write: Write) -> None:
+    found = plan()
+    found["planned_values"]["root_module"]["child_modules"] = []
+    write({"plan.json": json.dumps(found)})
+    assert not check("plan.json").bugs
+
+
 @pytest.mark.slow
 @given(found=st.sampled_from(["eks", "gke"]).map(lambda cloud: plan() if cloud == "eks" else gke()), data=st.data())
 def test_a_plan_of_another_shape_is_read_or_refused(found: dict[str, Any], data: st.DataObject) -> None:
