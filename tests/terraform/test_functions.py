@@ -235,6 +235,8 @@ FIXED: list[tuple[str, Any]] = [
     ("yamlencode({a = yamlencode({b = 1})})", '"a": |\n  "b": 1\n'),
     ('yamlencode({a = ["x\\ny"], b = 1})', '"a":\n- |-\n  x\n  y\n"b": 1\n'),
     ("ceil(log(1000, 10))", 3),
+    ("log(2, 0)", 0),
+    ("log(2, -0)", 0),
     ("range(0, 1, 0.5)", [0, Fraction(1, 2)]),
     ("10 / 4 * 2", 5),
     ('dirname("/a//b/../c")', "/a"),

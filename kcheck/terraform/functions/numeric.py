@@ -60,6 +60,8 @@ def _float(compute: Callable[[], float]) -> Fraction:
 
 @TABLE.function(number, number, bits=53)
 def _log(value: Fraction, base: Fraction) -> Fraction:
+    if not base and value > 0:
+        return Fraction(0)  # divided by minus infinity
     return _float(lambda: _ln(float(value)) / _ln(float(base)))
 
 
