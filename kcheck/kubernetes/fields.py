@@ -12,6 +12,7 @@ from msgspec import Struct, convert
 from kcheck.kubernetes.objects import Object, value_of
 from kcheck.model import FieldError
 from kcheck.text import bundled, placeholders
+from kcheck.text.files.tree import TERRAFORM
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset
 from kcheck.text.yaml_nodes import Node, Stated
@@ -73,7 +74,7 @@ class _Walk:
                 yield from self.errors(item, type_[1:-1], (*path, f"[{number}]"))
         elif isinstance(target, yaml.Mapping) and (type_[0] == "{" or type_ in _table().types):
             yield from self._members(target, type_, path)
-        else:
+        elif type_ != "string" or not target.source.path.endswith(TERRAFORM):  # where yamlencode makes it a text
             yield self._mistyped(target, path, type_)
 
     def _members(self, target: yaml.Mapping, type_: str, path: tuple[str, ...]) -> Iterator[FieldError]:

@@ -121,6 +121,15 @@ def test_manifests_inside_terraform_code_are_judged(read: Read) -> None:
     assert said(read, {"main.tf": code}) == [("spec.containres", None, "spec.containers")]
 
 
+def test_what_code_encodes_is_a_text(read: Read) -> None:
+    config = "yamlencode({ pools = [{ addresses = [data.docker_network.kind.x] }] })"
+    kind = 'apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" }'
+    body = f"yamlencode({{ {kind}, data = {{ config = {config}, list = jsonencode([1]) }} }})"
+    code = f'resource "kubectl_manifest" "a" {{\n  yaml_body = {body}\n}}\ndata "docker_network" "kind" {{}}\n'
+    assert not read({"main.tf": code}).field_errors
+    assert read({"main.tf": code.replace("data = {", "dat = {")}).field_errors
+
+
 def test_a_mistake_that_aliases_repeat_is_one(read: Read) -> None:
     pod = "containers: [{name: a, image: a:1, env: &env [{name: A, value: 1}]}, {name: b, image: a:1, env: *env}]"
     assert said(read, job("parallelism: 2", pod)) == [("spec.template.spec.containers[0].env[0].value", "a text", None)]
