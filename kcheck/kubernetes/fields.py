@@ -28,6 +28,12 @@ _MOST = 100
 """Most errors of one object: a file that is no manifest after all has one a line."""
 
 
+def _is_placeholder(node: yaml.Target) -> bool:
+    """Whether a map is a name in braces, `{volume-id}`, for people to replace."""
+    entries = node.entries if isinstance(node, yaml.Mapping) and node.flow else ()
+    return len(entries) == 1 and isinstance(entries[0].value, yaml.Scalar) and not entries[0].value.span.text
+
+
 class _Table(Struct):
     """Fields of known kinds, as profiles/any/fields.json has them.
 
@@ -74,8 +80,8 @@ class _Walk:
                 yield from self.errors(item, type_[1:-1], (*path, f"[{number}]"))
         elif isinstance(target, yaml.Mapping) and (type_[0] == "{" or type_ in _table().types):
             yield from self._members(target, type_, path)
-        elif type_ != "string" or not target.source.path.endswith(TERRAFORM):  # where yamlencode makes it a text
-            yield self._mistyped(target, path, type_)
+        elif type_ != "string" or not (_is_placeholder(target) or target.source.path.endswith(TERRAFORM)):
+            yield self._mistyped(target, path, type_)  # in Terraform, yamlencode makes a text of it
 
     def _members(self, target: yaml.Mapping, type_: str, path: tuple[str, ...]) -> Iterator[FieldError]:
         fields = _table().types.get(type_)

@@ -82,6 +82,7 @@ def test_quotes_help_a_text_unless_a_tag_makes_it_a_number(read: Read) -> None:
     "spec",
     [
         "parallelism: 3.0",  # JSON has one kind of number
+        "managedBy: {controller-name}",  # a placeholder
         "parallelism: null",
         "parallelism: NUM_NODES",  # a script replaces it
         "parallelism: $WORKERS",

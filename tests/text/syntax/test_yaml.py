@@ -302,6 +302,7 @@ def test_anchors_end_with_their_document() -> None:
         ("a: 1\n\tb: 2\n", "a tab must not be used", (2, 1), "\t"),
         ("- *.txt\n", "needs quotes", (1, 3), "*"),
         ("a: @x\n", "needs quotes", (1, 4), "@"),
+        ("a:\n  b: {user}/image:1\n", "a text that begins with `{` needs quotes", (2, 12), "/"),
         ("a: %x\n", "needs quotes", (1, 4), "%"),
         ("a: !foo!bar x\n", "needs quotes", (1, 4), "!"),
         ("a: 1\n- b\n", "wrong indentation", (2, 1), "-"),
