@@ -120,7 +120,11 @@ _IDLE = regex(
 
 def idles(pods: PodTemplate, world: World) -> Value[str]:
     """Return the command that keeps pods and their GPUs idle; null without, and for workers that a launcher drives."""
-    if world.deployed.workload(pods).kind == "MPIJob":
+    owner = world.deployed.workload(pods)
+    starters = [
+        word for other in owner.templates if other is not pods for one in other.containers for word in one.starters
+    ]
+    if owner.kind == "MPIJob" or starters:
         return computed(pods, None)
     texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
     found = next((match[0] for match in map(_IDLE.search, texts) if match), None)

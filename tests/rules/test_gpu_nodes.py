@@ -180,3 +180,31 @@ def test_accelerators_are_called_by_their_kind(check: Check) -> None:
     idle = pods("batch/Job", "", "command: [sleep, infinity], resources: {limits: {google.com/tpu: 4}}")
     messages = [one.message for one in check({"pods.yaml": idle}).findings if one.rule == "gpus-held-without-work"]
     assert messages == ["Job train holds 4 TPUs with `sleep infinity`"]
+
+
+VOLCANO = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train}
+spec:
+  minAvailable: 3
+  tasks:
+    - name: master
+      replicas: 1
+      template: {spec: {containers: [{name: a, image: "registry.example.com/a:1", command: [sh, -c, "LAUNCH"]}]}}
+    - name: worker
+      replicas: 2
+      template:
+        spec:
+          containers:
+            - name: a
+              image: registry.example.com/a:1
+              command: [sh, -c, "/usr/sbin/sshd -D"]
+              resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
+@pytest.mark.parametrize(("launch", "idle"), [("mpiexec --host $HOSTS python a.py", False), ("python a.py", True)])
+def test_workers_that_a_launcher_drives_are_not_idle(launch: str, check: Check, *, idle: bool) -> None:
+    found = check({"job.yaml": VOLCANO.replace("LAUNCH", launch)}).findings
+    assert ("gpus-held-without-work" in {one.rule for one in found}) is idle

@@ -244,7 +244,7 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
         at = offset(mark.index) if mark else at
         if source.data[at : at + 1] == b"\t" and "start any token" in said:
             words = _TAB
-        elif source.data[at - 1 : at] == b"}" and "expected key" in said:
+        elif source.data[at - 1 : at] == b"}" and re.search("expected key|<block end", said):
             words = "a text that begins with `{` needs quotes"
     width = len(source.data[at : at + 4].decode(errors="ignore")[:1].encode())
     return Problem(words if words == _TOO_DEEP else f"{words} ({said})", source.span(at, at + width))
