@@ -126,7 +126,8 @@ def to_number(value: object) -> int | Fraction:
         match = _NUMBER.fullmatch(value)
         if match is None:
             raise EvaluationError(f'cannot convert "{value}" to number')
-        exponent = int(match[1][:_SHORT] if match[1] else 0)
+        written = match[1] or "0"
+        exponent = int(written.lstrip("+-0")[:_SHORT] or 0) * (-1 if written[0] == "-" else 1)
         if exponent > _MOST_OF_TERRAFORM:
             raise EvaluationError(f"a number is needed, not one with the exponent {exponent}")
         if len(value) > _LARGEST or abs(exponent) > _LARGEST:
