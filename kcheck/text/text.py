@@ -52,7 +52,7 @@ class Source:
 
     @cached_property
     def uneditable(self) -> Source:
-        """The same file, for values in another form than they have there."""
+        """Source of values that stand in another form in this file, so that no fix edits them."""
         return self if self.derived else Source(self.path, self.data, derived=True)
 
     @cached_property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.model import Inventory
 
 UNJUDGED = "cluster not judged"
-"""What happened to a cluster that kcheck only names."""
+"""Heading under which a cluster that kcheck only names is skipped."""
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """Suffixes of a Cluster API provider's kinds."""
 _JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift, kops, Kubespray and Cluster API"
