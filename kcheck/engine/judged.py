@@ -124,6 +124,9 @@ class _Inputs:
         names = {match[1] for match in map(_VARIABLE.fullmatch, causes) if match}
         variables = reading.variables
         self.files = list(variables.candidates(names)) if names and variables is not None else []
+        written = (root.configuration.resources.values() for root in reading.blueprints)
+        self.unplanned = {block.header.source.path for blocks in written for block in blocks}
+        """Files with resources that no plan of Terraform has."""
 
     def ordered(self) -> list[MissingInput]:
         """List all inputs that checks wait for, most wanted first."""
@@ -138,7 +141,8 @@ class _Inputs:
         rules = self.rules.get(reason, Counter())
         match = _VARIABLE.fullmatch(reason)
         if match is None:
-            remedy = next((remedy for pattern, remedy in _REMEDIES if pattern.search(reason)), "")
+            has_plan = place is None or place.source.path not in self.unplanned
+            remedy = _BY_PLAN if has_plan and _KNOWN_TO_PLAN.search(reason) else ""
             return MissingInput(reason, rules.total(), place, remedy, rules)
         name = match[1]
         every = [root.configuration for root in (*self.reading.blueprints, *self.reading.roots)]
@@ -163,12 +167,5 @@ def _is_near(path: str, root: str) -> bool:
 
 _MOST_FILES = 3
 _VARIABLE = regex(r"var\.(\w+) has no value")
-_REMEDIES = (
-    (
-        regex(
-            r"^(?!data\.\w+_cloudformation).*is read from the cloud|reads its \S+ from the cloud|only known after apply"
-        ),
-        "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
-    ),
-)
-"""How to set an input, by its reason; other reasons name their own remedy."""
+_KNOWN_TO_PLAN = regex(r"is read from the cloud|reads its \S+ from the cloud|only known after apply")
+_BY_PLAN = "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json"
