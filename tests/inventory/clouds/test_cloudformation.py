@@ -121,6 +121,30 @@ def test_what_only_the_stack_knows_is_unknown_by_name(read: Read) -> None:
     assert cluster.version.reason == "data.aws_cloudformation_export.version is read from the cloud"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "!FindInMap [{Ref: A}, {Ref: B}, {Ref: C}]",
+        "!Sub [{Ref: A}, {B: c}]",
+        "!Sub []",
+        "!If [{Ref: A}, 1, 2]",
+        "!Condition {a: b}",
+        "!GetAtt [{Ref: A}, b]",
+    ],
+)
+def test_a_function_without_its_name_is_unknown_by_its_own(read: Read, call: str) -> None:
+    (cluster,) = read({"stack.yaml": STACK.replace("Version: !Ref Version", f"Version: {call}")}).clusters
+    assert isinstance(cluster.version, Unknown)
+    assert cluster.version.reason == f"{call[1:].partition(' ')[0]} is known to the stack only"
+
+
+@pytest.mark.parametrize("call", ["!ImportValue version", "!GetAtt Network.State"])
+def test_no_plan_is_advised_for_a_template(check: Check, call: str) -> None:
+    inputs = check({"stack.yaml": STACK.replace("Version: !Ref Version", f"Version: {call}")}).judged.inputs
+    assert inputs
+    assert not [one.remedy for one in inputs if "plan" in one.remedy]
+
+
 def test_machines_of_a_cluster_of_another_stack_are_named(check: Check) -> None:
     key = 'Key: !Sub ["kubernetes.io/cluster/${Name}", {Name: !ImportValue train-cluster}]'
     group = f"    Properties:\n      MaxSize: 9\n      Tags:\n        - {key}\n          Value: owned\n"

@@ -53,6 +53,8 @@ _OF_VALUES: dict[str, Callable[[list[str]], str]] = {
     "Or": lambda a: f"({' || '.join(a)})",
 }
 """Expressions of the functions whose arguments are values."""
+_NAMED = frozenset({"Condition", "FindInMap", "GetAtt", "If", "Ref", "Sub"})
+"""Functions whose first argument is a name or text."""
 
 
 class _UnreadError(Exception):
@@ -200,7 +202,9 @@ class _Template:
     def _called(self, name: str, node: yaml.Target, inside: bool) -> str:
         is_list = isinstance(node, yaml.Sequence) and not _function(node, inside=inside)
         items = node.items if isinstance(node, yaml.Sequence) and is_list else (node,)
-        words = [one.text for one in map(yaml.resolve, items) if isinstance(one, yaml.Scalar)]
+        words = [one.text if isinstance(one, yaml.Scalar) else "" for one in map(yaml.resolve, items)]
+        if name in _NAMED and not any(words[:1]):
+            _unread(name)
         if name == "Condition":
             return f"local.{''.join(words)}"
         if name == "Ref":
