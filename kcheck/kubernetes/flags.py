@@ -74,10 +74,7 @@ def _certain(value: Value[str]) -> Value[str]:
     if not isinstance(value, Known) or "$(" in value.value or not placeholders.first(value.value):
         return value
     text, origin = placeholders.with_defaults(value.value), value.origin
-    missing = placeholders.first(text)
-    if missing:
-        return Unknown(placeholders.reason(missing), origin)
-    return Known(text, Origin(origin.spans))
+    return placeholders.unknown([text], origin) or Known(text, Origin(origin.spans))
 
 
 def runs(container: yaml.Node, program: str) -> bool:

@@ -173,7 +173,7 @@ class PodTemplate(Thing, frozen=True):
     restart: Annotated[Value[str], "their restart policy"]
     grace: Annotated[Value[int], "how long they ask to stop (terminationGracePeriodSeconds)", "whole seconds"]
     account: Value[str]
-    ports: Annotated[tuple[int, ...], "ports of the node that each takes"]
+    ports: Annotated[Value[tuple[int, ...]], "ports of the node that each takes", "", "never null"]
     volumes: Value[tuple[Volume, ...]]
     subdomain: Value[str]
     containers: tuple[Container, ...]
@@ -298,5 +298,5 @@ class Service(Thing, frozen=True):
     """A Service. `ports` counts those of a load balancer; `addressed` says whether it takes an address."""
 
     name: Value[str]
-    ports: int
+    ports: Value[int]
     addressed: bool

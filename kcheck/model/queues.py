@@ -124,5 +124,5 @@ class Watcher(Thing, frozen=True):
     """A ClusterRole that lists or watches per-node objects, and its service accounts."""
 
     name: Value[str]
-    resources: tuple[str, ...]
+    resources: Value[tuple[str, ...]]
     accounts: tuple[tuple[str, str], ...]

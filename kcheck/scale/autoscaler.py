@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def has_work(autoscaler: Autoscaler, world: World) -> bool:
     """Whether an autoscaler has pools to scale, makes some itself, or may have some."""
     cluster = known(autoscaler.cluster)
-    if cluster is None or known(autoscaler.provisioning):
+    if cluster is None or known(autoscaler.provisioning) or isinstance(autoscaler.provisioning, Unknown):
         return True
     return known(autoscaled(cluster, world)) is not False
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from operator import itemgetter
 from typing import Annotated
 
@@ -15,6 +17,7 @@ from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text import placeholders
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, because, known, mapped, sure
@@ -207,8 +210,21 @@ def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
 def switched_off(template: PodTemplate, world: World) -> Value[str]:
     """Return the part of a pod's command or variables that switches the fabric off; null without one."""
     entry = _entry(template, world)
-    found = (entry.disabled.search(one.text) for one in template.containers) if entry else ()
-    return computed(template, next((match[0].replace(" ", "=", 1) for match in found if match), None))
+    texts = [one.text for one in template.containers] if entry else []
+    for match in (entry.disabled.search(text) for text in texts) if entry else ():
+        if match:
+            return computed(template, match[0].replace(" ", "=", 1))
+    given = (match[1] for text in texts if entry for match in _switch(entry).finditer(text))
+    return computed(template, placeholders.unknown(given))
+
+
+@cache
+def _switch(entry: fabrics.Fabric) -> re.Pattern[str]:
+    """Match the variables that switch a fabric off, with their value."""
+    return re.compile(rf"(?:{'|'.join(_VARIABLE.findall(entry.disabled.pattern))})[= ](\S+)")
+
+
+_VARIABLE = regex(r"[A-Z]+_[A-Z_]+")
 
 
 # --- of clusters

@@ -24,8 +24,15 @@ def ways(one: Sharing, world: World) -> Value[tuple[str, ...]]:
 
 
 def strategy(thing: Sharing | Container, world: World) -> str | None:
-    """Return the MIG strategy that all configurations applied together agree on, the operator's first; else None."""
-    written = [one for one in world.deployed.beside(thing).sharings if isinstance(one.mig, Known)]
+    """Return the MIG strategy that all configurations applied together agree on, the operator's first; else None.
+
+    Raises:
+        NotKnown: none is known, and one is an input.
+    """
+    near = world.deployed.beside(thing).sharings
+    written = [one for one in near if isinstance(one.mig, Known)]
+    if not written:
+        need(first_unknown(one.mig for one in near))
     given = {known(one.mig) for one in written if one.strategy_only} or {known(one.mig) for one in written}
     return given.pop() if len(given) == 1 else None
 

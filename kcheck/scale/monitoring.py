@@ -22,8 +22,9 @@ def scrapes(monitor: Monitor, world: World) -> Value[bool]:
     if not isinstance(monitor.scrapes, Unset):
         return monitor.scrapes
     account, space = known(monitor.account), known(monitor.namespace)
-    rights = (one.accounts for one in world.deployed.beside(monitor).watchers if {"nodes", "*"} & set(one.resources))
-    return computed(monitor, any(name == account and space in (of, None) for own in rights for of, name in own))
+    roles = [one for one in world.deployed.beside(monitor).watchers if {"nodes", "*"} & {*need(one.resources)}]
+    own = (pair for one in roles for pair in one.accounts)
+    return computed(monitor, any(name == account and space in (of, None) for of, name in own))
 
 
 def memory_needed(monitor: Monitor, world: World) -> Value[int]:

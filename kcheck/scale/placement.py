@@ -134,7 +134,7 @@ def per_node(
     for share in (one for room in rooms(pool) for one in _shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
         counts.append(Interval(share.left.low // share.asked, most))
-    if known(template.spread) or template.all_cards or (ports and template.ports):
+    if known(template.spread) or template.all_cards or (ports and known(template.ports)):
         counts.append(Interval(1, 1))
     if not counts:
         return None

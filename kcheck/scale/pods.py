@@ -78,8 +78,16 @@ def pools(pods: PodTemplate, world: World) -> list[NodePool]:
 
 
 def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that certainly take pods."""
-    return [pool for pool, certain in need(world.pools.candidates(pods)) if certain]
+    """List the pools that certainly take pods.
+
+    Raises:
+        NotKnown: none does, and an input decides whether one does.
+    """
+    found = need(world.pools.candidates(pods))
+    sure = [pool for pool, certain in found if certain]
+    if not sure:
+        need(first_unknown(world.pools.fit(pods, pool).missing for pool, _ in found))
+    return sure
 
 
 def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
@@ -116,6 +124,8 @@ _IDLE = regex(
     r"|\bsshd +-D\b"
 )
 """Commands that keep a pod alive without work, or for a person who may be away."""
+_FIRST = regex(r"(?:sleep +)?(\S+)")
+"""The program of a command, or how long it sleeps."""
 
 
 def idles(pods: PodTemplate, world: World) -> Value[str]:
@@ -128,9 +138,8 @@ def idles(pods: PodTemplate, world: World) -> Value[str]:
         return computed(pods, None)
     texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
     found = next((match[0] for match in map(_IDLE.search, texts) if match), None)
-    commands = [text.partition(" ")[0] for text in texts]
-    missing = next((one for one in commands if one and placeholders.first(one) == one), "")
-    return computed(pods, Unknown(placeholders.reason(missing)) if missing and not found else found)
+    words = [match[1] for text in texts if (match := _FIRST.match(text))]
+    return computed(pods, found or placeholders.unknown(word for word in words if placeholders.first(word) == word))
 
 
 @or_unknown
@@ -158,7 +167,7 @@ def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
     space, account = known(owner.namespace) or "", known(pods.account) or ""
     for one in world.deployed.beside(owner).watchers if account else ():
         if any(own == account and (not of or not space or of == space) for of, own in one.accounts):
-            return Known(tuple(one.resources), Origin((pods.place,)))
+            return one.resources
     return Known((), Origin((pods.place,)))
 
 

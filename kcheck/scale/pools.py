@@ -130,9 +130,12 @@ def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:
 
 def _with_gpus(pool: NodePool, world: World) -> list[Workload]:
     found = [one for one in world.deployed.on(need(pool.cluster)).workloads if not one.per_node]
-    pods = [template for one in found for template in one.templates if template.on_accelerators]
-    need(world.pools.deciding(pods, pool))
-    return [one for one in found if any(template.on_accelerators for template in one.templates)]
+    every = [template for one in found for template in one.templates]
+    sure = [one for one in found if any(template.on_accelerators for template in one.templates)]
+    if not sure:
+        need(first_unknown(template.gpus for template in every))
+    need(world.pools.deciding([template for template in every if template.on_accelerators], pool))
+    return sure
 
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:

@@ -13,6 +13,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.pools import zones
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number
 
@@ -56,7 +57,9 @@ def _zones_of_cluster(pool: NodePool, cluster: Cluster, world: World) -> Value[i
         return mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region(cluster.cloud))
     if spread == "listed":
         return computed(pool, _in_region(cluster.cloud))
-    return computed(pool, max(_most_subnets(cluster, world), _siblings(pool, world)))
+    found, own = max(_most_subnets(cluster, world), _siblings(pool, world)), pool.addresses.subnets
+    missing = first_unknown((own, *(subnet.cidr for subnet in known(own) or ())))  # one may stand for several
+    return missing if missing and found < 2 else computed(pool, found)
 
 
 @once

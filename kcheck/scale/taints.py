@@ -42,7 +42,8 @@ def taint(template: PodTemplate, world: World) -> Value[str]:
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
-        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
+        unknown = world.inventory.unknown_cluster(workload) if world.inventory.clusters else template.selection
+        return unknown if isinstance(unknown, Unknown) else computed(template, None)
     found = need(world.pools.all_of_cluster(cluster))
     if world.autoscaling.beyond_pools(cluster):
         return computed(template, None)  # nodes of other kinds may come

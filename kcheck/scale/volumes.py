@@ -135,7 +135,7 @@ def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World
 
 def _most_per_node(template: PodTemplate, world: World) -> int | None:
     """Return the most pods that share a node; None if unknown."""
-    if known(template.spread) or template.all_cards or template.ports:
+    if known(template.spread) or template.all_cards or known(template.ports):
         return 1
     found = [world.pools.per_node(template, pool) for pool in world.pools.fitting(template)]
     most = [one.high for one in found if one is not None and one.high]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from kcheck.text.regex import regex
 from kcheck.text.text import Span
+from kcheck.text.values import Origin, Unknown
 
 _FORMS = regex(
     r"\{\{[^{}]*\}\}"  # Go, Jinja
@@ -45,6 +47,12 @@ def with_defaults(text: str) -> str:
 def reason(placeholder: str) -> str:
     """Return why the value of a placeholder is unknown; the same at every place."""
     return f"`{placeholder}` is a placeholder"
+
+
+def unknown(texts: Iterable[str], origin: Origin | None = None) -> Unknown | None:
+    """Return the first placeholder of some texts as a value that is unknown; None without any."""
+    found = next(filter(None, map(first, texts)), "")
+    return Unknown(reason(found), origin) if found else None
 
 
 def is_encrypted(text: str) -> bool:

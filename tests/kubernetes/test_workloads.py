@@ -581,7 +581,7 @@ def test_ports_anti_affinity_and_memory(read: Read) -> None:
         """,
         read,
     )
-    assert (known(template.spread), known(template.host_network), template.ports) == (True, True, (80, 81))
+    assert (known(template.spread), known(template.host_network), known(template.ports)) == (True, True, (80, 81))
     assert [(one.kind, one.memory) for one in known(template.volumes) or ()] == [
         ("emptyDir", True),
         ("persistentVolumeClaim", False),

@@ -59,8 +59,8 @@ def test_init_containers_run_before_and_sidecars_beside(init: list[str], cpus: i
 
 def test_host_ports_of_sidecars_are_taken(read: Read) -> None:
     init = "initContainers: [{name: a, image: a, ports: [{containerPort: 1, hostPort: 9}]%s}]\ncontainers: []"
-    assert one_pod(init % SIDECAR, read).ports == (9,)
-    assert one_pod(init % "", read).ports == ()
+    assert known(one_pod(init % SIDECAR, read).ports) == (9,)
+    assert known(one_pod(init % "", read).ports) == ()
 
 
 @pytest.mark.parametrize("count", ["4", "'4'", "4000m", "4e0", "0.004k"])

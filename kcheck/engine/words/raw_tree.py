@@ -76,9 +76,8 @@ class _Builder:
                 return Part(None, value.origin, Missing(target.span, ()) if value.origin.literal else None)
             return self.datum(value)
         entries = yaml.entries(target)
-        missing = next(filter(None, map(placeholders.first, entries)), "")
-        if missing:
-            return Part(Unknown(placeholders.reason(missing)), here)
+        if missing := placeholders.unknown(entries):
+            return Part(missing, here)
         members = {}
         for name, entry in entries.items():
             inner = yaml.resolve(entry.value)

@@ -109,6 +109,8 @@ def _pool(
 def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[Machine, Value[int]]:
     """Return the machines that a pool's requirements allow, and the vCPUs of one."""
     needs = required(tree)
+    if missing := placeholders.unknown((value for _, values in needs.values() for value in values), place):
+        return Machine(missing, gpu_of_pool(tree, "NodePool", needs, place), missing), missing
     listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
     types = karpenter_machines.fitting(requirements(tree), cloud)
     why = f"Karpenter chooses the instance types of NodePool {name}: name one"
@@ -262,16 +264,16 @@ def _subnets(
     made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
     near = [subnet for subnet in made if _is_in(subnet, *zones)]
     found: list[Subnet] = []
-    missing = ""
+    missing = None
     for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
         tags = yaml.get(term, "tags")
         if not isinstance(tags, yaml.Mapping):
             return Unknown(f"NodePool {name} does not select subnets by tags", place)
         wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
-        missing = next(filter(None, map(placeholders.first, wanted.values())), missing)
+        missing = missing or placeholders.unknown(wanted.values(), Origin((node_class.span,)))
         found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
     if not found and missing:
-        return Unknown(placeholders.reason(missing), Origin((node_class.span,)))
+        return missing
     if not found:
         return Unknown(f"no subnet in this code has the tags that NodePool {name} selects", place)
     return Known(tuple(dict.fromkeys(found)), place)

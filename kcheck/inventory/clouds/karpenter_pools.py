@@ -180,8 +180,8 @@ def gpu_of_pool(tree: yaml.Mapping, kind: str, needs: Needs, place: Origin) -> V
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
         return Known(value=True, origin=place)
     every = (value for key in (INSTANCE_TYPE, SKU, *_FAMILIES) for value in _listed(needs, key))
-    if missing := next(filter(None, map(placeholders.first, every)), ""):
-        return Unknown(placeholders.reason(missing), place)
+    if missing := placeholders.unknown(every, place):
+        return missing
     types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)
     if types:
         return Known(all(_has_gpus(name) for name in types), place)

@@ -75,8 +75,7 @@ def _without_label(root: yaml.Target, path: tuple[str, ...], place: Origin) -> U
 
 def _named(name: str, place: Origin) -> Value[str]:
     """Return a queue's name; Unknown if it contains a placeholder."""
-    missing = placeholders.first(name)
-    return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
+    return placeholders.unknown([name], place) or Known(name, place)
 
 
 class Native(Struct, frozen=True):

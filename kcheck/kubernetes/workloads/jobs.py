@@ -247,11 +247,11 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
     mode = text(item.root, *spec, "completionMode") if spec else Unset(place)
     meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
     programs = (container.text.split(" ")[0] for one in found for container in one.containers)
-    unnamed = next(filter(None, map(placeholders.first, programs)), "")
+    unnamed = placeholders.unknown(programs, place)
     if not may_equal(mode, "Indexed") or not (meets or unnamed):
         return Known(value=False, origin=place)
     need(mode)
-    return Known(value=True, origin=place) if meets else Unknown(placeholders.reason(unnamed), place)
+    return unnamed if unnamed and not meets else Known(value=True, origin=place)
 
 
 def _waits(one: PodTemplate, pods_: int | Unknown) -> bool:
@@ -288,11 +288,12 @@ def services(item: Object) -> Iterator[Service]:
     """Yield the Service that an object is: load balancer ports, and use of addresses."""
     if item.kind != "Service" or item.api_version != "v1":
         return
-    kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
-    count = len(yaml.items(item.root, "spec", "ports")) if kind == "LoadBalancer" else 0
+    kind, address = text(item.root, "spec", "type"), known(scalar(item.root, "spec", "clusterIP"))
+    ports = len(yaml.items(item.root, "spec", "ports"))
+    count = mapped(kind, lambda one: ports if one == "LoadBalancer" else 0)
     name = mapped(scalar(item.root, "metadata", "name"), as_text)
     own = f"{item.owner_path}:Service/{known(name) or '?'}"
-    yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
+    yield Service(own, item.span, name, count, address != "None" and known(kind) != "ExternalName")
 
 
 def pod_spec(item: Object) -> yaml.Target | None:

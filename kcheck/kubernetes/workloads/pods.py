@@ -88,7 +88,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         tolerations=_tolerations(spec), spread=spread, host_network=boolean(spec, "hostNetwork"),
         host_ipc=boolean(spec, "hostIPC"), dns_policy=text(spec, "dnsPolicy"), restart=text(spec, "restartPolicy"),
         grace=integer(spec, "terminationGracePeriodSeconds"), account=text(spec, "serviceAccountName"),
-        ports=tuple(_ports(spec)), volumes=listed(spec, "volumes", _volume), subdomain=text(spec, "subdomain"),
+        ports=_ports(spec), volumes=listed(spec, "volumes", _volume), subdomain=text(spec, "subdomain"),
         containers=found, safe_to_evict=_mark(item, STAY), do_not_disrupt=_mark(item, UNDISTURBED),
         movable_volumes=_mark(item, LOCAL), asks_as_one=not all(isinstance(value, Unset) for value in shared),
         claims=listed(spec, "resourceClaims", _claim), node_devices=_node_devices(spec),
@@ -276,8 +276,8 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     if isinstance(selector, Unknown):
         return Unknown(reason_of(selector), selector.origin)
-    if missing := next(filter(None, map(placeholders.first, (known(selector) or {}).values())), ""):
-        return Unknown(placeholders.reason(missing), selector.origin)
+    if missing := placeholders.unknown((known(selector) or {}).values(), selector.origin):
+        return missing
     base = tuple(Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
     found = references.node_terms(spec, *path, base=base)
     return Known((base,), selector.origin) if isinstance(found, Unset) else found
@@ -289,8 +289,8 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
     result = []
     for one in yaml.items(spec, "tolerations"):
         key, operator, value, effect = (if_set(text(one, key)) or "" for key in ("key", "operator", "value", "effect"))
-        if missing := placeholders.first(key) or placeholders.first(operator) or placeholders.first(value):
-            return Unknown(placeholders.reason(missing), Origin((one.span,)))
+        if missing := placeholders.unknown((key, operator, value), Origin((one.span,))):
+            return missing
         result.append(Toleration(key, operator or "Equal", value, effect))
     found = yaml.get(spec, "tolerations")
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)
@@ -363,14 +363,16 @@ _WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
 """Operator -> whether an existing label must be one of the values; DoesNotExist has none."""
 
 
-def _ports(spec: yaml.Target) -> Iterator[int]:
-    """Yield the node ports of a pod: host ports, or all declared ports with hostNetwork."""
-    host = known(scalar(spec, "hostNetwork")) is True
-    for group, node in containers(spec):
-        for port in yaml.items(node, "ports") if group != "initContainers" else ():
-            number = known(integer(port, "hostPort")) or (known(integer(port, "containerPort")) if host else None)
-            if isinstance(number, int) and number:
-                yield number
+def _ports(spec: yaml.Target) -> Value[tuple[int, ...]]:
+    """Return the node ports of a pod: host ports, or all declared ports with hostNetwork; known where one is."""
+    host = boolean(spec, "hostNetwork")
+    own = (node for group, node in containers(spec) if group != "initContainers")
+    declared = [port for node in own for port in yaml.items(node, "ports")]
+    keys = ("hostPort", "containerPort") if known(host) else ("hostPort",)
+    found = [first_set(*(integer(port, key) for key in keys)) for port in declared]
+    sure = tuple(number for one in found if (number := known(one)))
+    missing = first_unknown((*found, host)) if declared and not sure else None
+    return missing or Known(sure, Origin((spec.span,)))
 
 
 def _volume(one: yaml.Target) -> Volume:

@@ -13,7 +13,7 @@ from kcheck.kubernetes.workloads.jobs import containers, identity, pod_spec
 from kcheck.kubernetes.workloads.scalars import gap, in_units, scalar, text, written
 from kcheck.model import NOTHING, Monitor
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Value, known
+from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 _STACKS: dict[str, tuple[str, ...]] = {
     "kube-prometheus-stack": ("prometheus", "prometheusSpec"),
@@ -59,19 +59,19 @@ def of_workload(item: Object) -> Iterator[Monitor]:
 def of_release(release: Release) -> Iterator[Monitor]:
     """Yield the server of a release of a Prometheus chart."""
     chart = str(known(release.chart))
-    if chart not in _STACKS:
+    if chart not in _STACKS and not isinstance(release.chart, Unknown):
         return
     if any(known(release.scalar(*switch)) is False for switch in _SWITCHES):
         return
-    chosen = _keeps_some(release)
+    scrapes: Value[bool] = Known(value=not _keeps_some(release), origin=Origin((release.place,)))
     own = Monitor(
         f"{release.place.source.path}:{release.address}/prometheus",
         release.place,
         release.name if isinstance(release.name, Known) else release.chart,
         chart,
-        Known(value=not chosen, origin=Origin((release.place,))),
+        release.chart if isinstance(release.chart, Unknown) else scrapes,
     )
-    yield _monitor(own, lambda *path: release.scalar(*_STACKS[chart], *path))
+    yield _monitor(own, lambda *path: release.scalar(*_STACKS.get(chart, ()), *path))
 
 
 def _keeps_some(release: Release) -> bool:

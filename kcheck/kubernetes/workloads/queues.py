@@ -35,6 +35,7 @@ from kcheck.model import (
     Thing,
     Watcher,
 )
+from kcheck.text import placeholders
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
@@ -285,16 +286,21 @@ def watchers(objects: list[Object]) -> Iterator[Watcher]:
     for item in objects:
         name = text(item.root, "metadata", "name")
         if item.kind == "ClusterRole" and isinstance(name, Known) and name.value in accounts:
-            read = tuple(dict.fromkeys(_read_everywhere(item)))
-            if read:
+            read = _read_everywhere(item)
+            if isinstance(read, Unknown) or read.value:
                 yield Watcher(identity(item), item.span, name, read, tuple(accounts[name.value]))
 
 
-def _read_everywhere(item: Object) -> Iterator[str]:
+def _read_everywhere(item: Object) -> Known[tuple[str, ...]] | Unknown:
+    """Return the resources of every node that a role lists or watches; unknown where only a placeholder may be one."""
+    found: list[str] = []
     for rule in yaml.items(item.root, "rules"):
         verbs, resources = ([one.text for one in yaml.scalars(rule, key)] for key in ("verbs", "resources"))
         if {"list", "watch", "*"}.intersection(verbs):
-            yield from (name for name in resources if name in _EVERYWHERE)
+            found += resources
+    sure = tuple(dict.fromkeys(name for name in found if name in _EVERYWHERE))
+    missing = placeholders.unknown(found, Origin((item.span,))) if not sure else None
+    return missing or Known(sure, Origin((item.span,)))
 
 
 _SETTING_MARKS = (

@@ -10,7 +10,8 @@ from kcheck.scale.usage.numbers import Slice, slices
 from kcheck.scale.usage.recording import HOUR
 from kcheck.scale.usage.requests import share_rate
 from kcheck.scale.world import World
-from kcheck.text.values import Value, known, number
+from kcheck.text.need import need
+from kcheck.text.values import Value, known
 
 
 class GpuUsage(Thing, frozen=True):
@@ -34,7 +35,7 @@ def gpus(world: World) -> list[GpuUsage]:
 
 def part(one: GpuUsage, world: World) -> Slice | None:
     """Find the smallest MIG profile that carries a pod's work on its GPU; None without, or if it has one."""
-    if one.use.profile or number(one.template.gpus, 0) != 1:
+    if one.use.profile or need(one.template.gpus) != 1:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
     busy = histogram.percentile(one.use.busy, 95) or 0
@@ -45,7 +46,7 @@ def part(one: GpuUsage, world: World) -> Slice | None:
 
 def copies(one: GpuUsage, world: World) -> int | None:
     """Count the pods that fit one GPU by memory and work, with time slices or MPS; None for one."""
-    if one.use.profile or number(one.template.gpus, 0) != 1 or not one.use.memory_total:
+    if one.use.profile or need(one.template.gpus) != 1 or not one.use.memory_total:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
     busy = max(histogram.percentile(one.use.busy, 95) or 0, 1)

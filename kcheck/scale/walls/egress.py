@@ -222,11 +222,13 @@ def _balancers(finder: WallFinder) -> Iterator[Wall]:
         return
     entry = finder.limits["load_balancer.configurations"]
     for service in finder.world.deployed.on(finder.cluster).services:
-        if service.ports:
-            nodes = backend_nodes(entry.number, service.ports)
-            text = f"{entry.number:,} places of a frontend / {service.ports} ports of the Service"
-            scope = f"Service {known(service.name) or '?'}"
-            wall = finder.limit("load-balancer", scope, service.name, entry, key=service.id, pools=[])
+        scope = f"Service {known(service.name) or '?'}"
+        wall = finder.limit("load-balancer", scope, service.name, entry, key=service.id, pools=[])
+        if isinstance(service.ports, Unknown):
+            yield unknown(wall, service.ports)
+        elif ports := known(service.ports):
+            nodes = backend_nodes(entry.number, ports)
+            text = f"{entry.number:,} places of a frontend / {ports} ports of the Service"
             yield finder.at(wall, Interval(nodes, nodes), text)
     pool = finder.limits["load_balancer.pool"]
     if equals(finder.cluster.outbound_type, "loadBalancer"):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NodePool, Workload
 from kcheck.scale import addresses
 from kcheck.scale.growth import reach, surge_nodes
-from kcheck.scale.walls.model import Sizes, Wall, WallFinder, unknown
+from kcheck.scale.walls.model import Sizes, Takes, Wall, WallFinder, unknown
 from kcheck.scale.world import World
 from kcheck.scale.world.numbers import Need, needs
 from kcheck.text.interval import Interval
+from kcheck.text.need import first_unknown
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, equals, known, mapped, number
 
 _FAQ = ("hard", "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md")
@@ -157,8 +159,9 @@ def _full(
 
 
 def quota_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield a wall for each quota with a number in the profile or the settings."""
-    for need in needs(finder.cluster, finder.pools):
+    """Yield a wall for each quota with a number in the profile or the settings, also where a pool may count for it."""
+    asked = needs(finder.cluster, finder.pools)
+    for need in asked:
         entry = finder.limits[f"quota.{need.quota.key}"]
         scope, cause = f"{need.quota.code} ({need.quota.name})", need.pools[0].size.max_nodes
         wall = finder.limit("quota", scope, cause, entry, key=need.quota.code, pools=need.pools)
@@ -168,6 +171,12 @@ def quota_walls(finder: WallFinder) -> Iterator[Wall]:
             yield unknown(wall, finder.gap)
         else:
             yield from finder.grown(wall, need.amount, entry.value, need.per_node, f"a quota of {entry.value:,}")
+    missing = first_unknown(pool.machine.instance_types for pool in finder.pools)
+    seen = {need.quota.key for need in asked}
+    for key, quota in profiles.quotas(finder.cluster.cloud).items():
+        if missing and key not in seen and f"{finder.cluster.cloud}.quota.{key}" in finder.world.config.limits:
+            scope, entry = f"{quota['code']} ({quota['name']})", finder.limits[f"quota.{key}"]
+            yield unknown(finder.limit("quota", scope, missing, entry, key=quota["code"]), missing)
 
 
 def _each(need: Need) -> str:
@@ -191,28 +200,42 @@ def pod_walls(finder: WallFinder) -> Iterator[Wall]:
     entry = finder.limits.get(own.pods_limit(finder.cluster, finder.pools))
     if entry is None or finder.gap or not finder.pools:
         return
-    deployed = (one for one in finder.world.deployed.on(finder.cluster).workloads if not one.partial)
-    job = max((one for one in deployed if one.batch), key=lambda one: number(one.pods, 0), default=None)
-    pods = number(job.pods, 0) if job else 0
+    jobs = [one for one in finder.world.deployed.on(finder.cluster).workloads if one.batch and not one.partial]
+    job = max(jobs, key=lambda one: number(one.pods, 0), default=None)
     daemons = {pool.id: addresses.daemons(pool, finder.world) for pool in finder.pools}
-    packed = {pool.id: _packed(job, pool, daemons[pool.id], finder) for pool in finder.pools}
+    packed = {pool.id: _packed([job] if job else [], pool, daemons[pool.id], finder).low for pool in finder.pools}
+    each = max(finder.pools, key=lambda pool: daemons[pool.id] + packed[pool.id])
+    text = f"{entry.number:,} pods; a node of {each.display_name} runs {packed[each.id]} of the largest job"
+    text += f" and {daemons[each.id]} of DaemonSets" if daemons[each.id] else ""
+    documented = max((finder.limits[one.key].number for one in own.limits(finder.cluster, finder.limits)), default=0)
+    whole = finder.limit("pods", "the cluster", job.pods if job else finder.pools[0].size.max_nodes, entry)
+    inputs = (*(one.pods for one in jobs), *(pool.machine.instance_types for pool in finder.pools if jobs))
+    missing = first_unknown(inputs)
+    unsure = [one for one in jobs if isinstance(one.pods, Unknown)] or jobs
+    full = {pool.id: _packed(unsure, pool, daemons[pool.id], finder).high or 1 for pool in finder.pools}
+    sure = (number(job.pods, 0) if job else 0, packed, None)
+    for pods, room, why in (sure, (entry.number + 1, full, missing)) if missing else (sure,):
+        takes = _taken(daemons, room, pods)
+        found = finder.grown(whole, takes, entry.number, {pool.id: 1 for pool in finder.pools}, text)
+        if near := [wall for wall in found if wall.nodes is not None and wall.nodes.low < documented]:
+            yield unknown(whole, why) if why else near[0]
+            return
+
+
+def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> Takes:
+    """Count the pods on pools of some sizes: those of DaemonSets, and of a job of so many pods, at least one a node."""
 
     def takes(sizes: Sizes) -> int:
         room = sum(packed[name] * size for name, size in sizes.items())
         return sum(daemons[name] * size for name, size in sizes.items()) + max(sum(sizes.values()), min(pods, room))
 
-    each = max(finder.pools, key=lambda pool: daemons[pool.id] + packed[pool.id])
-    text = f"{entry.number:,} pods; a node of {each.display_name} runs {packed[each.id]} of the largest job"
-    text += f" and {daemons[each.id]} of DaemonSets" if daemons[each.id] else ""
-    documented = [finder.limits[one.key].number for one in own.limits(finder.cluster, finder.limits)]
-    whole = finder.limit("pods", "the cluster", job.pods if job else finder.pools[0].size.max_nodes, entry)
-    for wall in finder.grown(whole, takes, entry.number, {pool.id: 1 for pool in finder.pools}, text):
-        if wall.nodes is not None and wall.nodes.low < max(documented, default=0):
-            yield wall
+    return takes
 
 
-def _packed(job: Workload | None, pool: NodePool, daemons: int, finder: WallFinder) -> int:
-    """Count the pods of a job that surely fit on a node beside its DaemonSets, at least one."""
-    found = [finder.world.pools.per_node(one, pool) for one in job.templates] if job else []
-    most = max((one.low for one in found if one is not None), default=1)
-    return max(1, min(most, number(pool.addresses.max_pods, most) - daemons))
+def _packed(jobs: list[Workload], pool: NodePool, daemons: int, finder: WallFinder) -> Interval:
+    """Count the pods of jobs that surely fit on a node beside its DaemonSets, and those that may; at least one."""
+    found = [finder.world.pools.per_node(pods, pool) for one in jobs for pods in one.templates]
+    least = max((one.low for one in found if one is not None), default=1)
+    room = number(pool.addresses.max_pods, least) - daemons
+    most = max((one.high if one and one.high is not None else room for one in found), default=1)
+    return Interval(max(1, min(least, room)), max(1, min(most, room)))

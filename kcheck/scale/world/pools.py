@@ -15,7 +15,7 @@ from kcheck.scale import allocatable, placement
 from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import some
@@ -244,7 +244,7 @@ class Pools(Memory):
         """Return the input that decides whether some pods land on a pool."""
         own, pods = pool.scheduling, list(templates)
         inputs = (pool.machine.instance_types, own.taints, own.labels, pool.market.spot)
-        if not any(isinstance(one, Unknown) for one in (*inputs, *(one.selection for one in pods))):
+        if not first_unknown((*inputs, *(one.selection for one in pods))):
             return None
         return placement.deciding(self.fit(template, pool) for template in pods)
 

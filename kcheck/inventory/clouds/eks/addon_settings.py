@@ -22,9 +22,10 @@ from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset, Va
 T = TypeVar("T")
 
 
-def is_of(addon: Fields, name: Value[str], cluster: Instance, kind: str = "vpc-cni") -> bool:
-    """Whether an add-on is the one of a kind of a cluster."""
-    return equals(addon.text("name"), kind) and belongs(addon, name, cluster)
+def named(addons: list[Fields], kind: str) -> list[Fields]:
+    """List the add-ons of a kind; where none is, those with settings whose name is not known."""
+    unknown = (one for one in addons if isinstance(one.text("name"), Unknown) and one.raw("settings") is not None)
+    return [one for one in addons if equals(one.text("name"), kind)] or list(unknown)
 
 
 def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
@@ -134,6 +135,8 @@ def _settings(addons: list[Fields]) -> Datum | None:
     datum = addons[0].raw("settings") if addons else None
     if datum is None:
         return None
+    if isinstance(name := addons[0].text("name"), Unknown):
+        return name
     inner = encoded(datum)
     if inner is not None:
         return inner

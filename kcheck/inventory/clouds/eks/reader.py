@@ -170,8 +170,8 @@ class _Eks(Reader):
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             name = fields.text("name")
-            of_cluster = [addon for addon in addons if addon_settings.is_of(addon, name, instance)]
-            dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
+            own = [addon for addon in addons if addon_settings.belongs(addon, name, instance)]
+            of_cluster, dns = (addon_settings.named(own, kind) for kind in ("vpc-cni", "coredns"))
             replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span)
             own_profiles = [one for one in profiles if addon_settings.belongs(one, name, instance)]
