@@ -137,7 +137,43 @@ resource "aws_eks_node_group" "a" {
   }
 }
 """
+_STACK = """\
+AWSTemplateFormatVersion: "2010-09-09"
+Parameters:
+  Types: {Type: CommaDelimitedList, Default: "p5.48xlarge,p4d.24xlarge"}
+  Nodes: {Type: Number, Default: 600}
+Mappings:
+  Sizes: {us-east-1: {least: 1}}
+Conditions:
+  Large: !Not [!Equals [!Ref Nodes, 0]]
+Resources:
+  Vpc:
+    Type: AWS::EC2::VPC
+    Properties: {CidrBlock: 10.0.0.0/16}
+  Subnet:
+    Type: AWS::EC2::Subnet
+    Properties:
+      VpcId: !Ref Vpc
+      CidrBlock: !Select [0, !Cidr [!GetAtt Vpc.CidrBlock, 4, 12]]
+      AvailabilityZone: !Select [0, {"Fn::GetAZs": ""}]
+  Cluster:
+    Type: AWS::EKS::Cluster
+    Properties:
+      Name: !Sub "${AWS::StackName}-train"
+      ResourcesVpcConfig: {SubnetIds: [!Ref Subnet, !ImportValue other-subnet]}
+  Pool:
+    Type: AWS::EKS::Nodegroup
+    Condition: Large
+    Properties:
+      ClusterName: !Ref Cluster
+      InstanceTypes: !If [Large, !Ref Types, [m5.large]]
+      ScalingConfig: {MinSize: !FindInMap [Sizes, !Ref "AWS::Region", least], MaxSize: !Ref Nodes}
+      Subnets: !Split [",", !Join [",", [!Ref Subnet]]]
+Outputs:
+  Id: {Value: !Ref Subnet, Export: {Name: !Sub "${AWS::StackName}-subnet"}}
+"""
 _SMALL = (
+    Sample("stack", {"stack.yaml": _STACK.encode(), "job.yaml": _JOB.encode()}, 1000),
     Sample(
         "kustomize",
         {

@@ -226,6 +226,7 @@ def targets() -> dict[str, Target]:
         "kustomize": file("kustomize", "overlays/prod/kustomization.yaml"),
         "terragrunt": file("terragrunt", "live/prod/terragrunt.hcl"),
         "plan": file("plan", "plan.json"),
+        "stack": file("stack", "stack.yaml", COMMANDS[0], COMMANDS[2]),
         "release": file("chart", "argo.yaml"),
         "template": file("chart", "chart/templates/job.yaml"),
         "fix-terraform": Target(lambda data: _fixed(data, "main.tf"), hcl, "main.tf"),

@@ -159,7 +159,7 @@ def _full(
 
 
 def quota_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield a wall for each quota with a number in the profile or the settings, also where a pool may count for it."""
+    """Yield a wall for each quota with a number; it is not known where the settings give one that a pool may need."""
     asked = needs(finder.cluster, finder.pools)
     for need in asked:
         entry = finder.limits[f"quota.{need.quota.key}"]
@@ -223,7 +223,7 @@ def pod_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> Takes:
-    """Count the pods on pools of some sizes: those of DaemonSets, and of a job of so many pods, at least one a node."""
+    """Count the pods of DaemonSets and of a job of so many pods on pools of some sizes; at least one a node."""
 
     def takes(sizes: Sizes) -> int:
         room = sum(packed[name] * size for name, size in sizes.items())
