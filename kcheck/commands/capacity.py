@@ -1,7 +1,5 @@
 """kcheck capacity."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import click

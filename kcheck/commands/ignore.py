@@ -1,7 +1,5 @@
 """kcheck ignore."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """kcheck simulate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import click

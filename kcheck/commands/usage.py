@@ -1,7 +1,5 @@
 """kcheck usage, and its options: a recording in a file, or a Prometheus to query."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """kcheck watch."""
 
-from __future__ import annotations
-
 import gc
 import os
 import time

@@ -1,7 +1,5 @@
 """Settings of a run: targets, environments, rules and numbers, from flags and `kcheck.yaml`."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Find the settings file without loading it, so that commits without anything for kcheck stay cheap."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Find the programs that flags ask for, never in the repository that is checked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

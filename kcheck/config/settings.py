@@ -1,7 +1,5 @@
 """Find `kcheck.yaml` or `[tool.kcheck]`, validate it, and make a Config."""
 
-from __future__ import annotations
-
 import datetime
 import os
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The date to judge by; the only place that reads it."""
 
-from __future__ import annotations
-
 import datetime
 import os
 

@@ -1,7 +1,5 @@
 """Decide the rules of a subject on each of its things."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kcheck.engine import several_clusters

@@ -1,7 +1,5 @@
 """Text of a new rule of the user's own that works, as a template."""
 
-from __future__ import annotations
-
 import os
 import re
 import textwrap

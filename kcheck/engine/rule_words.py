@@ -1,7 +1,5 @@
 """Words and limits in the expressions of a rule, and the mistakes in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TypeAlias

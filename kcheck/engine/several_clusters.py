@@ -1,7 +1,5 @@
 """Decide checks of manifests that may run on several clusters: where all of these agree."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from msgspec.structs import replace

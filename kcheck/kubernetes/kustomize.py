@@ -4,8 +4,6 @@ Only objects of some kinds are read; documents of other kinds and patches for th
 Roots are kustomizations without references to them. A base is rendered once, however many build on it.
 """
 
-from __future__ import annotations
-
 import os
 
 from msgspec import Struct

@@ -4,8 +4,6 @@ Templates of charts are programs. Instead of reading them, kcheck has helm rende
 number for each value that may be a request or a limit, and finds these numbers in the output.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator

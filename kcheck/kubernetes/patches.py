@@ -1,7 +1,5 @@
 """Kustomize patches. Nodes are shared; only those on the path of a change are copied."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Functions of helm's templates, and their values with Go's types: a number of YAML is a float64."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Read attributes and indexes of values, known or unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Limits for evaluating a root module, counted in steps and sizes so that results do not depend on speed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Convert and compare values, and make sets, by the rules of Terraform's type system (cty)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from operator import is_

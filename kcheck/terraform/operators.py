@@ -1,7 +1,5 @@
 """Operators with HCL's rules: numbers of 512 bits; one side can decide `&&` and `||`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from operator import ge, gt, le, lt

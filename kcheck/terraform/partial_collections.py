@@ -1,7 +1,5 @@
 """Partly known collections: certain and possible elements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import NamedTuple

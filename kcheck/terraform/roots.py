@@ -1,7 +1,5 @@
 """Find root modules and bind their variables."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

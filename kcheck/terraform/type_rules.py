@@ -1,7 +1,5 @@
 """Types of values and of failing expressions, by the rules of Terraform's type system (cty)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from kcheck.text.data_types import (

@@ -1,7 +1,5 @@
 """Convert values to the declared types of variables."""
 
-from __future__ import annotations
-
 from operator import is_
 
 from msgspec.structs import replace

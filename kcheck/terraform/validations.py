@@ -1,7 +1,5 @@
 """`validation` blocks of variables, applied to values that a fix would write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 

@@ -3,8 +3,6 @@
 Variable files beside a root or below it are its environments; some are named like its workspaces.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 

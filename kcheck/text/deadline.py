@@ -3,8 +3,6 @@
 Timers end it at once where the system has them; everything else is checked between units of work.
 """
 
-from __future__ import annotations
-
 import time
 from _thread import get_ident  # threading takes 3 ms to import
 from collections.abc import Callable

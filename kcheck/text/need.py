@@ -1,7 +1,5 @@
 """Values that a computation cannot do without."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import ParamSpec, TypeVar, overload

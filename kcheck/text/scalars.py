@@ -1,7 +1,5 @@
 """Convert strings, numbers and booleans like Terraform's type system (cty). Numbers are exact, never float."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 

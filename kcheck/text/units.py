@@ -1,7 +1,5 @@
 """Format and parse numbers in the units that people use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

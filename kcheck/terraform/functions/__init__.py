@@ -1,7 +1,5 @@
 """Terraform's functions, except those that need more than their arguments (try, can, file, templatefile)."""
 
-from __future__ import annotations
-
 from kcheck.terraform.functions import (
     collections,
     dates,

@@ -4,8 +4,6 @@ The grammar is that of textseg, Terraform's library, over one letter per charact
 used: it takes a tenth of a second to import and joins Indic letters as Unicode 15.1 does.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from unicodedata import category
 

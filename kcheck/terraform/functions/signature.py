@@ -1,7 +1,5 @@
 """Convert function arguments and handle nulls and unknown values in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias, TypeVar

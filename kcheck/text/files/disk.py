@@ -1,7 +1,5 @@
 """Files on disk; an overlay replaces the bytes of some, before a change or after a fix."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Path patterns of settings and kustomizations."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

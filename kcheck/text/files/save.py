@@ -1,7 +1,5 @@
 """Save files: all or none, each with its old or its new bytes at every moment."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """Walk a tree and classify its files. Each file is read once, even through several links."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 Only this module and `addons.admission.table` import cel_expr_python.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

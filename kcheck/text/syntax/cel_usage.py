@@ -1,7 +1,5 @@
 """Words of the rules that a CEL expression uses, by its syntax tree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Turn changes into edits; the place of a value decides how. Knows no cloud."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 How lines are grouped: https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator

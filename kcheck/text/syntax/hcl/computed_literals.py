@@ -1,7 +1,5 @@
 """Literals in computed HCL values that a fix may change: a closed list of forms."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kcheck.text.files.tree import HCL
