@@ -91,11 +91,7 @@ class Wanted(NamedTuple):
 
 
 def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
-    """Refuse `--baseline FILE`, which would check FILE.
-
-    Raises:
-        click.UsageError: a path is a baseline.
-    """
+    """Refuse `--baseline FILE`, which would check FILE. Raises click.UsageError if a path is a baseline."""
     for name in paths if known else ():
         if name.endswith(".json") and os.path.isfile(name) and system.head(name, len(_BEGIN)) == _BEGIN:
             raise click.UsageError(f"{name} is a baseline; use --baseline-file {name}")
@@ -115,11 +111,7 @@ def baseline_path(config: Config, file: str | None) -> str:
 
 
 def save_baseline(baseline: Baseline) -> None:
-    """Write the baseline file.
-
-    Raises:
-        click.UsageError: it cannot be written.
-    """
+    """Write the baseline file. Raises click.UsageError if it cannot be written."""
     from kcheck.text.files import save as saving
 
     real = system.real_path(baseline.path)

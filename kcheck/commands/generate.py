@@ -25,11 +25,7 @@ from kcheck.text.units import counted, some
 
 
 def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Parse a comma-separated list of clouds.
-
-    Raises:
-        click.BadParameter: a name is not a cloud.
-    """
+    """Parse a comma-separated list of clouds. Raises click.BadParameter if a name is not a cloud."""
     names = tuple(filter(None, (value or "").split(",")))
     wrong = next((name for name in names if name not in CLOUDS), None)
     if wrong is not None:
@@ -183,11 +179,7 @@ def _files(made: dict[str, bytes], folder: str) -> list[File]:
 
 
 def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
-    """Refuse to replace existing files without --overwrite.
-
-    Raises:
-        SaveError: a file exists.
-    """
+    """Refuse to replace existing files without --overwrite. Raises SaveError if a file exists."""
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
         raise SaveError(

@@ -316,11 +316,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
 
 
 def _touched(paths: tuple[str, ...]) -> set[str]:
-    """Return the files of a commit among the paths.
-
-    Raises:
-        click.UsageError: one is an option.
-    """
+    """Return the files of a commit among the paths. Raises click.UsageError if one is an option."""
     touched = {path for path in paths if not os.path.isdir(path)}
     for word in sorted(touched):
         if word.startswith("-") and not _is_there(word):

@@ -58,11 +58,7 @@ def effective_config(
 
 
 def _overridden(config: Config, given: Written) -> Config:
-    """Replace settings by flags.
-
-    Raises:
-        ConfigError: a flag is invalid.
-    """
+    """Replace settings by flags. Raises ConfigError if a flag is invalid."""
     places = config.places | {name: flag(name) for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))

@@ -10,11 +10,7 @@ VARIABLE = "KCHECK_TODAY"
 
 
 def today() -> datetime.date:
-    """Return the date to judge by: KCHECK_TODAY, else today in UTC.
-
-    Raises:
-        ConfigError: KCHECK_TODAY is no date.
-    """
+    """Return the date to judge by: KCHECK_TODAY, else today in UTC. Raises ConfigError if KCHECK_TODAY is no date."""
     import datetime
 
     text = os.environ.get(VARIABLE)

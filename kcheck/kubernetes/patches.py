@@ -223,11 +223,7 @@ def _identity(item: yaml.Target, keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def apply_json_patch(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapping:
-    """Apply the operations of a JSON patch (RFC 6902).
-
-    Raises:
-        PatchError: an operation does not fit the object.
-    """
+    """Apply the operations of a JSON patch (RFC 6902). Raises PatchError if an operation does not fit the object."""
     for operation in map(yaml.resolve, operations.items):
         root = _apply_operation(root, operation)
     return root

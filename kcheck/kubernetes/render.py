@@ -49,11 +49,7 @@ class _HelmError(Exception):
 
 
 def program(values: tuple[str, ...]) -> str:
-    """Find helm, and check that the values files exist.
-
-    Raises:
-        ConfigError: one of them is missing.
-    """
+    """Find helm, and check that the values files exist. Raises ConfigError if one of them is missing."""
     for path in values:
         if not os.path.isfile(path):
             raise ConfigError(f"--helm-values {path}: no such file")
@@ -174,11 +170,7 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
 
 
 def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], values: str) -> str:
-    """Run helm with additional values and return its output.
-
-    Raises:
-        _HelmError: it fails, or would.
-    """
+    """Run helm with additional values and return its output. Raises _HelmError if it fails, or would."""
     import subprocess
     from tempfile import TemporaryDirectory
 

@@ -268,11 +268,7 @@ def _dict(*values: object) -> dict[str, object]:
 
 
 def field(value: object, key: str) -> object:
-    """Return the value of a key.
-
-    Raises:
-        TemplateError: `value` is no map, or its key is unknown to kcheck.
-    """
+    """Return the value of a key. Raises TemplateError if `value` is no map, or its key is unknown to kcheck."""
     if not isinstance(value, dict):
         raise TemplateError(f"it takes .{key} of {kind(value)}")
     if key in _METHODS or (isinstance(value, Fields) and key not in value):
@@ -340,11 +336,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def call(name: str, arguments: list[object]) -> object:
-    """Call a function of templates.
-
-    Raises:
-        TemplateError: it is unknown, or fails.
-    """
+    """Call a function of templates. Raises TemplateError if it is unknown, or fails."""
     if name not in FUNCTIONS:
         raise unsupported(name)
     types, function = FUNCTIONS[name]

@@ -224,11 +224,7 @@ class Interpreter:
         self._random = 0
 
     def run(self, name: str, dot: object) -> str:
-        """Return the text of a template.
-
-        Raises:
-            TemplateError: it fails, or is not supported.
-        """
+        """Return the text of a template. Raises TemplateError if it fails, or is not supported."""
         out: list[str] = []
         self._walk(self._template(name), dot, ChainMap({"$": dot}), out)
         text = "".join(out)

@@ -46,11 +46,7 @@ class Budget:
         self._sizes: dict[int, tuple[object, int, int]] = {}
 
     def spend(self, steps: int) -> None:
-        """Deduct steps from the budget.
-
-        Raises:
-            BudgetError: no steps are left.
-        """
+        """Deduct steps from the budget. Raises BudgetError if no steps are left."""
         self.left -= steps
         if self.left < 0:
             raise BudgetError(f"evaluating this root module takes more than {STEPS:,} steps")
@@ -80,11 +76,7 @@ class Budget:
         return value
 
     def number(self, value: object) -> None:
-        """Refuse a number with too many digits.
-
-        Raises:
-            BudgetError: it has too many.
-        """
+        """Refuse a number with too many digits. Raises BudgetError if it has too many."""
         if isinstance(value, int | Fraction) and max(value.numerator, value.denominator, key=abs).bit_length() > _BITS:
             raise BudgetError("the number has too many digits")
 
@@ -138,11 +130,7 @@ class Budget:
         self.seen.add(name)
 
     def copy(self, copies: int, steps: int) -> None:
-        """Deduct the cost of a block's copies at some steps each.
-
-        Raises:
-            BudgetError: there are too many copies.
-        """
+        """Deduct the cost of a block's copies at some steps each. Raises BudgetError if there are too many copies."""
         self.spend(min(copies, self.copies + 1) * steps)
         if copies - 1 > self.copies:
             raise BudgetError(f"this root module has more than {COPIES:,} copies of blocks")

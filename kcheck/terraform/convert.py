@@ -80,11 +80,7 @@ def unify(items: Sequence[Datum]) -> list[Datum]:
 
 
 def convert(datum: Datum, want: Type) -> Datum:
-    """Convert a value to a type; unknown values stay unchanged.
-
-    Raises:
-        EvaluationError: it cannot be converted.
-    """
+    """Convert a value to a type; unknown values stay unchanged. Raises EvaluationError if it cannot be converted."""
     if isinstance(datum, Unknown):
         return datum
     found = type_rules.converted(type_rules.type_of(datum), want)

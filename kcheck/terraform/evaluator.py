@@ -41,11 +41,7 @@ def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
-    """Evaluate an expression.
-
-    Raises:
-        EvaluationError: Terraform would refuse it.
-    """
+    """Evaluate an expression. Raises EvaluationError if Terraform would refuse it."""
     return _EVALUATORS[type(expression)](expression, scope)
 
 

@@ -33,11 +33,7 @@ def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
 
 
 def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
-    """Evaluate an operation with two sides.
-
-    Raises:
-        EvaluationError: Terraform would refuse it.
-    """
+    """Evaluate an operation with two sides. Raises EvaluationError if Terraform would refuse it."""
     if operator in ("==", "!="):
         same = convert.equal(left, right)
         if same is None:

@@ -51,11 +51,7 @@ class Variables:
         }
 
     def file(self, path: str) -> Source:
-        """Read a variable file that the user names.
-
-        Raises:
-            ConfigError: there is no such file.
-        """
+        """Read a variable file that the user names. Raises ConfigError if there is no such file."""
         source = self.tree.source(path)
         if source is None:
             why = next((f"it is {one.reason}" for one in self.tree.skipped if one.path == display_path(path)), "")
@@ -77,11 +73,7 @@ class Variables:
         return configuration.needed - self.values_for(configuration).keys()
 
     def check(self, configurations: Iterable[Configuration]) -> None:
-        """Check that some root declares each variable of the flags.
-
-        Raises:
-            ConfigError: no root declares one.
-        """
+        """Check that some root declares each variable of the flags. Raises ConfigError if no root declares one."""
         declared = {name for configuration in configurations for name in configuration.variables}
         for name in self._flags:
             if name not in declared:

@@ -135,20 +135,12 @@ def duration(seconds: int) -> str:
 
 
 def seconds(text: str) -> int:
-    """Parse a Go duration such as `10m` or `1h30m`, in whole seconds.
-
-    Raises:
-        ValueError: it is not a duration.
-    """
+    """Parse a Go duration such as `10m` or `1h30m`, in whole seconds. Raises ValueError if it is not a duration."""
     return int(exact_seconds(text))
 
 
 def exact_seconds(text: str) -> Fraction:
-    """Parse a Go duration such as `1m30s` or `500ms`, in seconds.
-
-    Raises:
-        ValueError: it is not a duration.
-    """
+    """Parse a Go duration such as `1m30s` or `500ms`, in seconds. Raises ValueError if it is not a duration."""
     parts = _DURATION.findall(text)
     if text == "0":
         return Fraction(0)

@@ -196,11 +196,7 @@ def unique(values: tuple[Datum, ...]) -> list[Datum]:
 
 
 def comparable(datum: Datum) -> None:
-    """Require a value or a symbol in every part.
-
-    Raises:
-        NotKnown: some part has neither.
-    """
+    """Require a value or a symbol in every part. Raises NotKnown if some part has neither."""
     if isinstance(datum, Unknown):
         if datum.symbol is None:
             raise NotKnown(Unknown(datum.reason))

@@ -130,11 +130,7 @@ def give(value: Any, origin: Origin) -> Datum:
 
 
 def settled(datum: Datum) -> object:
-    """Return the value of a datum whose top level is known.
-
-    Raises:
-        NotKnown: it is unknown.
-    """
+    """Return the value of a datum whose top level is known. Raises NotKnown if it is unknown."""
     if isinstance(datum, Unknown):
         raise NotKnown(Unknown(datum.reason))
     if scalars.kind(datum.value) == "resource":
@@ -143,12 +139,7 @@ def settled(datum: Datum) -> object:
 
 
 def present(datum: Datum) -> object:
-    """Return a value that may not be null.
-
-    Raises:
-        NotKnown: it is unknown.
-        EvaluationError: it is null.
-    """
+    """Return a value that may not be null. Raises NotKnown if it is unknown, EvaluationError if it is null."""
     value = settled(datum)
     if value is None:
         raise EvaluationError("an argument must not be null")
@@ -183,11 +174,7 @@ def anything(datum: Datum) -> Datum:
 
 
 def not_null(datum: Datum) -> Datum:
-    """Return the argument unchanged; it may be unknown.
-
-    Raises:
-        EvaluationError: it is null.
-    """
+    """Return the argument unchanged; it may be unknown. Raises EvaluationError if it is null."""
     if isinstance(datum, Known) and datum.value is None:
         raise EvaluationError("an argument must not be null")
     return datum
@@ -206,11 +193,7 @@ def items(datum: Datum) -> tuple[Datum, ...]:
 
 
 def ordered(datum: Datum) -> tuple[Datum, ...]:
-    """List the elements of a list or tuple.
-
-    Raises:
-        EvaluationError: it is something else, such as a set.
-    """
+    """List the elements of a list or tuple. Raises EvaluationError if it is something else, such as a set."""
     value = items(datum)
     if isinstance(value, SetData):
         raise EvaluationError("a list is needed, a set has no order")
@@ -218,11 +201,7 @@ def ordered(datum: Datum) -> tuple[Datum, ...]:
 
 
 def entries(datum: Datum) -> dict[str, Datum]:
-    """Return the entries of a map or object; each may be unknown.
-
-    Raises:
-        EvaluationError: it is something else.
-    """
+    """Return the entries of a map or object; each may be unknown. Raises EvaluationError if it is something else."""
     value = present(datum)
     if not isinstance(value, dict):
         raise EvaluationError(f"a map is needed, not a {scalars.kind(value)}")
@@ -260,20 +239,12 @@ def numbers(datum: Datum) -> list[int | Fraction]:
 
 
 def data(datum: Datum) -> object:
-    """Convert a fully known argument to plain data.
-
-    Raises:
-        NotKnown: some part is unknown.
-    """
+    """Convert a fully known argument to plain data. Raises NotKnown if some part is unknown."""
     check(datum)
     return plain(datum)
 
 
 def check(datum: Datum) -> None:
-    """Require that all parts are known.
-
-    Raises:
-        NotKnown: some part is not.
-    """
+    """Require that all parts are known. Raises NotKnown if some part is not."""
     for item in parts(settled(datum)):
         check(item)

@@ -188,11 +188,7 @@ class Config:
         return result
 
     def dependency(self, name: str) -> Datum:
-        """Evaluate `dependency.name`.
-
-        Raises:
-            EvaluationError: it is not declared.
-        """
+        """Evaluate `dependency.name`. Raises EvaluationError if it is not declared."""
         folder = self.dependencies.get(name)
         if folder is None:
             if self.including is not None:

@@ -253,11 +253,7 @@ class Terragrunt:
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
     ) -> Config:
-        """Read the config in a file as a unit sees it, once.
-
-        Raises:
-            EvaluationError: there is no such file.
-        """
+        """Read the config in a file as a unit sees it, once. Raises EvaluationError if there is no such file."""
         path, original = os.path.normpath(path), original or unit
         key = (path, unit, original, including is not None)
         if key not in self._configs:

@@ -31,11 +31,7 @@ def _below(text: str) -> re.Pattern[str]:
 
 
 def compiled(text: str) -> re.Pattern[str]:
-    """Compile a pattern of Terraform, which may have `{a,b}`.
-
-    Raises:
-        PatternError: it is invalid.
-    """
+    """Compile a pattern of Terraform, which may have `{a,b}`. Raises PatternError if it is invalid."""
     return _compiled(text, _glob(text, braces=True))
 
 

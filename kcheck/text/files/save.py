@@ -201,11 +201,7 @@ def _settle(folder: str) -> None:
 
 
 def copies(files: Iterable[File], folder: str) -> None:
-    """Write the new bytes below another folder, at the same paths.
-
-    Raises:
-        SaveError: one cannot be written.
-    """
+    """Write the new bytes below another folder, at the same paths. Raises SaveError if one cannot be written."""
     for file in files:
         target = os.path.join(folder, os.path.normpath(file.path).replace("..", "__").lstrip("/"))
         try:
@@ -256,11 +252,7 @@ def replace(file: str, place: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file of an earlier run, if it exists.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Remove a file of an earlier run, if it exists. Raises OSError if it cannot be removed."""
     _refuse_outside(os.path.dirname(path) or ".")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
