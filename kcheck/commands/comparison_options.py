@@ -68,8 +68,7 @@ class Wanted(NamedTuple):
     def comparison(self, paths: tuple[str, ...], config: Config) -> Comparison | None:
         """Build the comparison; None if there is nothing to compare with.
 
-        Raises:
-            ConfigError: the baseline or the commit cannot be read.
+        Raises ConfigError if the baseline or the commit cannot be read.
         """
         has_baseline = self.known or (self.known is None and (self.baseline_file or config.baseline))
         if not has_baseline and self.diff_base is None:
@@ -100,8 +99,7 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
 def baseline_path(config: Config, file: str | None) -> str:
     """Return the baseline file of the flag, of the settings, or the default.
 
-    Raises:
-        ConfigError: it leads out of the repository, and the flag does not name it.
+    Raises ConfigError if it leads out of the repository, and the flag does not name it.
     """
     path = file or config.baseline or BASELINE
     boundary = config.boundary
@@ -171,8 +169,7 @@ _MOST = 10
 def tell_gone(known: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
     """List known findings that are gone; with `prune`, remove them from the baseline file.
 
-    Raises:
-        click.UsageError: the file cannot be written, or was written by a run with other arguments.
+    Raises click.UsageError if the file cannot be written, or was written by a run with other arguments.
     """
     from kcheck.engine import rules
 

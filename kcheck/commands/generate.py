@@ -131,8 +131,7 @@ def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool
 def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, object]) -> Source | None:
     """Return the code to derive the intent from, and how to read it; None without paths.
 
-    Raises:
-        ConfigError: an option needs --from, or the settings are invalid.
+    Raises ConfigError if an option needs --from, or the settings are invalid.
     """
     if not paths:
         unused = [effective.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
@@ -147,8 +146,7 @@ def _intent(
 ) -> Intent:
     """Return the intent: derived from code, overridden by the file, then by the flags; `more` are teams and parts.
 
-    Raises:
-        ConfigError: no cloud is given, or the intent is invalid.
+    Raises ConfigError if no cloud is given, or the intent is invalid.
     """
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
@@ -164,8 +162,7 @@ def _intent(
 def _files(made: dict[str, bytes], folder: str) -> list[File]:
     """Pair the new files with the present content of their places.
 
-    Raises:
-        SaveError: a link leads out of the folder.
+    Raises SaveError if a link leads out of the folder.
     """
     result = []
     for path, data in made.items():

@@ -39,10 +39,8 @@ def effective_config(
 ) -> Config:
     """Load the nearest settings file and override it by flags; `overlay` replaces the content of files.
 
-    `top` is the repository of the paths, whether or not git knows it.
-
-    Raises:
-        ConfigError: the file or a flag is invalid.
+    `top` is the repository of the paths, whether or not git knows it. Raises ConfigError if the file or a flag is
+    invalid.
     """
     given = {name: value for name, value in flags.items() if value}
     own = [path for name in _PATHS for path in given.get(name, ())]

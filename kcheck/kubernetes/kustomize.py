@@ -329,8 +329,7 @@ class _Renderer:
 def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None:
     """Apply a patch, an object or a list of operations; None if it deletes the object.
 
-    Raises:
-        PatchError: the patch does not fit.
+    Raises PatchError if the patch does not fit.
     """
     if resource is None:
         return None

@@ -126,8 +126,7 @@ def _fits(item: yaml.Node, index: int, step: str) -> bool:
 def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
     """Apply a strategic merge patch; None if it deletes the object, whose name cannot change.
 
-    Raises:
-        PatchError: the patch is too large.
+    Raises PatchError if the patch is too large.
     """
     result = _Merger(api_version in _BUILT_IN).mapping(item, patch)
     if result is None:

@@ -104,8 +104,7 @@ class Rendering:
     def _refuse_without_image(self) -> None:
         """Refuse a chart whose own values name no image: it is for the values of its users.
 
-        Raises:
-            TemplateError: a container has none.
+        Raises TemplateError if a container has none.
         """
         for node in (node for item in self.objects for node in yaml.walk(item.root)):
             image, name = yaml.get(node, "image"), yaml.get(node, "name")
@@ -161,8 +160,7 @@ def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
 def _refuse_links(tree: Tree, chart: Chart) -> None:
     """Refuse a chart with which helm would read files that kcheck may not.
 
-    Raises:
-        _HelmError: a link in it leads out of the repository.
+    Raises _HelmError if a link in it leads out of the repository.
     """
     for link in tree.disk.links(chart.folder):
         if tree.disk.is_outside(link):
@@ -223,8 +221,7 @@ def _has_api(name: object) -> bool:
 def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
     """Return the output of `helm template` for a chart, with its values or others in JSON.
 
-    Raises:
-        TemplateError: it fails, or uses something unknown to kcheck.
+    Raises TemplateError if it fails, or uses something unknown to kcheck.
     """
     texts = dict(_templates(chart, tree))
     if not any(holds_objects(text.encode()) for text in texts.values()):

@@ -153,8 +153,7 @@ def from_yaml(text: str) -> dict[str, object]:
 def values_of(root: yaml.Node | None) -> dict[str, object]:
     """Convert a map of YAML to data, with numbers as float64.
 
-    Raises:
-        TemplateError: it is no map, or too large.
+    Raises TemplateError if it is no map, or too large.
     """
     if not isinstance(root, yaml.Mapping):
         raise unsupported("YAML that is no map")

@@ -78,8 +78,7 @@ Body = list[str | Node]
 def parse(text: str, path: str, name: str, templates: dict[str, Body]) -> None:
     """Add a file by its name, and the templates defined in it.
 
-    Raises:
-        TemplateError: helm does not read it, or kcheck does not.
+    Raises TemplateError if helm does not read it, or kcheck does not.
     """
     blocks: list[Node] = []
     bodies: list[Body] = [[]]

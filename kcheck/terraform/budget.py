@@ -54,8 +54,7 @@ class Budget:
     def write(self, characters: int) -> None:
         """Deduct the characters of a text before it is made.
 
-        Raises:
-            BudgetError: the text is too long, or no steps are left.
+        Raises BudgetError if the text is too long, or no steps are left.
         """
         if characters > LONGEST:
             raise BudgetError(f"the text has more than {LONGEST:,} characters")
@@ -64,8 +63,7 @@ class Budget:
     def hold(self, value: Datum) -> Datum:
         """Return a value if its size and depth are within limits.
 
-        Raises:
-            BudgetError: it is too large or too deep, or no steps are left.
+        Raises BudgetError if it is too large or too deep, or no steps are left.
         """
         size, depth = self._measure(value)
         if isinstance(value, Known) and isinstance(value.value, str):
@@ -83,8 +81,7 @@ class Budget:
     def read(self, arguments: list[Datum], *, deep: bool = False) -> None:
         """Deduct the cost of reading arguments; `deep` if all their parts are converted or compared.
 
-        Raises:
-            BudgetError: no steps are left.
+        Raises BudgetError if no steps are left.
         """
         for one in arguments:
             inner = one.value if isinstance(one, Known) else None
@@ -98,8 +95,7 @@ class Budget:
     def count(self, elements: int) -> None:
         """Refuse a collection that would be too large, before it is made.
 
-        Raises:
-            BudgetError: it has too many elements.
+        Raises BudgetError if it has too many elements.
         """
         if elements > LARGEST:
             raise BudgetError(f"the value has more than {LARGEST:,} elements")
@@ -107,8 +103,7 @@ class Budget:
     def compare(self, one: Datum, other: Datum) -> None:
         """Deduct the cost of comparing two values or converting them to one type.
 
-        Raises:
-            BudgetError: no steps are left.
+        Raises BudgetError if no steps are left.
         """
         self.spend(min(self._measure(one)[0], self._measure(other)[0]) >> 3)
 
@@ -122,8 +117,7 @@ class Budget:
     def module(self, name: int, blocks: int) -> None:
         """Deduct the cost of instantiating a module again; its first instance is free.
 
-        Raises:
-            BudgetError: there are too many copies.
+        Raises BudgetError if there are too many copies.
         """
         if name in self.seen:
             self.copy(2 + blocks // 4, _MODULE)

@@ -67,10 +67,8 @@ def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
 def unify(items: Sequence[Datum]) -> list[Datum]:
     """Convert elements to one common type, like the branches of a conditional.
 
-    Unknown values fit any type. Elements that need no conversion are returned unchanged.
-
-    Raises:
-        EvaluationError: no single type fits all.
+    Unknown values fit any type. Elements that need no conversion are returned unchanged. Raises EvaluationError if no
+    single type fits all.
     """
     types = [type_rules.type_of(item) for item in items]
     found = type_rules.unify(types)
@@ -231,10 +229,7 @@ def sort_key(datum: Datum) -> tuple[int, object]:
 def to_set(items: Sequence[Datum]) -> SetData:
     """Make a set: elements of one type, without duplicates, in Terraform's order.
 
-    Unknown values are kept, once per symbol.
-
-    Raises:
-        EvaluationError: no single type fits all elements.
+    Unknown values are kept, once per symbol. Raises EvaluationError if no single type fits all elements.
     """
     types = (type_rules.type_of(Known(tuple(items), Origin(()))), Type("set", (DYNAMIC,)))
     found = type_rules.converted(*types)

@@ -82,8 +82,7 @@ def settled(datum: Datum, origin: Origin) -> Datum:
 def entries_of(collection: Datum) -> Iterator[Entry]:
     """Yield the certain and possible elements of a collection; one stands for all of an unknown one.
 
-    Raises:
-        EvaluationError: it cannot be iterated.
+    Raises EvaluationError if it cannot be iterated.
     """
     if isinstance(collection, Partial):
         for some in (collection.part, collection.rest):

@@ -160,8 +160,7 @@ _POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T"
 def quantity(text: str) -> Fraction:
     """Parse a Kubernetes quantity such as `500m`, `1.5` or `2Gi` exactly, limited to 64 bits.
 
-    Raises:
-        ValueError: it is not one.
+    Raises ValueError if it is not one.
     """
     match = _QUANTITY.fullmatch(text)
     if match is None or match[3] in ("ni", "ui", "mi", "ki"):

@@ -184,8 +184,7 @@ class View:
     def target(self, record: int, path: tuple[str, ...]) -> Target:
         """Return a field of a record; a computed one has the place of its thing.
 
-        Raises:
-            KeyError: the record's subject has no such field.
+        Raises KeyError if the record's subject has no such field.
         """
         subject, thing = self._things[record]
         own = thing if isinstance(thing, Thing) else self.thing

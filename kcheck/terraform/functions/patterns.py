@@ -61,9 +61,8 @@ def _compiled(pattern: str) -> Pattern:
 def _matches(pattern: str, value: str, budget: Budget) -> Iterator[Match]:
     """Yield matches like Go: no empty match where the last one ended.
 
-    Raises:
-        EvaluationError: the pattern is not a regular expression.
-        BudgetError: pattern and text are too long together.
+    Raises EvaluationError if the pattern is not a regular expression, BudgetError if pattern and text are too long
+    together.
     """
     compiled = _compiled(pattern)
     size, left = compiled.programsize, _MOST_WORK

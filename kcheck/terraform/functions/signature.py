@@ -27,9 +27,7 @@ class Function(Protocol):
     def __call__(self, args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
         """Apply the function to arguments.
 
-        Raises:
-            EvaluationError: Terraform would refuse them.
-            BudgetError: it takes more than the budget has left.
+        Raises EvaluationError if Terraform would refuse them, BudgetError if it takes more than the budget has left.
         """
 
 
@@ -87,8 +85,7 @@ class Table(dict[str, Function]):
 def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
     """Convert all arguments, so that an error of any comes before an unknown value.
 
-    Raises:
-        NotKnown: one is unknown; the first says why.
+    Raises NotKnown if one is unknown; the first says why.
     """
     values: list[object] = []
     missing: list[NotKnown] = []
@@ -159,8 +156,7 @@ def number(datum: Datum) -> int | Fraction:
 def integer(datum: Datum) -> int:
     """Convert an argument to a whole number of 64 bits.
 
-    Raises:
-        EvaluationError: it has a fraction or is too large.
+    Raises EvaluationError if it has a fraction or is too large.
     """
     value = number(datum)
     if not isinstance(value, int) or not -(2**63) <= value < 2**63:
@@ -183,8 +179,7 @@ def not_null(datum: Datum) -> Datum:
 def items(datum: Datum) -> tuple[Datum, ...]:
     """List the elements of a list, tuple or set; each may be unknown. A SetData stays one.
 
-    Raises:
-        EvaluationError: it is something else.
+    Raises EvaluationError if it is something else.
     """
     value = present(datum)
     if not isinstance(value, tuple):

@@ -41,10 +41,8 @@ class Host(Protocol):
     ) -> Config:
         """Read the config in a file as a unit sees it.
 
-        `original` is the folder of the reading unit. `values` are those of the stack that generates the unit.
-
-        Raises:
-            EvaluationError: there is no such file.
+        `original` is the folder of the reading unit. `values` are those of the stack that generates the unit. Raises
+        EvaluationError if there is no such file.
         """
 
     def output(self, folder: str, name: str, label: str) -> Datum:

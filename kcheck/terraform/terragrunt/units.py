@@ -271,8 +271,7 @@ class Terragrunt:
     def output(self, folder: str, name: str, label: str) -> Datum:
         """Evaluate an output of the unit in a folder; `label` is its name in the code.
 
-        Raises:
-            EvaluationError: its module has no such output.
+        Raises EvaluationError if its module has no such output.
         """
         unit = self.units.get(folder)
         if unit is None:

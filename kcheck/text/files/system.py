@@ -58,8 +58,7 @@ def head(path: str, most: int) -> bytes:
 def entries(folder: str) -> list[tuple[str, bool]]:
     """List the readable entries of a folder, sorted: name, and whether it is a folder, links followed.
 
-    Raises:
-        OSError: it cannot be read.
+    Raises OSError if it cannot be read.
     """
     found = []
     try:

@@ -201,10 +201,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
     """Evaluate to plain Python data, or UNDECIDED if a missing value or an integer overflow decides.
 
     The runtime releases a reference to None with every null it returns, and Python ends when none is left: no
-    expression may return maps or lists with nulls.
-
-    Raises:
-        ExpressionError: any other error of CEL.
+    expression may return maps or lists with nulls. Raises ExpressionError for any other error of CEL.
     """
     try:
         value = expression.program.eval(activation)

@@ -33,8 +33,7 @@ class _Line(NamedTuple):
 def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
     """Apply edits; lines that were aligned are aligned again.
 
-    Raises:
-        OverlapError: two different edits touch the same bytes.
+    Raises OverlapError if two different edits touch the same bytes.
     """
     new = apply(data, edits)
     before = Lines(data)
