@@ -147,7 +147,7 @@ def results(
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
     if changed := click.get_current_context().obj.changed:
-        from kcheck.addons.editor import affected
+        from kcheck.engine import affected
 
         project.narrow = lambda linter: affected.narrow(linter, changed)
     with printing.show_progress(quiet=quiet) as tell:
