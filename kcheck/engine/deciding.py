@@ -1,4 +1,4 @@
-"""Decide the rules of a subject on each of its things; of several clusters it may be on, where all agree."""
+"""Decide the rules of a subject on each of its things; on several clusters, where all of them agree."""
 
 from itertools import accumulate
 
