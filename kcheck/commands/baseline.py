@@ -1,7 +1,5 @@
 """kcheck baseline."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 

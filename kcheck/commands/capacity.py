@@ -1,7 +1,5 @@
 """kcheck capacity."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import click
@@ -46,8 +44,7 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
 def _picture(world: World) -> str:
     """Draw the limits of the only cluster; empty without a cluster.
 
-    Raises:
-        click.UsageError: there are several clusters, or no limit has a number.
+    Raises click.UsageError if there are several clusters, or no limit has a number.
     """
     clusters = world.inventory.clusters
     if len(clusters) > 1:

@@ -145,11 +145,7 @@ def _note(text: str, *, quiet: bool) -> None:
 
 
 def _output(text: str) -> tuple[str, str]:
-    """Parse FORMAT=FILE.
-
-    Raises:
-        click.UsageError: the format is unknown, or FILE is missing.
-    """
+    """Parse FORMAT=FILE. Raises click.UsageError if the format is unknown, or FILE is missing."""
     name, _, path = text.partition("=")
     if name not in FORMATS or not path:
         raise click.UsageError(f"--output-file {text}: expected FORMAT=FILE; formats are {', '.join(FORMATS)}")

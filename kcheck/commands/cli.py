@@ -1,7 +1,5 @@
 """Command line: click group of all commands, each imported when it runs or its help is printed."""
 
-from __future__ import annotations
-
 import atexit
 import codecs
 import gc

@@ -68,8 +68,7 @@ class Wanted(NamedTuple):
     def comparison(self, paths: tuple[str, ...], config: Config) -> Comparison | None:
         """Build the comparison; None if there is nothing to compare with.
 
-        Raises:
-            ConfigError: the baseline or the commit cannot be read.
+        Raises ConfigError if the baseline or the commit cannot be read.
         """
         has_baseline = self.known or (self.known is None and (self.baseline_file or config.baseline))
         if not has_baseline and self.diff_base is None:
@@ -91,11 +90,7 @@ class Wanted(NamedTuple):
 
 
 def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
-    """Refuse `--baseline FILE`, which would check FILE.
-
-    Raises:
-        click.UsageError: a path is a baseline.
-    """
+    """Refuse `--baseline FILE`, which would check FILE. Raises click.UsageError if a path is a baseline."""
     for name in paths if known else ():
         if name.endswith(".json") and os.path.isfile(name) and system.head(name, len(_BEGIN)) == _BEGIN:
             raise click.UsageError(f"{name} is a baseline; use --baseline-file {name}")
@@ -104,8 +99,7 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
 def baseline_path(config: Config, file: str | None) -> str:
     """Return the baseline file of the flag, of the settings, or the default.
 
-    Raises:
-        ConfigError: it leads out of the repository, and the flag does not name it.
+    Raises ConfigError if it leads out of the repository, and the flag does not name it.
     """
     path = file or config.baseline or BASELINE
     boundary = config.boundary
@@ -115,11 +109,7 @@ def baseline_path(config: Config, file: str | None) -> str:
 
 
 def save_baseline(baseline: Baseline) -> None:
-    """Write the baseline file.
-
-    Raises:
-        click.UsageError: it cannot be written.
-    """
+    """Write the baseline file. Raises click.UsageError if it cannot be written."""
     from kcheck.text.files import save as saving
 
     real = system.real_path(baseline.path)
@@ -157,7 +147,7 @@ def results(
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
     if changed := click.get_current_context().obj.changed:
-        from kcheck.addons.editor import affected
+        from kcheck.engine import affected
 
         project.narrow = lambda linter: affected.narrow(linter, changed)
     with printing.show_progress(quiet=quiet) as tell:
@@ -179,8 +169,7 @@ _MOST = 10
 def tell_gone(known: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
     """List known findings that are gone; with `prune`, remove them from the baseline file.
 
-    Raises:
-        click.UsageError: the file cannot be written, or was written by a run with other arguments.
+    Raises click.UsageError if the file cannot be written, or was written by a run with other arguments.
     """
     from kcheck.engine import rules
 

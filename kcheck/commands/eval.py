@@ -1,7 +1,5 @@
 """kcheck eval."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -1,7 +1,5 @@
 """kcheck explain."""
 
-from __future__ import annotations
-
 import click
 
 from kcheck.commands import options, printing

@@ -1,7 +1,5 @@
 """kcheck export."""
 
-from __future__ import annotations
-
 import click
 
 from kcheck.addons.admission import export

@@ -1,7 +1,5 @@
 """kcheck fleet."""
 
-from __future__ import annotations
-
 import datetime
 import os
 from collections.abc import Iterable, Iterator

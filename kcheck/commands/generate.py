@@ -1,7 +1,5 @@
 """kcheck generate."""
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -27,11 +25,7 @@ from kcheck.text.units import counted, some
 
 
 def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Parse a comma-separated list of clouds.
-
-    Raises:
-        click.BadParameter: a name is not a cloud.
-    """
+    """Parse a comma-separated list of clouds. Raises click.BadParameter if a name is not a cloud."""
     names = tuple(filter(None, (value or "").split(",")))
     wrong = next((name for name in names if name not in CLOUDS), None)
     if wrong is not None:
@@ -137,8 +131,7 @@ def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool
 def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, object]) -> Source | None:
     """Return the code to derive the intent from, and how to read it; None without paths.
 
-    Raises:
-        ConfigError: an option needs --from, or the settings are invalid.
+    Raises ConfigError if an option needs --from, or the settings are invalid.
     """
     if not paths:
         unused = [effective.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
@@ -153,8 +146,7 @@ def _intent(
 ) -> Intent:
     """Return the intent: derived from code, overridden by the file, then by the flags; `more` are teams and parts.
 
-    Raises:
-        ConfigError: no cloud is given, or the intent is invalid.
+    Raises ConfigError if no cloud is given, or the intent is invalid.
     """
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
@@ -170,8 +162,7 @@ def _intent(
 def _files(made: dict[str, bytes], folder: str) -> list[File]:
     """Pair the new files with the present content of their places.
 
-    Raises:
-        SaveError: a link leads out of the folder.
+    Raises SaveError if a link leads out of the folder.
     """
     result = []
     for path, data in made.items():
@@ -185,11 +176,7 @@ def _files(made: dict[str, bytes], folder: str) -> list[File]:
 
 
 def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
-    """Refuse to replace existing files without --overwrite.
-
-    Raises:
-        SaveError: a file exists.
-    """
+    """Refuse to replace existing files without --overwrite. Raises SaveError if a file exists."""
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
         raise SaveError(

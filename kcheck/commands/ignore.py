@@ -1,7 +1,5 @@
 """kcheck ignore."""
 
-from __future__ import annotations
-
 import json
 
 import click
@@ -45,9 +43,7 @@ def command(
 def silence(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
     """Write comments that silence findings, and return the findings left, each printed with its reason.
 
-    Raises:
-        click.UsageError: there is no reason.
-        SaveError: the files cannot be written.
+    Raises click.UsageError if there is no reason, SaveError if the files cannot be written.
     """
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("expected a reason, in one line")

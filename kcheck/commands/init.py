@@ -1,7 +1,5 @@
 """kcheck init."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

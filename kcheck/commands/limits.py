@@ -1,7 +1,5 @@
 """kcheck limits."""
 
-from __future__ import annotations
-
 import datetime
 
 import click

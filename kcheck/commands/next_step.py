@@ -1,7 +1,5 @@
 """Commands to run after a check, and the command line of the check itself."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 import shlex

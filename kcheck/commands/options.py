@@ -155,8 +155,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command, with user mistakes as usage errors.
 
-        Raises:
-            click.UsageError: a file does not exist or cannot be written, or the settings are invalid.
+        Raises click.UsageError if a file does not exist or cannot be written, or the settings are invalid.
         """
         try:
             return super().invoke(ctx)
@@ -207,8 +206,7 @@ usage = click.option(
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
     """Check that a timeout is within what timers accept.
 
-    Raises:
-        click.BadParameter: it is not from 0.001 to 1,000,000 seconds.
+    Raises click.BadParameter if it is not from 0.001 to 1,000,000 seconds.
     """
     if value is not None and not 0.001 <= value <= 1_000_000:
         raise click.BadParameter("expected seconds from 0.001 to 1,000,000")
@@ -316,11 +314,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
 
 
 def _touched(paths: tuple[str, ...]) -> set[str]:
-    """Return the files of a commit among the paths.
-
-    Raises:
-        click.UsageError: one is an option.
-    """
+    """Return the files of a commit among the paths. Raises click.UsageError if one is an option."""
     touched = {path for path in paths if not os.path.isdir(path)}
     for word in sorted(touched):
         if word.startswith("-") and not _is_there(word):

@@ -1,7 +1,5 @@
 """kcheck rules."""
 
-from __future__ import annotations
-
 import os
 import sys
 

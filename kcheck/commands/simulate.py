@@ -1,7 +1,5 @@
 """kcheck simulate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import click
@@ -78,8 +76,7 @@ def command(
 def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
     """Format the delays of recorded runs as settings.
 
-    Raises:
-        click.UsageError: a file is no recording, or none has a delay.
+    Raises click.UsageError if a file is no recording, or none has a delay.
     """
     if paths:
         raise click.UsageError("--record reads FILE alone; leave out PATH")
@@ -106,8 +103,7 @@ def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationRes
 def _positive(text: str | None, parse: Callable[[str], float], what: str, option: str) -> float | None:
     """Parse a positive number of the command line; None if not given.
 
-    Raises:
-        BadParameter: it is not positive or no number.
+    Raises BadParameter if it is not positive or no number.
     """
     if text is None:
         return None

@@ -1,7 +1,5 @@
 """kcheck usage, and its options: a recording in a file, or a Prometheus to query."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable
@@ -117,9 +115,7 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
 def recording_of(file: str | None, network: Network, window: str) -> Recording:
     """Read the recording in a file, or record from a Prometheus; `window` is of the settings, or empty.
 
-    Raises:
-        click.UsageError: neither is given, or both.
-        Failure: it cannot be read, or there is no answer.
+    Raises click.UsageError if neither is given, or both; Failure if it cannot be read, or there is no answer.
     """
     if (file is None) == (network.prometheus is None):
         raise click.UsageError("give --from FILE or --prometheus URL; kcheck usage record makes a FILE")
@@ -139,8 +135,7 @@ def _recorded(network: Network, window: str) -> Recording:
 def question(network: Network, window: str) -> Question:
     """Build the question from the options; `window` is of the settings, or empty.
 
-    Raises:
-        click.UsageError: step or window is out of range.
+    Raises click.UsageError if step or window is out of range.
     """
     step = network.step
     length = _duration(window or _WINDOW) if network.window is None else network.window
@@ -156,9 +151,7 @@ def question(network: Network, window: str) -> Question:
 def client(network: Network) -> Prometheus:
     """Create a client for the Prometheus of the options; their secrets go to it only, and are never shown.
 
-    Raises:
-        OptionError: options contradict each other.
-        RecordingError: an option is invalid.
+    Raises OptionError if options contradict each other, RecordingError if an option is invalid.
     """
     access = access_of(network)
     if access.url.startswith("http:") and access.headers and not is_here(access.url):

@@ -1,7 +1,5 @@
 """kcheck watch."""
 
-from __future__ import annotations
-
 import gc
 import os
 import time
@@ -177,11 +175,7 @@ class _Watch:
         return self._last.result
 
     def _state(self) -> _State:
-        """Check, and leave out known findings.
-
-        Raises:
-            ConfigError: the settings are invalid.
-        """
+        """Check, and leave out known findings. Raises ConfigError if the settings are invalid."""
         if self._checker is not None:
             (last,) = self._checker.check({}, in_parts=False)
             config, tree, result = last.config, last.tree, last.result

@@ -1,7 +1,5 @@
 """Settings of a run: targets, environments, rules and numbers, from flags and `kcheck.yaml`."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 
@@ -150,11 +148,7 @@ class Config(Struct, frozen=True):
 
 
 def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
-    """Read `--nodes [CLUSTER=]N`, given any number of times.
-
-    Raises:
-        ConfigError: N is not a positive whole number.
-    """
+    """Read `--nodes [CLUSTER=]N`, given any number of times. Raises ConfigError if N is not a positive whole number."""
     result: dict[str, int] = {}
     for value in values:
         name, _, number = value.rpartition("=")
@@ -168,11 +162,7 @@ def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
 
 
 def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
-    """Read `--var NAME=VALUE`, given any number of times.
-
-    Raises:
-        ConfigError: there is no `=`.
-    """
+    """Read `--var NAME=VALUE`, given any number of times. Raises ConfigError if there is no `=`."""
     result = {}
     for value in values:
         name, equals, text = value.partition("=")
@@ -183,11 +173,7 @@ def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_price(value: str | None) -> int | None:
-    """Parse `--price`, in US dollars per node-hour, as cents.
-
-    Raises:
-        ConfigError: it is not a positive number.
-    """
+    """Parse `--price`, in US dollars per node-hour, as cents. Raises ConfigError if it is not a positive number."""
     if value is None:
         return None
     try:

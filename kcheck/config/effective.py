@@ -39,10 +39,8 @@ def effective_config(
 ) -> Config:
     """Load the nearest settings file and override it by flags; `overlay` replaces the content of files.
 
-    `top` is the repository of the paths, whether or not git knows it.
-
-    Raises:
-        ConfigError: the file or a flag is invalid.
+    `top` is the repository of the paths, whether or not git knows it. Raises ConfigError if the file or a flag is
+    invalid.
     """
     given = {name: value for name, value in flags.items() if value}
     own = [path for name in _PATHS for path in given.get(name, ())]
@@ -58,11 +56,7 @@ def effective_config(
 
 
 def _overridden(config: Config, given: Written) -> Config:
-    """Replace settings by flags.
-
-    Raises:
-        ConfigError: a flag is invalid.
-    """
+    """Replace settings by flags. Raises ConfigError if a flag is invalid."""
     places = config.places | {name: flag(name) for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))

@@ -1,7 +1,5 @@
 """Find the settings file without loading it, so that commits without anything for kcheck stay cheap."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 
@@ -20,10 +18,8 @@ BASELINE = "kcheck-baseline.json"
 def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str | None:
     """Find the settings file of the folder that holds all paths, or the nearest one above it.
 
-    The search ends at `top`, else at the top of the repository.
-
-    Raises:
-        ConfigError: it is a link that leads out of the repository.
+    The search ends at `top`, else at the top of the repository. Raises ConfigError if it is a link that leads out of
+    the repository.
     """
     real = [system.real_path(path) for path in paths] or [os.getcwd()]
     folder, last = os.path.commonpath(real), system.real_path(top) if top is not None else None

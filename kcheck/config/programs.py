@@ -1,7 +1,5 @@
 """Find the programs that flags ask for, never in the repository that is checked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 
@@ -12,10 +10,8 @@ from kcheck.text.files.boundary import contains_path, repository
 def find(name: str, flag: str) -> str:
     """Return the absolute path of a program.
 
-    Windows searches the working directory before the PATH, and so does a PATH with a relative folder.
-
-    Raises:
-        ConfigError: it is not on the PATH, or is in the repository being checked.
+    Windows searches the working directory before the PATH, and so does a PATH with a relative folder. Raises
+    ConfigError if it is not on the PATH, or is in the repository being checked.
     """
     found = shutil.which(name)
     if found is None:

@@ -91,8 +91,7 @@ def _validator(name: str) -> Draft202012Validator:
 def document(source: Source) -> Known[DatumValue]:
     """Read the only document of a YAML file; an empty mapping if there is none.
 
-    Raises:
-        ConfigError: it is broken, or there are several.
+    Raises ConfigError if it is broken, or there are several.
     """
     from kcheck.text.syntax import yaml
 
@@ -111,8 +110,7 @@ def document(source: Source) -> Known[DatumValue]:
 def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
     """Compare data with a schema; `noun` and `whole` are those of `differences`.
 
-    Raises:
-        ConfigError: they differ; a line for each place says what is expected.
+    Raises ConfigError if they differ; a line for each place says what is expected.
     """
     if found := differences(data, schema, noun, whole):
         raise ConfigError(*(f"{place.location}: {message}" for place, message in found))

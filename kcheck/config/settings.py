@@ -1,7 +1,5 @@
 """Find `kcheck.yaml` or `[tool.kcheck]`, validate it, and make a Config."""
 
-from __future__ import annotations
-
 import datetime
 import os
 from collections.abc import Callable, Iterable
@@ -27,8 +25,7 @@ from kcheck.text.values import DatumValue, Known, Origin, plain
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
     """Load the settings file nearest to the paths, upwards; the defaults if there is none.
 
-    Raises:
-        ConfigError: as for `load_file`.
+    Raises ConfigError as for `load_file`.
     """
     given = tuple(paths)
     disk = disk or Disk()
@@ -41,10 +38,8 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
 def load_file(found: str, disk: Disk, boundary: Boundary, *, is_named: bool) -> Config:
     """Load a settings file; it is the user's own if it `is_named` by the command line and outside the boundary.
 
-    Other settings render no charts, and cannot name paths outside.
-
-    Raises:
-        ConfigError: the file cannot be read, has an invalid setting, or names paths outside.
+    Other settings render no charts, and cannot name paths outside. Raises ConfigError if the file cannot be read, has
+    an invalid setting, or names paths outside.
     """
     disk = Disk(disk.overlay, boundary.widened([found]))
     if disk.is_outside(found):

@@ -1,7 +1,5 @@
 """The date to judge by; the only place that reads it."""
 
-from __future__ import annotations
-
 import datetime
 import os
 
@@ -12,11 +10,7 @@ VARIABLE = "KCHECK_TODAY"
 
 
 def today() -> datetime.date:
-    """Return the date to judge by: KCHECK_TODAY, else today in UTC.
-
-    Raises:
-        ConfigError: KCHECK_TODAY is no date.
-    """
+    """Return the date to judge by: KCHECK_TODAY, else today in UTC. Raises ConfigError if KCHECK_TODAY is no date."""
     import datetime
 
     text = os.environ.get(VARIABLE)

@@ -1,21 +1,23 @@
-"""Decide the rules of a subject on each of its things."""
+"""Decide the rules of a subject on each of its things; on several clusters, where all of them agree."""
 
-from __future__ import annotations
+from itertools import accumulate
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kcheck.engine import several_clusters
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.rule import Rule
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
-from kcheck.engine.words.views import wanted
-from kcheck.model import Cluster, Thing
+from kcheck.engine.words.views import Wanted, wanted
+from kcheck.model import Autoscaler, Candidates, Cluster, Container, Image, KarpenterPool, PodTemplate, Thing
 from kcheck.scale.world import World
+from kcheck.scale.world.memory import once
 from kcheck.text import deadline
 from kcheck.text.bundled import RULES
-from kcheck.text.findings import Finding, Undecided
+from kcheck.text.findings import Finding, Related, Undecided, UnknownInput
 from kcheck.text.syntax import cel
+from kcheck.text.values import Known, Origin
 
 
 class Bug(Struct, frozen=True):
@@ -72,12 +74,12 @@ class Checks:
                 verdict = evaluator.verdict(rule)
                 clusters: tuple[Cluster, ...] = ()
                 if isinstance(verdict, Undecided):
-                    verdict, clusters = several_clusters.decide(rule, verdict, thing, self.world)
+                    verdict, clusters = decide_on_candidates(rule, verdict, thing, self.world)
                 if isinstance(verdict, Undecided):
                     result.undecided.append(verdict)
                     continue
                 result.decided += 1
-                if verdict and (found := several_clusters.finding(rule, thing, self.world, clusters)):
+                if verdict and (found := make_finding(rule, thing, self.world, clusters)):
                     result.findings.append(found)
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
@@ -90,3 +92,86 @@ def _bug(rule: Rule, where: str, error: Exception) -> Bug:
 
 
 _BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)
+
+
+_MOST = 64
+"""Most clusters for which a check is decided."""
+_BUDGET = 20_000
+"""Most clusters evaluated for the things of a subject, about three seconds a check; later things stay undecided.
+
+Counted in the order of the things, so that the result does not depend on who evaluates what.
+"""
+
+
+def candidates(check: Undecided, thing: Thing, world: World) -> Candidates | None:
+    """Return the clusters a thing may be on, if an undecided check of it waits for one of them."""
+    found = _homes(thing, world) if check.missing else None
+    waits = found is not None and not {found.reason, found.size_reason}.isdisjoint(check.missing)
+    return found if waits else None
+
+
+def _homes(thing: Thing, world: World) -> Candidates | None:
+    """Return the clusters that a thing may be on, if there are several."""
+    homes = world.inventory.candidates_of
+    if not homes:
+        return None
+    owner = world.images.uses(thing)[0][0] if isinstance(thing, Image) else thing
+    return homes.get(world.deployed.workload(owner) if isinstance(owner, PodTemplate | Container) else owner)
+
+
+@once
+def _looked_at(subject: str, world: World) -> dict[Thing, int]:
+    """Map the things of a subject that may be on several clusters to the running total of these."""
+    counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
+    return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
+
+
+# --- things that may be on several clusters
+
+
+def decide_on_candidates(
+    rule: Rule, check: Undecided, thing: Thing, world: World
+) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
+    """Decide a check on every cluster a thing may be on.
+
+    Returns the verdict and these clusters; where they differ, or are too many, the check and none.
+    """
+    found = candidates(check, thing, world)
+    if (
+        found is None
+        or found.elsewhere
+        or not 0 < len(found.clusters) <= _MOST
+        or _looked_at(rule.subject, world)[thing] > _BUDGET
+    ):
+        return check, ()
+    words = wanted(joined_condition(rule.when, rule.problem, (rule.subject, "limits")))
+    evaluators = (_evaluator(rule, thing, world, words, cluster) for cluster in found.clusters)
+    verdicts = (evaluator.verdict(rule) for evaluator in evaluators)
+    first = next(verdicts)
+    if any(verdict != first for verdict in verdicts):
+        return replace(check, inputs=(UnknownInput(found.reason, found.reason),)), ()
+    return first, found.clusters
+
+
+def make_finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...]) -> Finding | None:
+    """Build the finding, of several clusters the mildest; None where a size is known and small."""
+    from kcheck.engine.rule_words import looked_at
+
+    words = looked_at(rule)
+    if not clusters:
+        return _evaluator(rule, thing, world, words).finding(rule)
+    found = [_evaluator(rule, thing, world, words, cluster).finding(rule) for cluster in clusters]
+    least, cluster = min(zip(found, clusters, strict=True), key=lambda pair: pair[0].severity if pair[0] else -1)
+    if least is None:
+        return None
+    note = f"computed for this cluster; true of all {len(clusters):,} that may run it"
+    return replace(least, related=(*least.related, Related(cluster.place, note)))
+
+
+def _evaluator(rule: Rule, thing: Thing, world: World, words: Wanted, cluster: Cluster | None = None) -> Evaluator:
+    """Make the evaluator of a thing, as if it was on a cluster that it may be on."""
+    if cluster is not None:
+        world = world.assuming(cluster)
+        if isinstance(thing, Autoscaler | KarpenterPool):
+            thing = replace(thing, cluster=Known(cluster, Origin((thing.place,))))
+    return Evaluator(raw_views.view(rule.subject, thing, world, words.get(rule.subject, {})), words.get("limits", {}))

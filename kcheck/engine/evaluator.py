@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kcheck.engine.rule import Grade, Rule, Sentence
     from kcheck.scale.world import World
-    from kcheck.text.syntax.hcl import computed_literals
+    from kcheck.text.syntax.hcl import write
     from kcheck.text.text import Span
 
 
@@ -347,14 +347,14 @@ class Evaluator:
         )
 
 
-def _literal_part(target: Target, value: object) -> computed_literals.Part | None:
+def _literal_part(target: Target, value: object) -> write.Part | None:
     """Find the literal of a computed text whose change gives the text this value."""
-    from kcheck.text.syntax.hcl import computed_literals
+    from kcheck.text.syntax.hcl import write
 
     old = None if target.origin.literal or target.origin.missing else target.value
     if not isinstance(old, str) or not isinstance(value, str):
         return None
-    return computed_literals.literal_to_change(target.origin.written, old, value)
+    return write.literal_to_change(target.origin.written, old, value)
 
 
 def _is_writable(change: Change, target: Target) -> bool:
@@ -410,7 +410,7 @@ def _title(change: Change) -> str:
     return change.instruction
 
 
-def _with_part(part: computed_literals.Part, origin: Origin) -> str:
+def _with_part(part: write.Part, origin: Origin) -> str:
     """Describe the change of a literal in a computed value."""
     span, name = origin.written, last_key(origin.path)
     before, after = span.source.span(span.start, part.span.start).text, span.source.span(part.span.end, span.end).text

@@ -160,11 +160,7 @@ def unread(tree: Tree, config: Config) -> Result:
 
 
 def _check_targets(found: Inventory, config: Config) -> None:
-    """Refuse targets of unknown clusters.
-
-    Raises:
-        ConfigError: --nodes names one.
-    """
+    """Refuse targets of unknown clusters. Raises ConfigError if --nodes names one."""
     names = {name for cluster in found.clusters for name in (cluster.address, cluster.id, known(cluster.name)) if name}
     for name in config.nodes.keys() - names - {""} if names else ():
         raise ConfigError(f"--nodes {name}: there is no such cluster; {nearest(name, tuple(sorted(names)))}")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kcheck.engine import merging
 from kcheck.engine.words import raw_views
 from kcheck.scale.world.memory import once
-from kcheck.terraform.validations import Validations
+from kcheck.terraform.variables import Validations
 from kcheck.text import deadline
 from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.regex import regex

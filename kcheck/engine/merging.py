@@ -1,7 +1,5 @@
 """Merge findings of one cause into one finding."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Text of a new rule of the user's own that works, as a template."""
 
-from __future__ import annotations
-
 import os
 import re
 import textwrap
@@ -82,9 +80,8 @@ _WRITTEN = {"object": (_OBJECT, _OBJECT_EXAMPLE), "resource": (_RESOURCE, _RESOU
 def write(name: str, folder: str, subject: str) -> str:
     """Write DIR/<group>/<name>.yaml; `name` may have its group before a slash. Returns the path.
 
-    Raises:
-        ConfigError: the name is none, or is taken, or there is no such subject.
-        SaveError: the file cannot be written.
+    Raises ConfigError if the name is none, or is taken, or there is no such subject; SaveError if the file cannot be
+    written.
     """
     group, _, own = name.rpartition("/")
     group = group or "own"
@@ -106,8 +103,7 @@ def write(name: str, folder: str, subject: str) -> str:
 def text(path: str, subject: str, folder: str) -> str:
     """Return a rule that passes its test, with comments that say what to change.
 
-    Raises:
-        ConfigError: there is no such subject.
+    Raises ConfigError if there is no such subject.
     """
     if subject not in JUDGED:
         raise ConfigError(f"there is no subject {subject}; {nearest('' if subject in PARTS else subject, JUDGED)}")

@@ -1,7 +1,5 @@
 """Checks of rules beyond types: where `has()` may stand, and the standards of kcheck's own rules."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

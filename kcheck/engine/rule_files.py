@@ -99,8 +99,7 @@ def find(folder: str) -> Iterator[tuple[str, str]]:
 def read(group: str, path: str) -> File:
     """Read and validate one rule file.
 
-    Raises:
-        RuleError: it is not YAML, or not shaped like a rule; with all mistakes, a line each.
+    Raises RuleError if it is not YAML, or not shaped like a rule; with all mistakes, a line each.
     """
     from kcheck.config import schemas
 

@@ -1,7 +1,5 @@
 """Words and limits in the expressions of a rule, and the mistakes in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TypeAlias
@@ -19,7 +17,7 @@ from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.engine.words.views import Wanted, nested
 from kcheck.text.syntax import cel
-from kcheck.text.syntax.cel_usage import Usage
+from kcheck.text.syntax.cel_tree import Usage
 
 Steps: TypeAlias = "tuple[str | int, ...]"
 """Keys under which a text stands in its file."""

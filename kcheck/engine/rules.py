@@ -48,9 +48,8 @@ def entries() -> list[RuleEntry]:
 def read(folder: str) -> list[Rule]:
     """Read an organisation's own rules from a folder or a file, by group and name.
 
-    Raises:
-        ConfigError: there is no such folder or file, or no rule in it.
-        RuleError: files are not rules; with all mistakes, a line each.
+    Raises ConfigError if there is no such folder or file, or no rule in it; RuleError if files are not rules; with all
+    mistakes, a line each.
     """
     from kcheck.engine import rule_files, rule_words
 
@@ -81,9 +80,7 @@ def read(folder: str) -> list[Rule]:
 def all_rules(folders: Iterable[str]) -> list[Rule]:
     """List kcheck's rules and those of some folders; kcheck's own folder adds nothing.
 
-    Raises:
-        ConfigError: there is no such folder.
-        RuleError: a rule of the user's own is wrong.
+    Raises ConfigError if there is no such folder, RuleError if a rule of the user's own is wrong.
     """
     result = list(load())
     names = {rule.name for rule in result}
@@ -104,9 +101,8 @@ def all_rules(folders: Iterable[str]) -> list[Rule]:
 def selected(config: Config) -> list[Rule]:
     """Select the rules of a run by the settings.
 
-    Raises:
-        ConfigError: the settings name a rule or a limit that does not exist, or may not be changed.
-        RuleError: a rule of the user's own is wrong.
+    Raises ConfigError if the settings name a rule or a limit that does not exist, or may not be changed; RuleError if a
+    rule of the user's own is wrong.
     """
     result = all_rules(config.rules)
     names = {rule.name for rule in result} | {rule.group for rule in result}
@@ -155,8 +151,7 @@ def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
 def check_limits(config: Config) -> None:
     """Refuse limits of the settings that do not exist or are hard.
 
-    Raises:
-        ConfigError: one does not exist, or nobody can raise it.
+    Raises ConfigError if one does not exist, or nobody can raise it.
     """
     for name in config.limits:
         cloud, _, key = name.partition(".")

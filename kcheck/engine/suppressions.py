@@ -1,7 +1,5 @@
 """Suppressions: comments (`# kcheck: ignore[rule] reason`), annotations of objects, and the settings."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

@@ -42,8 +42,7 @@ def read(data: Written) -> tuple[Variable, ...]:
 def bodies(variables: Sequence[Variable]) -> dict[str, str]:
     """Return what stands for each variable: its expression, with those above it put in.
 
-    Raises:
-        ValueError: one is too long, as each of some doubles the one above it.
+    Raises ValueError if one is too long, as each of some doubles the one above it.
     """
     found: dict[str, str] = {}
     for one in variables:

@@ -52,8 +52,7 @@ class Fixes(Struct):
     def write(self) -> None:
         """Write all files, or none if one cannot be written.
 
-        Raises:
-            SaveError: a file is read-only, has changed since it was read, or cannot be written.
+        Raises SaveError if a file is read-only, has changed since it was read, or cannot be written.
         """
         save(self.files)
 

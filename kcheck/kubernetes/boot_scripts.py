@@ -1,7 +1,5 @@
 """Scripts that start machines: kubeadm configuration and flags, or only that they join a node."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Fields that a kind does not have, and values of another type than theirs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Flags of a container, in every form."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Argo CD and Flux: folders that they reapply, so deleted objects come back, and values that Flux fills in."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator

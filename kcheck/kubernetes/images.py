@@ -1,7 +1,5 @@
 """Images in the values of a Helm release, joined as charts do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Container, Iterator
 from functools import cache

@@ -60,8 +60,7 @@ class Fields(Struct, eq=False):
     def from_document(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
         """Read the kustomization in a document; None for other tools.
 
-        Raises:
-            UnreadableError: a field has a form that Kustomize refuses.
+        Raises UnreadableError if a field has a form that Kustomize refuses.
         """
         if not isinstance(root, yaml.Mapping):
             raise UnreadableError(Problem("a kustomization must be a map", root.span))
@@ -220,8 +219,7 @@ class SelectorError(Exception):
 def selected(resources: Iterable[Resource | None], target: yaml.Mapping) -> list[int]:
     """Return the indexes of the objects that a target selects.
 
-    Raises:
-        SelectorError: it is invalid, or kcheck does not read it.
+    Raises SelectorError if it is invalid, or kcheck does not read it.
     """
     kind, name, space = (_pattern(yaml.text(target, field)) for field in ("kind", "name", "namespace"))
     group, version = _pattern(yaml.text(target, "group")), _pattern(yaml.text(target, "version"))

@@ -4,8 +4,6 @@ Only objects of some kinds are read; documents of other kinds and patches for th
 Roots are kustomizations without references to them. A base is rendered once, however many build on it.
 """
 
-from __future__ import annotations
-
 import os
 
 from msgspec import Struct
@@ -331,8 +329,7 @@ class _Renderer:
 def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None:
     """Apply a patch, an object or a list of operations; None if it deletes the object.
 
-    Raises:
-        PatchError: the patch does not fit.
+    Raises PatchError if the patch does not fit.
     """
     if resource is None:
         return None

@@ -4,8 +4,6 @@ Templates of charts are programs. Instead of reading them, kcheck has helm rende
 number for each value that may be a request or a limit, and finds these numbers in the output.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -175,11 +173,7 @@ class Data:
         self._left = MOST_VALUES
 
     def of(self, node: yaml.Node | None, changes: _Changes | str | int, depth: int = 0) -> object:
-        """Convert values to data, with changes applied.
-
-        Raises:
-            OverflowError: there are too many.
-        """
+        """Convert values to data, with changes applied. Raises OverflowError if there are too many."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             raise OverflowError

@@ -1,7 +1,5 @@
 """Kustomize patches. Nodes are shared; only those on the path of a change are copied."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -128,8 +126,7 @@ def _fits(item: yaml.Node, index: int, step: str) -> bool:
 def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
     """Apply a strategic merge patch; None if it deletes the object, whose name cannot change.
 
-    Raises:
-        PatchError: the patch is too large.
+    Raises PatchError if the patch is too large.
     """
     result = _Merger(api_version in _BUILT_IN).mapping(item, patch)
     if result is None:
@@ -225,11 +222,7 @@ def _identity(item: yaml.Target, keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def apply_json_patch(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapping:
-    """Apply the operations of a JSON patch (RFC 6902).
-
-    Raises:
-        PatchError: an operation does not fit the object.
-    """
+    """Apply the operations of a JSON patch (RFC 6902). Raises PatchError if an operation does not fit the object."""
     for operation in map(yaml.resolve, operations.items):
         root = _apply_operation(root, operation)
     return root

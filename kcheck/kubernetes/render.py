@@ -49,11 +49,7 @@ class _HelmError(Exception):
 
 
 def program(values: tuple[str, ...]) -> str:
-    """Find helm, and check that the values files exist.
-
-    Raises:
-        ConfigError: one of them is missing.
-    """
+    """Find helm, and check that the values files exist. Raises ConfigError if one of them is missing."""
     for path in values:
         if not os.path.isfile(path):
             raise ConfigError(f"--helm-values {path}: no such file")
@@ -108,8 +104,7 @@ class Rendering:
     def _refuse_without_image(self) -> None:
         """Refuse a chart whose own values name no image: it is for the values of its users.
 
-        Raises:
-            TemplateError: a container has none.
+        Raises TemplateError if a container has none.
         """
         for node in (node for item in self.objects for node in yaml.walk(item.root)):
             image, name = yaml.get(node, "image"), yaml.get(node, "name")
@@ -165,8 +160,7 @@ def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
 def _refuse_links(tree: Tree, chart: Chart) -> None:
     """Refuse a chart with which helm would read files that kcheck may not.
 
-    Raises:
-        _HelmError: a link in it leads out of the repository.
+    Raises _HelmError if a link in it leads out of the repository.
     """
     for link in tree.disk.links(chart.folder):
         if tree.disk.is_outside(link):
@@ -174,11 +168,7 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
 
 
 def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], values: str) -> str:
-    """Run helm with additional values and return its output.
-
-    Raises:
-        _HelmError: it fails, or would.
-    """
+    """Run helm with additional values and return its output. Raises _HelmError if it fails, or would."""
     import subprocess
     from tempfile import TemporaryDirectory
 
@@ -231,8 +221,7 @@ def _has_api(name: object) -> bool:
 def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
     """Return the output of `helm template` for a chart, with its values or others in JSON.
 
-    Raises:
-        TemplateError: it fails, or uses something unknown to kcheck.
+    Raises TemplateError if it fails, or uses something unknown to kcheck.
     """
     texts = dict(_templates(chart, tree))
     if not any(holds_objects(text.encode()) for text in texts.values()):

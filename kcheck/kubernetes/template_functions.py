@@ -1,7 +1,5 @@
 """Functions of helm's templates, and their values with Go's types: a number of YAML is a float64."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -155,8 +153,7 @@ def from_yaml(text: str) -> dict[str, object]:
 def values_of(root: yaml.Node | None) -> dict[str, object]:
     """Convert a map of YAML to data, with numbers as float64.
 
-    Raises:
-        TemplateError: it is no map, or too large.
+    Raises TemplateError if it is no map, or too large.
     """
     if not isinstance(root, yaml.Mapping):
         raise unsupported("YAML that is no map")
@@ -270,11 +267,7 @@ def _dict(*values: object) -> dict[str, object]:
 
 
 def field(value: object, key: str) -> object:
-    """Return the value of a key.
-
-    Raises:
-        TemplateError: `value` is no map, or its key is unknown to kcheck.
-    """
+    """Return the value of a key. Raises TemplateError if `value` is no map, or its key is unknown to kcheck."""
     if not isinstance(value, dict):
         raise TemplateError(f"it takes .{key} of {kind(value)}")
     if key in _METHODS or (isinstance(value, Fields) and key not in value):
@@ -342,11 +335,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def call(name: str, arguments: list[object]) -> object:
-    """Call a function of templates.
-
-    Raises:
-        TemplateError: it is unknown, or fails.
-    """
+    """Call a function of templates. Raises TemplateError if it is unknown, or fails."""
     if name not in FUNCTIONS:
         raise unsupported(name)
     types, function = FUNCTIONS[name]

@@ -78,8 +78,7 @@ Body = list[str | Node]
 def parse(text: str, path: str, name: str, templates: dict[str, Body]) -> None:
     """Add a file by its name, and the templates defined in it.
 
-    Raises:
-        TemplateError: helm does not read it, or kcheck does not.
+    Raises TemplateError if helm does not read it, or kcheck does not.
     """
     blocks: list[Node] = []
     bodies: list[Body] = [[]]
@@ -224,11 +223,7 @@ class Interpreter:
         self._random = 0
 
     def run(self, name: str, dot: object) -> str:
-        """Return the text of a template.
-
-        Raises:
-            TemplateError: it fails, or is not supported.
-        """
+        """Return the text of a template. Raises TemplateError if it fails, or is not supported."""
         out: list[str] = []
         self._walk(self._template(name), dot, ChainMap({"$": dot}), out)
         text = "".join(out)

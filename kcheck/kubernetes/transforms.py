@@ -1,7 +1,5 @@
 """Transformations of a kustomization: names, namespaces, labels, images, replicas."""
 
-from __future__ import annotations
-
 import re
 
 from kcheck.kubernetes.kustomization import Resource

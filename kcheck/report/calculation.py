@@ -1,7 +1,5 @@
 """Calculation of walls: inputs with their places, the steps, and the source of the limit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kcheck.config.numbers import profiles

@@ -1,7 +1,5 @@
 """Walls of clusters as text, Markdown and JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from kcheck.model import Cluster

@@ -3,8 +3,6 @@
 JSON and XML keep the characters that `visible` would replace: they have escapes of their own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from re import Match

@@ -46,11 +46,7 @@ class Report(NamedTuple):
         return self.result.undecided
 
     def render(self, format: str = "text") -> str:  # noqa: A002
-        """Return the report in one of `FORMATS`.
-
-        Raises:
-            ValueError: there is no such format.
-        """
+        """Return the report in one of `FORMATS`. Raises ValueError if there is no such format."""
         if format not in FORMATS:
             raise ValueError(f"format {format}: expected one of {', '.join(FORMATS)}")
         return render(format, self)

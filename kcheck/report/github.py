@@ -4,8 +4,6 @@ GitHub shows ten annotations of a kind and step, https://docs.github.com/en/acti
 has all findings. Syntax: https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
 """
 
-from __future__ import annotations
-
 from kcheck.report import markdown, text
 from kcheck.report.escape import workflow_command
 from kcheck.report.formats import Report

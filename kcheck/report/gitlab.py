@@ -1,7 +1,5 @@
 """GitLab's code quality report: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format."""
 
-from __future__ import annotations
-
 from kcheck.report.escape import json_text
 from kcheck.report.formats import Report
 from kcheck.report.places import Repository, fingerprints

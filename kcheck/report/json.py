@@ -1,7 +1,5 @@
 """Findings as JSON. The contract is docs/report.schema.json; additive changes keep version 1."""
 
-from __future__ import annotations
-
 from kcheck.engine.judged import Judged, MissingInput
 from kcheck.engine.linter import Result
 from kcheck.report.escape import json_text

@@ -1,7 +1,5 @@
 """JUnit XML, as read by Jenkins, GitLab, Azure Pipelines and others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from xml.etree import ElementTree
 

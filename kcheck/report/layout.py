@@ -1,7 +1,5 @@
 """Texts for people as lines and tables: plain in a pipe, drawn by `report.terminal` on a screen."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Findings as Markdown, for pull request comments and job summaries."""
 
-from __future__ import annotations
-
 from kcheck.engine.rule import Rule
 from kcheck.report.escape import markdown, markdown_code, markdown_link, markdown_row
 from kcheck.report.formats import Report

@@ -1,7 +1,5 @@
 """Everything kcheck read, value by value, and the unknown inputs, as text or JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 

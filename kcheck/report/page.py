@@ -1,7 +1,5 @@
 """Pages of rules, limits and words: their blocks, and how a terminal shows them."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Paths, rules and fingerprints of findings, as code forges expect them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter

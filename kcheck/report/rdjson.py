@@ -3,8 +3,6 @@
 Format: https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.proto.
 """
 
-from __future__ import annotations
-
 from kcheck.report.escape import json_text
 from kcheck.report.formats import Report
 from kcheck.report.page import REPOSITORY

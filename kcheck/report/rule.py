@@ -1,7 +1,5 @@
 """Pages of rules, and the list of rules."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 

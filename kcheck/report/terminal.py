@@ -1,7 +1,5 @@
 """Texts for people who look at a screen, drawn by rich: colours, links, and lines as wide as the screen."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

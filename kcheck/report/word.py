@@ -1,7 +1,5 @@
 """Terminal pages of subjects and the words that rules may use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Read attributes and indexes of values, known or unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
@@ -15,11 +13,7 @@ from kcheck.text.values import Answer, Datum, DatumValue, Either, Known, Partial
 
 
 def attribute(target: Datum, name: str) -> Datum:
-    """Evaluate `target.name`.
-
-    Raises:
-        EvaluationError: the target has no such attribute.
-    """
+    """Evaluate `target.name`. Raises EvaluationError if the target has no such attribute."""
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: attribute(branch, name))
@@ -91,11 +85,7 @@ def _one_of(target: Partial, found: list[Datum]) -> Datum:
 
 
 def index(target: Datum, key: Datum) -> Datum:
-    """Evaluate `target[key]`.
-
-    Raises:
-        EvaluationError: the target has no such element.
-    """
+    """Evaluate `target[key]`. Raises EvaluationError if the target has no such element."""
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: index(branch, key))

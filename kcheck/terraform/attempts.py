@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
     """Evaluate try(): return the first argument that succeeds.
 
-    A literal default gets the place where the absent attribute would be written.
-
-    Raises:
-        EvaluationError: every argument fails.
+    A literal default gets the place where the absent attribute would be written. Raises EvaluationError if every
+    argument fails.
     """
     problem = "try() has no argument that can be evaluated"
     absent: AbsentError | None = None

@@ -1,7 +1,5 @@
 """Limits for evaluating a root module, counted in steps and sizes so that results do not depend on speed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
@@ -48,11 +46,7 @@ class Budget:
         self._sizes: dict[int, tuple[object, int, int]] = {}
 
     def spend(self, steps: int) -> None:
-        """Deduct steps from the budget.
-
-        Raises:
-            BudgetError: no steps are left.
-        """
+        """Deduct steps from the budget. Raises BudgetError if no steps are left."""
         self.left -= steps
         if self.left < 0:
             raise BudgetError(f"evaluating this root module takes more than {STEPS:,} steps")
@@ -60,8 +54,7 @@ class Budget:
     def write(self, characters: int) -> None:
         """Deduct the characters of a text before it is made.
 
-        Raises:
-            BudgetError: the text is too long, or no steps are left.
+        Raises BudgetError if the text is too long, or no steps are left.
         """
         if characters > LONGEST:
             raise BudgetError(f"the text has more than {LONGEST:,} characters")
@@ -70,8 +63,7 @@ class Budget:
     def hold(self, value: Datum) -> Datum:
         """Return a value if its size and depth are within limits.
 
-        Raises:
-            BudgetError: it is too large or too deep, or no steps are left.
+        Raises BudgetError if it is too large or too deep, or no steps are left.
         """
         size, depth = self._measure(value)
         if isinstance(value, Known) and isinstance(value.value, str):
@@ -82,19 +74,14 @@ class Budget:
         return value
 
     def number(self, value: object) -> None:
-        """Refuse a number with too many digits.
-
-        Raises:
-            BudgetError: it has too many.
-        """
+        """Refuse a number with too many digits. Raises BudgetError if it has too many."""
         if isinstance(value, int | Fraction) and max(value.numerator, value.denominator, key=abs).bit_length() > _BITS:
             raise BudgetError("the number has too many digits")
 
     def read(self, arguments: list[Datum], *, deep: bool = False) -> None:
         """Deduct the cost of reading arguments; `deep` if all their parts are converted or compared.
 
-        Raises:
-            BudgetError: no steps are left.
+        Raises BudgetError if no steps are left.
         """
         for one in arguments:
             inner = one.value if isinstance(one, Known) else None
@@ -108,8 +95,7 @@ class Budget:
     def count(self, elements: int) -> None:
         """Refuse a collection that would be too large, before it is made.
 
-        Raises:
-            BudgetError: it has too many elements.
+        Raises BudgetError if it has too many elements.
         """
         if elements > LARGEST:
             raise BudgetError(f"the value has more than {LARGEST:,} elements")
@@ -117,8 +103,7 @@ class Budget:
     def compare(self, one: Datum, other: Datum) -> None:
         """Deduct the cost of comparing two values or converting them to one type.
 
-        Raises:
-            BudgetError: no steps are left.
+        Raises BudgetError if no steps are left.
         """
         self.spend(min(self._measure(one)[0], self._measure(other)[0]) >> 3)
 
@@ -132,19 +117,14 @@ class Budget:
     def module(self, name: int, blocks: int) -> None:
         """Deduct the cost of instantiating a module again; its first instance is free.
 
-        Raises:
-            BudgetError: there are too many copies.
+        Raises BudgetError if there are too many copies.
         """
         if name in self.seen:
             self.copy(2 + blocks // 4, _MODULE)
         self.seen.add(name)
 
     def copy(self, copies: int, steps: int) -> None:
-        """Deduct the cost of a block's copies at some steps each.
-
-        Raises:
-            BudgetError: there are too many copies.
-        """
+        """Deduct the cost of a block's copies at some steps each. Raises BudgetError if there are too many copies."""
         self.spend(min(copies, self.copies + 1) * steps)
         if copies - 1 > self.copies:
             raise BudgetError(f"this root module has more than {COPIES:,} copies of blocks")

@@ -1,7 +1,5 @@
 """Declarations in one folder's files, before evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

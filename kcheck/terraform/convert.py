@@ -1,7 +1,5 @@
 """Convert and compare values, and make sets, by the rules of Terraform's type system (cty)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from operator import is_
@@ -69,10 +67,8 @@ def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
 def unify(items: Sequence[Datum]) -> list[Datum]:
     """Convert elements to one common type, like the branches of a conditional.
 
-    Unknown values fit any type. Elements that need no conversion are returned unchanged.
-
-    Raises:
-        EvaluationError: no single type fits all.
+    Unknown values fit any type. Elements that need no conversion are returned unchanged. Raises EvaluationError if no
+    single type fits all.
     """
     types = [type_rules.type_of(item) for item in items]
     found = type_rules.unify(types)
@@ -82,11 +78,7 @@ def unify(items: Sequence[Datum]) -> list[Datum]:
 
 
 def convert(datum: Datum, want: Type) -> Datum:
-    """Convert a value to a type; unknown values stay unchanged.
-
-    Raises:
-        EvaluationError: it cannot be converted.
-    """
+    """Convert a value to a type; unknown values stay unchanged. Raises EvaluationError if it cannot be converted."""
     if isinstance(datum, Unknown):
         return datum
     found = type_rules.converted(type_rules.type_of(datum), want)
@@ -237,10 +229,7 @@ def sort_key(datum: Datum) -> tuple[int, object]:
 def to_set(items: Sequence[Datum]) -> SetData:
     """Make a set: elements of one type, without duplicates, in Terraform's order.
 
-    Unknown values are kept, once per symbol.
-
-    Raises:
-        EvaluationError: no single type fits all elements.
+    Unknown values are kept, once per symbol. Raises EvaluationError if no single type fits all elements.
     """
     types = (type_rules.type_of(Known(tuple(items), Origin(()))), Type("set", (DYNAMIC,)))
     found = type_rules.converted(*types)

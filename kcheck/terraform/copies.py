@@ -4,8 +4,6 @@ Copies are those fetched by `terraform init` (`.terraform/modules/modules.json`)
 They are read like skeletons: findings in them are reported at the call.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator

@@ -41,11 +41,7 @@ def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
-    """Evaluate an expression.
-
-    Raises:
-        EvaluationError: Terraform would refuse it.
-    """
+    """Evaluate an expression. Raises EvaluationError if Terraform would refuse it."""
     return _EVALUATORS[type(expression)](expression, scope)
 
 
@@ -347,8 +343,7 @@ def _steps_of_round(loop: Span) -> int:
 def rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
     """Yield the scope of each loop iteration that passes the condition, with a reason if uncertain.
 
-    Raises:
-        EvaluationError: Terraform would refuse the collection or the condition.
+    Raises EvaluationError if Terraform would refuse the collection or the condition.
     """
     collection = value_of(node.collection, scope)
     missing = collection if isinstance(collection, Unknown) else None

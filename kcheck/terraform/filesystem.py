@@ -63,8 +63,7 @@ class Files(NamedTuple):
     def names(self, path: str) -> list[str]:
         """List all files below a folder, as paths relative to it.
 
-        Raises:
-            OutsideError: the folder is outside the repository or holds too many files.
+        Raises OutsideError if the folder is outside the repository or holds too many files.
         """
         top = self._path(path)
         found = []

@@ -1,7 +1,5 @@
 """Operators with HCL's rules: numbers of 512 bits; one side can decide `&&` and `||`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from operator import ge, gt, le, lt
@@ -35,11 +33,7 @@ def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
 
 
 def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
-    """Evaluate an operation with two sides.
-
-    Raises:
-        EvaluationError: Terraform would refuse it.
-    """
+    """Evaluate an operation with two sides. Raises EvaluationError if Terraform would refuse it."""
     if operator in ("==", "!="):
         same = convert.equal(left, right)
         if same is None:
@@ -81,8 +75,7 @@ def negated(datum: Known[DatumValue], origin: Origin) -> Datum:
 def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int = scalars.BITS) -> int | Fraction:
     """Compute `a operator b`, before rounding to the precision of Terraform's numbers.
 
-    Raises:
-        EvaluationError: zero is divided by zero.
+    Raises EvaluationError if zero is divided by zero.
     """
     if operator == "/" and b == 0:
         raise EvaluationError("zero cannot be divided by zero")
@@ -120,8 +113,7 @@ def common_symbol(yes: Datum, no: Datum) -> Symbol | None:
 def alike(value: Datum, wanted: Type) -> Datum:
     """Convert the chosen branch of a conditional to a type that fits both branches.
 
-    Raises:
-        EvaluationError: no type fits both.
+    Raises EvaluationError if no type fits both.
     """
     own = type_rules.type_of(value)
     if own == ANYTHING or wanted in (own, DYNAMIC, ANYTHING):

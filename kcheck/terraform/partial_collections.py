@@ -1,7 +1,5 @@
 """Partly known collections: certain and possible elements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import NamedTuple
@@ -84,8 +82,7 @@ def settled(datum: Datum, origin: Origin) -> Datum:
 def entries_of(collection: Datum) -> Iterator[Entry]:
     """Yield the certain and possible elements of a collection; one stands for all of an unknown one.
 
-    Raises:
-        EvaluationError: it cannot be iterated.
+    Raises EvaluationError if it cannot be iterated.
     """
     if isinstance(collection, Partial):
         for some in (collection.part, collection.rest):

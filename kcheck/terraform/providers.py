@@ -1,7 +1,5 @@
 """Find provider blocks of resources and allowed provider versions of root modules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from kcheck.terraform.module import Module

@@ -304,8 +304,7 @@ def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unkno
 def _named(collection: Datum) -> list[Entry]:
     """List the elements of `for_each`, set elements keyed by themselves.
 
-    Raises:
-        EvaluationError: it is not a collection, or its keys are not texts.
+    Raises EvaluationError if it is not a collection, or its keys are not texts.
     """
     found = list(entries_of(collection))
     if not is_map(collection) and type(collection) is not Unknown:

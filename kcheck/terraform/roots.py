@@ -1,7 +1,5 @@
 """Find root modules and bind their variables."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,13 +56,10 @@ class Loader:
     def roots(self, clusters: tuple[str, ...] = (), *, each: bool = True) -> list[Module]:
         """Find the root modules of the tree: uncalled folders and those in the settings.
 
-        Folders of which all files are linked into others are no roots, nor are fragments.
-        Roots are bound once per environment in the settings, else once per workspace if they know a few, else once
-        per variable file beside them if they create resources whose types begin with one of `clusters`. Without
-        `each`, roots that are not in the settings are bound once.
-
-        Raises:
-            ConfigError: a folder or variable file of the settings does not exist.
+        Folders of which all files are linked into others are no roots, nor are fragments. Roots are bound once per
+        environment in the settings, else once per workspace if they know a few, else once per variable file beside them
+        if they create resources whose types begin with one of `clusters`. Without `each`, roots that are not in the
+        settings are bound once. Raises ConfigError if a folder or variable file of the settings does not exist.
         """
         folders = [folder for folder in self.tree.folders if not self._copies.holds(folder.path)]
         configurations = [self.configuration(folder) for folder in folders]

@@ -78,11 +78,7 @@ class Names:
         self._running: set[tuple[int, str]] = set()
 
     def attribute(self, name: str) -> Datum:
-        """Evaluate a name, once.
-
-        Raises:
-            UncaughtError: there is no such name.
-        """
+        """Evaluate a name, once. Raises UncaughtError if there is no such name."""
         found = self._cache.get(name)
         if found is None:
             running = get_ident(), name  # what another thread evaluates does not refer to itself

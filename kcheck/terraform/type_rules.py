@@ -1,7 +1,5 @@
 """Types of values and of failing expressions, by the rules of Terraform's type system (cty)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from kcheck.text.data_types import (
@@ -258,8 +256,7 @@ def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Da
 def of_step(node: nodes.Expression, element: Type) -> Type:
     """Return the element type of a splat over elements of a type.
 
-    Raises:
-        EvaluationError: the elements have no such part.
+    Raises EvaluationError if the elements have no such part.
     """
     if isinstance(node, nodes.Element):
         return element

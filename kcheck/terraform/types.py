@@ -1,7 +1,5 @@
 """Convert values to the declared types of variables."""
 
-from __future__ import annotations
-
 from operator import is_
 
 from msgspec.structs import replace
@@ -21,9 +19,8 @@ _COLLECTIONS = frozenset({"list", "set", "map"})
 def convert_to(value: Datum, declared: nodes.Expression, budget: Budget) -> Datum:
     """Convert a value to a type constraint; unknown parts stay unchanged.
 
-    Raises:
-        EvaluationError: the value cannot have that type.
-        BudgetError: its defaults take more than the budget has left.
+    Raises EvaluationError if the value cannot have that type, BudgetError if its defaults take more than the budget has
+    left.
     """
     return convert.convert(_defaulted(value, declared, budget), type_of(declared))
 

@@ -1,27 +1,33 @@
-"""Values of root module variables, from files, flags and, on request, the environment; and what these files tell.
+"""Values of root module variables, from files, flags and, on request, the environment.
 
-Variable files beside a root or below it are its environments; some are named like its workspaces.
+Variable files beside a root or below it are its environments; some are named like its workspaces. `validation` blocks
+are applied to values that a fix would write.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from kcheck.config.config import Config, ConfigError, Environment, nearest
 from kcheck.terraform import convert
+from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.configuration import Configuration
-from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.scope import Scope
+from kcheck.terraform.evaluator import evaluate, value_in
+from kcheck.terraform.module import Module
+from kcheck.terraform.scope import Names, Scope
+from kcheck.terraform.types import convert_to
 from kcheck.terraform.workspaces import OF_NONE
+from kcheck.text import scalars
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.partly_known import wrap
 from kcheck.text.regex import regex
+from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse_expression
-from kcheck.text.text import Problem, Source, leading
-from kcheck.text.values import Datum, Known, Origin
+from kcheck.text.text import Problem, Source, Span, leading
+from kcheck.text.values import Data, Datum, Known, Missing, Origin, parts
 
 _PREFIX = "TF_VAR_"
 _AUTOMATIC = ("terraform.tfvars", "terraform.tfvars.json")
@@ -53,11 +59,7 @@ class Variables:
         }
 
     def file(self, path: str) -> Source:
-        """Read a variable file that the user names.
-
-        Raises:
-            ConfigError: there is no such file.
-        """
+        """Read a variable file that the user names. Raises ConfigError if there is no such file."""
         source = self.tree.source(path)
         if source is None:
             why = next((f"it is {one.reason}" for one in self.tree.skipped if one.path == display_path(path)), "")
@@ -79,11 +81,7 @@ class Variables:
         return configuration.needed - self.values_for(configuration).keys()
 
     def check(self, configurations: Iterable[Configuration]) -> None:
-        """Check that some root declares each variable of the flags.
-
-        Raises:
-            ConfigError: no root declares one.
-        """
+        """Check that some root declares each variable of the flags. Raises ConfigError if no root declares one."""
         declared = {name for configuration in configurations for name in configuration.variables}
         for name in self._flags:
             if name not in declared:
@@ -260,7 +258,78 @@ def _distinct(paths: list[str]) -> list[str]:
     steps = [[_stem(path), name, *reversed(path.split("/")[:-1])] for path, name in zip(paths, whole, strict=True)]
     if whole == ["terraform"] and len(steps[0]) > 2:
         return steps[0][2:3]
-    for parts in zip(*steps, strict=False):
-        if len(set(parts)) == len(parts):
-            return list(parts)
+    for level in zip(*steps, strict=False):
+        if len(set(level)) == len(level):
+            return list(level)
     return ["-".join(reversed(parts[1:])) for parts in steps]
+
+
+Place: TypeAlias = "Span | Missing"
+"""Place where a value is written, or would be."""
+
+
+class Validations:
+    """Variables with `validation` blocks in all modules of the roots."""
+
+    def __init__(self, roots: Iterable[Module]) -> None:
+        self._users: dict[Place, list[tuple[Module, str]]] = {}
+        for root in roots:
+            for module in root.all():
+                for name, block in module.configuration.variables.items():
+                    value = module.scope.namespace("var").attribute(name) if block.body.all("validation") else None
+                    for place in dict.fromkeys(_places(value) if value is not None else ()):
+                        self._users.setdefault(place, []).append((module, name))
+
+    def refusing(self, values: Mapping[Place, Data]) -> tuple[str, Place] | None:
+        """Find a variable that rejects one of the new values, and its place; None without one."""
+        for place in values:
+            for module, name in self._users.get(place, ()):
+                if _refuses(module, name, values):
+                    return f"var.{name}" + (f" of {module.address}" if module.address else ""), place
+        return None
+
+
+def _places(datum: Datum) -> Iterator[Place]:
+    origin = datum.origin
+    if origin is not None and origin.spans:
+        yield origin.missing or origin.written
+    if isinstance(datum, Known):
+        for part in parts(datum.value):
+            yield from _places(part)
+
+
+def _refuses(module: Module, name: str, values: Mapping[Place, Data]) -> bool:
+    block, variables = module.configuration.variables[name], module.scope.namespace("var")
+    changed = _changed(variables.attribute(name), values)
+    kind = block.body.attributes.get("type")
+    try:
+        changed = convert_to(changed, kind.expression, Budget()) if kind else changed
+    except (EvaluationError, BudgetError):
+        return True
+    others = Names(lambda other: changed if other == name else variables.attribute(other), "var")
+    scope = module.scope.with_names(var=Known(others, Origin(())))
+    for validation in block.body.all("validation"):
+        found = value_in(validation.body, "condition", scope)
+        if isinstance(found, Known) and _is_false(found.value):
+            return True
+    return False
+
+
+def _is_false(value: object) -> bool:
+    try:
+        return not scalars.to_bool(value)
+    except EvaluationError:
+        return False
+
+
+def _changed(datum: Datum, values: Mapping[Place, Data]) -> Datum:
+    origin = datum.origin
+    if origin is not None and origin.spans and (place := origin.missing or origin.written) in values:
+        return wrap(values[place], origin)
+    if not isinstance(datum, Known):
+        return datum
+    if isinstance(datum.value, dict):
+        return Known({key: _changed(item, values) for key, item in datum.value.items()}, datum.origin)
+    if isinstance(datum.value, tuple):
+        return Known(type(datum.value)(_changed(item, values) for item in datum.value), datum.origin)
+    return datum

@@ -1,7 +1,5 @@
 """Find the workspaces of a root module: keys, literals and files chosen by `terraform.workspace`."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

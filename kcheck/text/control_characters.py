@@ -5,8 +5,6 @@ characters; bidirectional marks and characters without a width disguise text; th
 read a line as a command if it begins with `::`, or has `##[` or `##vso[` anywhere.
 """
 
-from __future__ import annotations
-
 from kcheck.text.regex import regex
 
 TYPE_CHECKING = False

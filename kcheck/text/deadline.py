@@ -3,8 +3,6 @@
 Timers end it at once where the system has them; everything else is checked between units of work.
 """
 
-from __future__ import annotations
-
 import time
 from _thread import get_ident  # threading takes 3 ms to import
 from collections.abc import Callable
@@ -55,8 +53,7 @@ def stop() -> None:
 def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> None:
     """Run an action in this thread until a function cancels it; one thread at a time has such a run.
 
-    Raises:
-        CancelledError: the function returned true.
+    Raises CancelledError if the function returned true.
     """
     _State.is_cancelled, _State.thread = is_cancelled, get_ident()
     try:
@@ -68,9 +65,7 @@ def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> N
 def check() -> None:
     """Raise if the run is over; called between units of work.
 
-    Raises:
-        DeadlineError: its time is over.
-        CancelledError: it was cancelled.
+    Raises DeadlineError if its time is over, CancelledError if it was cancelled.
     """
     check_cancelled()
     if _State.end is not None and time.monotonic() > _State.end:
@@ -80,8 +75,7 @@ def check() -> None:
 def check_cancelled() -> None:
     """Raise if the run was cancelled, however much time is left; called while a report is made.
 
-    Raises:
-        CancelledError: it was cancelled.
+    Raises CancelledError if it was cancelled.
     """
     if _State.is_cancelled is not None and _State.thread == get_ident() and _State.is_cancelled():
         raise CancelledError
@@ -95,8 +89,7 @@ def reason() -> str:
 def _end() -> NoReturn:
     """Restart the countdown for the report, so that the timer and `check` do not both end it, and raise.
 
-    Raises:
-        DeadlineError: always.
+    Raises DeadlineError always.
     """
     _count(max(_State.seconds, _REPORT))
     raise DeadlineError

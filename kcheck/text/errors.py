@@ -1,7 +1,5 @@
 """Base of all errors that users see, and the description of unexpected ones."""
 
-from __future__ import annotations
-
 
 class Error(Exception):
     """Wrong use, or a file that cannot be written: the error and its remedy."""

@@ -1,7 +1,5 @@
 """Keys that are no plain text: path steps for fixes, and stand-ins for unknown map keys."""
 
-from __future__ import annotations
-
 from kcheck.text.values import Unknown
 
 

@@ -1,7 +1,5 @@
 """Values that a computation cannot do without."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import ParamSpec, TypeVar, overload
@@ -25,11 +23,7 @@ def need(value: Value[T]) -> T: ...
 @overload
 def need(value: T | Unknown) -> T: ...
 def need(value: object) -> object:
-    """Return a value that a computation cannot do without.
-
-    Raises:
-        NotKnown: it is unknown or unset.
-    """
+    """Return a value that a computation cannot do without. Raises NotKnown if it is unknown or unset."""
     if isinstance(value, Unset):
         raise NotKnown(Unknown(reason_of(value), value.origin))
     if type(value) is Either:  # its branches are not those of what is computed
@@ -40,11 +34,7 @@ def need(value: object) -> object:
 
 
 def if_set(value: Value[T]) -> T | None:
-    """Return a value; None if it is unset.
-
-    Raises:
-        NotKnown: it is unknown.
-    """
+    """Return a value; None if it is unset. Raises NotKnown if it is unknown."""
     return None if isinstance(value, Unset) else need(value)
 
 

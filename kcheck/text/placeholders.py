@@ -1,7 +1,5 @@
 """Placeholders that are filled in later, and encrypted values and files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

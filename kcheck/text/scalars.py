@@ -1,7 +1,5 @@
 """Convert strings, numbers and booleans like Terraform's type system (cty). Numbers are exact, never float."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 
@@ -98,11 +96,7 @@ def _mantissa(number: int | Fraction, bits: int) -> tuple[int, Fraction]:
 
 
 def to_string(value: object) -> str:
-    """Convert a string, number or boolean to text.
-
-    Raises:
-        EvaluationError: the value is null or a collection.
-    """
+    """Convert a string, number or boolean to text. Raises EvaluationError if the value is null or a collection."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -115,11 +109,7 @@ def to_string(value: object) -> str:
 
 
 def to_number(value: object) -> int | Fraction:
-    """Convert a number or a decimal string.
-
-    Raises:
-        EvaluationError: it is neither.
-    """
+    """Convert a number or a decimal string. Raises EvaluationError if it is neither."""
     if isinstance(value, str):
         if len(value) < _SHORT and value.isdecimal() and value.isascii():
             return int(value)
@@ -140,11 +130,7 @@ def to_number(value: object) -> int | Fraction:
 
 
 def to_bool(value: object) -> bool:
-    """Convert a boolean or a string.
-
-    Raises:
-        EvaluationError: it is neither; numbers are not, either.
-    """
+    """Convert a boolean or a string. Raises EvaluationError if it is neither; numbers are not, either."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):

@@ -223,10 +223,8 @@ class OverlapError(ValueError):
 def apply(data: bytes, edits: list[Edit]) -> bytes:
     """Apply edits of one source; all other bytes stay as they are.
 
-    Identical edits count once. Insertions at the same offset keep the order they were given in.
-
-    Raises:
-        OverlapError: two different edits touch the same bytes.
+    Identical edits count once. Insertions at the same offset keep the order they were given in. Raises OverlapError if
+    two different edits touch the same bytes.
     """
     unique = list(dict.fromkeys(edits))
     ordered = sorted(enumerate(unique), key=lambda item: (item[1].span.start, item[1].span.end, item[0]))

@@ -1,7 +1,5 @@
 """Format and parse numbers in the units that people use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -137,20 +135,12 @@ def duration(seconds: int) -> str:
 
 
 def seconds(text: str) -> int:
-    """Parse a Go duration such as `10m` or `1h30m`, in whole seconds.
-
-    Raises:
-        ValueError: it is not a duration.
-    """
+    """Parse a Go duration such as `10m` or `1h30m`, in whole seconds. Raises ValueError if it is not a duration."""
     return int(exact_seconds(text))
 
 
 def exact_seconds(text: str) -> Fraction:
-    """Parse a Go duration such as `1m30s` or `500ms`, in seconds.
-
-    Raises:
-        ValueError: it is not a duration.
-    """
+    """Parse a Go duration such as `1m30s` or `500ms`, in seconds. Raises ValueError if it is not a duration."""
     parts = _DURATION.findall(text)
     if text == "0":
         return Fraction(0)
@@ -170,8 +160,7 @@ _POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T"
 def quantity(text: str) -> Fraction:
     """Parse a Kubernetes quantity such as `500m`, `1.5` or `2Gi` exactly, limited to 64 bits.
 
-    Raises:
-        ValueError: it is not one.
+    Raises ValueError if it is not one.
     """
     match = _QUANTITY.fullmatch(text)
     if match is None or match[3] in ("ni", "ui", "mi", "ki"):

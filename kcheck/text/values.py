@@ -295,11 +295,7 @@ class Named(Protocol):
     """Something with attributes that are evaluated lazily: `var`, `local`, a resource."""
 
     def attribute(self, name: str) -> Datum:
-        """Return the attribute's value.
-
-        Raises:
-            EvaluationError: there is no such attribute.
-        """
+        """Return the attribute's value. Raises EvaluationError if there is no such attribute."""
 
 
 class Record(Protocol):
@@ -421,11 +417,7 @@ def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
 
 
 def plain(datum: Value[object]) -> Any:
-    """Convert a value to plain Python data.
-
-    Raises:
-        ValueError: part of it is unknown; the message is the reason.
-    """
+    """Convert a value to plain Python data. Raises ValueError if part of it is unknown; the message is the reason."""
     if isinstance(datum, Unset):
         return None
     if isinstance(datum, Unknown):

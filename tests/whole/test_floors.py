@@ -290,7 +290,7 @@ def test_bytes_are_searched_where_their_syntax_is_known() -> None:
     )
 
 
-SYNTAX_OF_WORDS = {"text.syntax.cel", "text.syntax.cel_usage"}
+SYNTAX_OF_WORDS = {"text.syntax.cel", "text.syntax.cel_tree"}
 
 
 def spellings(module: str) -> Iterator[str]:

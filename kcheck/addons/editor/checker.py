@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.addons.editor.affected import Affected, affected
 from kcheck.addons.editor.snapshot import Buffers, Snapshot
+from kcheck.engine.affected import Affected, affected
 from kcheck.engine.linter import Linter
 from kcheck.inventory.reading import Kept
 from kcheck.text.files.tree import Tree

@@ -1,7 +1,5 @@
 """Clouds that kcheck knows, and the folders of their numbers."""
 
-from __future__ import annotations
-
 import os
 
 from kcheck.text.bundled import PROFILES

@@ -1,7 +1,5 @@
 """Dates on which the numbers and tables of the profiles were last checked."""
 
-from __future__ import annotations
-
 import datetime
 import os
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Networks between GPUs that machine types have in addition to the ordinary one."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple, TypedDict

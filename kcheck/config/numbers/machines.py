@@ -1,7 +1,5 @@
 """Machine types of the clouds: hardware, prices, and the quotas they count against."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Resources that a node keeps from pods, for kubelet and system, and the eviction threshold."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Retirements of clouds with their dates, and support periods of Kubernetes' minor versions."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Callable

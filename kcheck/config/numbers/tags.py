@@ -1,7 +1,5 @@
 """Image tags that move to new images."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcheck.engine.words.raw_tree import Part
     from kcheck.model import Thing
     from kcheck.scale.world import World
-    from kcheck.text.syntax.cel_usage import Usage
+    from kcheck.text.syntax.cel_tree import Usage
     from kcheck.text.text import Span
 
 SUBJECTS: dict[str, dict[str, str]] = {

@@ -138,11 +138,7 @@ def cloud_of(thing: Thing, world: World) -> str:
 
 
 def word(subject: str, name: str) -> Field:
-    """Return the field of a subject by name.
-
-    Raises:
-        KeyError: there is no such word.
-    """
+    """Return the field of a subject by name. Raises KeyError if there is no such word."""
     for field in SUBJECTS[subject]:
         if field.name == name:
             return field

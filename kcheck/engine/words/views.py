@@ -22,7 +22,7 @@ from kcheck.text.findings import UnknownInput, unknown_input
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import Expression, usage
-from kcheck.text.syntax.cel_usage import Usage
+from kcheck.text.syntax.cel_tree import Usage
 from kcheck.text.text import Span
 from kcheck.text.values import Either, Known, Missing, Origin, Unset, Value, candidates
 
@@ -184,8 +184,7 @@ class View:
     def target(self, record: int, path: tuple[str, ...]) -> Target:
         """Return a field of a record; a computed one has the place of its thing.
 
-        Raises:
-            KeyError: the record's subject has no such field.
+        Raises KeyError if the record's subject has no such field.
         """
         subject, thing = self._things[record]
         own = thing if isinstance(thing, Thing) else self.thing

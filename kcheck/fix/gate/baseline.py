@@ -163,8 +163,7 @@ def _is_below(path: str, tops: list[str]) -> bool:
 def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     """Read a baseline file.
 
-    Raises:
-        ConfigError: the file is missing or invalid, or was written for a folder that does not exist.
+    Raises ConfigError if the file is missing or invalid, or was written for a folder that does not exist.
     """
     import json
 

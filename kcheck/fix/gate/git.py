@@ -81,8 +81,7 @@ class Entry(NamedTuple):
 class Repository:
     """The repository of the working directory, which must hold all of the paths.
 
-    Raises:
-        ConfigError: there is none, a path is in another one, or its git folder leads outside of what may be read.
+    Raises ConfigError if there is none, a path is in another one, or its git folder leads outside of what may be read.
     """
 
     def __init__(self, paths: Iterable[str], boundary: Boundary | None) -> None:
@@ -146,8 +145,7 @@ class Repository:
     def _allowed(self, real: str, named_by: str) -> str:
         """Return a path outside the repository if the command line allows reading it.
 
-        Raises:
-            ConfigError: reading it is not allowed.
+        Raises ConfigError if reading it is not allowed.
         """
         what = f"{_FLAG}: {display_path(named_by)} leads to {real}"
         if contains_path(self.top, real):
@@ -161,8 +159,7 @@ class Repository:
     def ask(self, *arguments: str, given: bytes = b"", wrong: str = "", has_user: bool = False) -> bytes:
         """Run git on objects and the index, without a work tree, and return its output.
 
-        Raises:
-            ConfigError: git does not start, or fails.
+        Raises ConfigError if git does not start, or fails.
         """
         return self._run(self.folder, *arguments, given=given, wrong=wrong, has_user=has_user)
 

@@ -1,7 +1,5 @@
 """Gang scheduling of jobs: what starts all pods together, and the queue they wait in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Kubeflow's TrainJobs with the fields that they leave to runtimes, and MPIJobs of v1alpha1 in the later form."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias

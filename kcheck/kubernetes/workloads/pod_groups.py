@@ -1,7 +1,5 @@
 """Bare Pods that form one job: a group of a scheduler, or the ranks of one torch master."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Hashable, Iterator
 

@@ -1,7 +1,5 @@
 """Pod templates and their containers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Prometheus servers: of the operator's custom resources, of charts, and as plain workloads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import count
 

@@ -1,7 +1,5 @@
 """Scheduling of jobs: priority classes, queues, quotas, scheduler configurations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from kcheck.config.numbers.names import NVIDIA

@@ -1,7 +1,5 @@
 """Objects that pods name and cannot start without, and the nodes that these, or the pods, ask for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace

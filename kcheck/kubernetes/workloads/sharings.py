@@ -1,7 +1,5 @@
 """Shared GPUs: configurations of NVIDIA's device plugin and operator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kcheck.kubernetes.objects import Object, embedded_documents

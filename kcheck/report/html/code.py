@@ -1,7 +1,5 @@
 """Code in a page: the lines around a marked place, and the diff of a fix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

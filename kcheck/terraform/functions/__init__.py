@@ -1,23 +1,19 @@
 """Terraform's functions, except those that need more than their arguments (try, can, file, templatefile)."""
 
-from __future__ import annotations
-
 from kcheck.terraform.functions import (
     collections,
     dates,
     encoding,
-    maps,
+    maps_and_sets,
     network,
     numeric,
     patterns,
-    serial,
-    sets,
     strings,
 )
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}
-for _module in (collections, dates, encoding, maps, network, numeric, patterns, serial, sets, strings):
+for _module in (collections, dates, encoding, maps_and_sets, network, numeric, patterns, strings):
     FUNCTIONS |= _module.TABLE
 
 _LATER = "its value is only known when Terraform runs"

@@ -181,10 +181,8 @@ def _distinct(given: Datum) -> list[Datum] | Datum:
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
     """List the distinct elements, converted to one type.
 
-    Symbols differ from each other and from known values.
-
-    Raises:
-        NotKnown: an element has neither value nor symbol, so it may equal another.
+    Symbols differ from each other and from known values. Raises NotKnown if an element has neither value nor symbol, so
+    it may equal another.
     """
     if len(values) > 1:
         for item in values:
@@ -196,11 +194,7 @@ def unique(values: tuple[Datum, ...]) -> list[Datum]:
 
 
 def comparable(datum: Datum) -> None:
-    """Require a value or a symbol in every part.
-
-    Raises:
-        NotKnown: some part has neither.
-    """
+    """Require a value or a symbol in every part. Raises NotKnown if some part has neither."""
     if isinstance(datum, Unknown):
         if datum.symbol is None:
             raise NotKnown(Unknown(datum.reason))

@@ -1,7 +1,5 @@
 """Functions of dates, except those that need the clock."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Functions of numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -36,12 +36,7 @@ _A_STEP = 600
 
 @lru_cache(maxsize=100)
 def _compiled(pattern: str) -> Pattern:
-    """Compile a pattern.
-
-    Raises:
-        EvaluationError: Terraform would refuse it.
-        BudgetError: it is too large.
-    """
+    """Compile a pattern. Raises EvaluationError if Terraform would refuse it, BudgetError if it is too large."""
     import re2  # 8 ms, and most modules have no pattern
 
     if any(match[1] == "C" for match in _ESCAPE.finditer(pattern)):  # a byte, which Go does not have
@@ -66,9 +61,8 @@ def _compiled(pattern: str) -> Pattern:
 def _matches(pattern: str, value: str, budget: Budget) -> Iterator[Match]:
     """Yield matches like Go: no empty match where the last one ended.
 
-    Raises:
-        EvaluationError: the pattern is not a regular expression.
-        BudgetError: pattern and text are too long together.
+    Raises EvaluationError if the pattern is not a regular expression, BudgetError if pattern and text are too long
+    together.
     """
     compiled = _compiled(pattern)
     size, left = compiled.programsize, _MOST_WORK

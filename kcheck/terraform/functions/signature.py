@@ -1,7 +1,5 @@
 """Convert function arguments and handle nulls and unknown values in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -29,9 +27,7 @@ class Function(Protocol):
     def __call__(self, args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
         """Apply the function to arguments.
 
-        Raises:
-            EvaluationError: Terraform would refuse them.
-            BudgetError: it takes more than the budget has left.
+        Raises EvaluationError if Terraform would refuse them, BudgetError if it takes more than the budget has left.
         """
 
 
@@ -89,8 +85,7 @@ class Table(dict[str, Function]):
 def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
     """Convert all arguments, so that an error of any comes before an unknown value.
 
-    Raises:
-        NotKnown: one is unknown; the first says why.
+    Raises NotKnown if one is unknown; the first says why.
     """
     values: list[object] = []
     missing: list[NotKnown] = []
@@ -132,11 +127,7 @@ def give(value: Any, origin: Origin) -> Datum:
 
 
 def settled(datum: Datum) -> object:
-    """Return the value of a datum whose top level is known.
-
-    Raises:
-        NotKnown: it is unknown.
-    """
+    """Return the value of a datum whose top level is known. Raises NotKnown if it is unknown."""
     if isinstance(datum, Unknown):
         raise NotKnown(Unknown(datum.reason))
     if scalars.kind(datum.value) == "resource":
@@ -145,12 +136,7 @@ def settled(datum: Datum) -> object:
 
 
 def present(datum: Datum) -> object:
-    """Return a value that may not be null.
-
-    Raises:
-        NotKnown: it is unknown.
-        EvaluationError: it is null.
-    """
+    """Return a value that may not be null. Raises NotKnown if it is unknown, EvaluationError if it is null."""
     value = settled(datum)
     if value is None:
         raise EvaluationError("an argument must not be null")
@@ -170,8 +156,7 @@ def number(datum: Datum) -> int | Fraction:
 def integer(datum: Datum) -> int:
     """Convert an argument to a whole number of 64 bits.
 
-    Raises:
-        EvaluationError: it has a fraction or is too large.
+    Raises EvaluationError if it has a fraction or is too large.
     """
     value = number(datum)
     if not isinstance(value, int) or not -(2**63) <= value < 2**63:
@@ -185,11 +170,7 @@ def anything(datum: Datum) -> Datum:
 
 
 def not_null(datum: Datum) -> Datum:
-    """Return the argument unchanged; it may be unknown.
-
-    Raises:
-        EvaluationError: it is null.
-    """
+    """Return the argument unchanged; it may be unknown. Raises EvaluationError if it is null."""
     if isinstance(datum, Known) and datum.value is None:
         raise EvaluationError("an argument must not be null")
     return datum
@@ -198,8 +179,7 @@ def not_null(datum: Datum) -> Datum:
 def items(datum: Datum) -> tuple[Datum, ...]:
     """List the elements of a list, tuple or set; each may be unknown. A SetData stays one.
 
-    Raises:
-        EvaluationError: it is something else.
+    Raises EvaluationError if it is something else.
     """
     value = present(datum)
     if not isinstance(value, tuple):
@@ -208,11 +188,7 @@ def items(datum: Datum) -> tuple[Datum, ...]:
 
 
 def ordered(datum: Datum) -> tuple[Datum, ...]:
-    """List the elements of a list or tuple.
-
-    Raises:
-        EvaluationError: it is something else, such as a set.
-    """
+    """List the elements of a list or tuple. Raises EvaluationError if it is something else, such as a set."""
     value = items(datum)
     if isinstance(value, SetData):
         raise EvaluationError("a list is needed, a set has no order")
@@ -220,11 +196,7 @@ def ordered(datum: Datum) -> tuple[Datum, ...]:
 
 
 def entries(datum: Datum) -> dict[str, Datum]:
-    """Return the entries of a map or object; each may be unknown.
-
-    Raises:
-        EvaluationError: it is something else.
-    """
+    """Return the entries of a map or object; each may be unknown. Raises EvaluationError if it is something else."""
     value = present(datum)
     if not isinstance(value, dict):
         raise EvaluationError(f"a map is needed, not a {scalars.kind(value)}")
@@ -262,20 +234,12 @@ def numbers(datum: Datum) -> list[int | Fraction]:
 
 
 def data(datum: Datum) -> object:
-    """Convert a fully known argument to plain data.
-
-    Raises:
-        NotKnown: some part is unknown.
-    """
+    """Convert a fully known argument to plain data. Raises NotKnown if some part is unknown."""
     check(datum)
     return plain(datum)
 
 
 def check(datum: Datum) -> None:
-    """Require that all parts are known.
-
-    Raises:
-        NotKnown: some part is not.
-    """
+    """Require that all parts are known. Raises NotKnown if some part is not."""
     for item in parts(settled(datum)):
         check(item)

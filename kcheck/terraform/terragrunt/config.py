@@ -41,10 +41,8 @@ class Host(Protocol):
     ) -> Config:
         """Read the config in a file as a unit sees it.
 
-        `original` is the folder of the reading unit. `values` are those of the stack that generates the unit.
-
-        Raises:
-            EvaluationError: there is no such file.
+        `original` is the folder of the reading unit. `values` are those of the stack that generates the unit. Raises
+        EvaluationError if there is no such file.
         """
 
     def output(self, folder: str, name: str, label: str) -> Datum:
@@ -188,11 +186,7 @@ class Config:
         return result
 
     def dependency(self, name: str) -> Datum:
-        """Evaluate `dependency.name`.
-
-        Raises:
-            EvaluationError: it is not declared.
-        """
+        """Evaluate `dependency.name`. Raises EvaluationError if it is not declared."""
         folder = self.dependencies.get(name)
         if folder is None:
             if self.including is not None:

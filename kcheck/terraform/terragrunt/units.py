@@ -253,11 +253,7 @@ class Terragrunt:
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
     ) -> Config:
-        """Read the config in a file as a unit sees it, once.
-
-        Raises:
-            EvaluationError: there is no such file.
-        """
+        """Read the config in a file as a unit sees it, once. Raises EvaluationError if there is no such file."""
         path, original = os.path.normpath(path), original or unit
         key = (path, unit, original, including is not None)
         if key not in self._configs:
@@ -275,8 +271,7 @@ class Terragrunt:
     def output(self, folder: str, name: str, label: str) -> Datum:
         """Evaluate an output of the unit in a folder; `label` is its name in the code.
 
-        Raises:
-            EvaluationError: its module has no such output.
+        Raises EvaluationError if its module has no such output.
         """
         unit = self.units.get(folder)
         if unit is None:

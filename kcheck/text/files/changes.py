@@ -1,7 +1,5 @@
 """Wait for changes of files by polling, which works on every system and file system."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Files of other tools that create clusters, recognised by path and content."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Files on disk; an overlay replaces the bytes of some, before a change or after a fix."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -85,8 +83,7 @@ class Disk:
     def read(self, path: str, real: str = "") -> bytes | None:
         """Read a regular file; None if none can be read. `real` is its real path if known.
 
-        Raises:
-            TooLargeError: it has more than MAX_BYTES.
+        Raises TooLargeError if it has more than MAX_BYTES.
         """
         real = real or self.real(path)
         if real in self.overlay:
@@ -131,9 +128,7 @@ class Disk:
     def entries(self, folder: str) -> list[DirectoryEntry]:
         """List the contents of a folder, sorted by name.
 
-        Raises:
-            OutsideError: it is outside.
-            OSError: there is no such folder, or it cannot be read.
+        Raises OutsideError if it is outside; OSError if there is no such folder, or it cannot be read.
         """
         if self.is_outside(folder):
             raise OutsideError(folder)

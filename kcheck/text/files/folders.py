@@ -1,7 +1,5 @@
 """Folders that are read, by name, and skipped ones that hold relevant files."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Changes as a unified diff for `git apply` and for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from difflib import unified_diff
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Save files: all or none, each with its old or its new bytes at every moment."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -41,10 +39,8 @@ def save(files: Iterable[File]) -> None:
     """Replace files whose bytes have not changed. Readers see the old bytes or the new ones.
 
     All are first written beside the old ones, so that an early failure changes nothing. Modes are kept. Missing folders
-    of new files are created.
-
-    Raises:
-        SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
+    of new files are created. Raises SaveError if a file is read-only, has changed since it was read, or cannot be
+    written; the message says what was.
     """
     deadline.stop()
     wanted = [_resolved(file) for file in files]
@@ -89,8 +85,7 @@ def _resolved(file: File) -> File:
 def _refuse_outside(path: str) -> None:
     """Refuse to follow a link that a stranger may have made.
 
-    Raises:
-        PermissionError: it leads out of the repository.
+    Raises PermissionError if it leads out of the repository.
     """
     if leads_out(path):
         raise PermissionError(errno.EACCES, f"it is {REASON}", path)
@@ -99,8 +94,7 @@ def _refuse_outside(path: str) -> None:
 def make_folder(path: str) -> None:
     """Create a folder and its parents if missing.
 
-    Raises:
-        OSError: it cannot be created, or is a link out of the repository.
+    Raises OSError if it cannot be created, or is a link out of the repository.
     """
     _refuse_outside(path)
     os.makedirs(path, exist_ok=True)
@@ -109,8 +103,7 @@ def make_folder(path: str) -> None:
 def _checked(file: File) -> None:
     """Refuse to write a file that is read-only or not as it was read.
 
-    Raises:
-        SaveError: it is so, or it cannot be read.
+    Raises SaveError if it is so, or it cannot be read.
     """
     if file.fresh:
         if os.path.lexists(file.real):
@@ -203,11 +196,7 @@ def _settle(folder: str) -> None:
 
 
 def copies(files: Iterable[File], folder: str) -> None:
-    """Write the new bytes below another folder, at the same paths.
-
-    Raises:
-        SaveError: one cannot be written.
-    """
+    """Write the new bytes below another folder, at the same paths. Raises SaveError if one cannot be written."""
     for file in files:
         target = os.path.join(folder, os.path.normpath(file.path).replace("..", "__").lstrip("/"))
         try:
@@ -223,9 +212,7 @@ def write(path: str, data: bytes) -> None:
     """Write a file so that readers see the old bytes or the new ones.
 
     A pipe, or a file that cannot be replaced, is written in place. Links in a repository are not followed out of it.
-
-    Raises:
-        OSError: it cannot be written.
+    Raises OSError if it cannot be written.
     """
     real = os.path.realpath(path)
     _refuse_outside(path)
@@ -247,8 +234,7 @@ def write(path: str, data: bytes) -> None:
 def replace(file: str, place: str) -> None:
     """Move a finished file to its place on the same disk, in one step for readers.
 
-    Raises:
-        OSError: it cannot be moved.
+    Raises OSError if it cannot be moved.
     """
     _refuse_outside(os.path.dirname(place) or ".")
     with open(file, "rb+") as finished:
@@ -258,11 +244,7 @@ def replace(file: str, place: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file of an earlier run, if it exists.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Remove a file of an earlier run, if it exists. Raises OSError if it cannot be removed."""
     _refuse_outside(os.path.dirname(path) or ".")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

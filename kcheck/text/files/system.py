@@ -42,20 +42,12 @@ def size(path: str) -> int | None:
 
 
 def read(path: str) -> bytes:
-    """Read a file.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Read a file. Raises OSError if it cannot be read."""
     return head(path, -1)
 
 
 def head(path: str, most: int) -> bytes:
-    """Read at most so many bytes of a file; -1 stands for all.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Read at most so many bytes of a file; -1 stands for all. Raises OSError if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(most)
@@ -66,8 +58,7 @@ def head(path: str, most: int) -> bytes:
 def entries(folder: str) -> list[tuple[str, bool]]:
     """List the readable entries of a folder, sorted: name, and whether it is a folder, links followed.
 
-    Raises:
-        OSError: it cannot be read.
+    Raises OSError if it cannot be read.
     """
     found = []
     try:

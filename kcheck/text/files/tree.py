@@ -1,7 +1,5 @@
 """Walk a tree and classify its files. Each file is read once, even through several links."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,8 +9,7 @@ from kcheck.text.errors import Error
 from kcheck.text.files import configurations, folders, system
 from kcheck.text.files.boundary import REASON, Boundary, around, contains_path, remedy, repository
 from kcheck.text.files.disk import DirectoryEntry, Disk, TooLargeError
-from kcheck.text.files.ignored import Ignored
-from kcheck.text.files.patterns import matches
+from kcheck.text.files.patterns import Ignored, matches
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, Source
 

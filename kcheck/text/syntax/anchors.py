@@ -1,7 +1,5 @@
 """Count the places that share a value through YAML anchors."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from kcheck.text.syntax import yaml

@@ -3,8 +3,6 @@
 Only this module and `addons.admission.table` import cel_expr_python.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -20,8 +18,8 @@ from msgspec import Struct
 
 from kcheck.text import bundled
 from kcheck.text.regex import regex
-from kcheck.text.syntax.cel_tree import Node
-from kcheck.text.syntax.cel_usage import Usage
+from kcheck.text.syntax import cel_tree
+from kcheck.text.syntax.cel_tree import Node, Usage
 
 
 class Undecided(Enum):
@@ -34,7 +32,7 @@ UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value 
 Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 Serialized: TypeAlias = list[Any]
-"""Syntax tree of an expression as bytes, and its usage as `cel_usage.packed` has it."""
+"""Syntax tree of an expression as bytes, and its usage as `cel_tree.packed` has it."""
 
 _ERROR = _cel.Type.ERROR
 _NULL = _cel.Type.NULL
@@ -100,11 +98,9 @@ class Expression:
     @cached_property
     def used(self) -> Usage:
         """Usage of the expression."""
-        from kcheck.text.syntax import cel_usage
-
         if self.packed_usage:
-            return cel_usage.unpacked(self.packed_usage)
-        return cel_usage.usage(tree(self), self.variables)
+            return cel_tree.unpacked(self.packed_usage)
+        return cel_tree.usage(tree(self), self.variables)
 
 
 class Hole(Struct, frozen=True):
@@ -164,9 +160,7 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
 
 def serialized(expression: Expression) -> bytes:
     """Serialize an expression for a wheel, the same in each build."""
-    from kcheck.text.syntax import cel_tree, cel_usage
-
-    return bundled.packed([cel_tree.stable(expression.serialized), cel_usage.packed(expression.used)])
+    return bundled.packed([cel_tree.stable(expression.serialized), cel_tree.packed(expression.used)])
 
 
 def _plain(error: str) -> str:
@@ -203,10 +197,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
     """Evaluate to plain Python data, or UNDECIDED if a missing value or an integer overflow decides.
 
     The runtime releases a reference to None with every null it returns, and Python ends when none is left: no
-    expression may return maps or lists with nulls.
-
-    Raises:
-        ExpressionError: any other error of CEL.
+    expression may return maps or lists with nulls. Raises ExpressionError for any other error of CEL.
     """
     try:
         value = expression.program.eval(activation)
@@ -239,15 +230,11 @@ def usage(expression: Expression) -> Usage:
 
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
     """Return the values of a path for which a condition can hold; None if it can with any."""
-    from kcheck.text.syntax import cel_usage
-
-    return cel_usage.required_texts(tree(expression), path)
+    return cel_tree.required_texts(tree(expression), path)
 
 
 def tree(expression: Expression) -> Node:
     """Return the syntax tree of an expression."""
-    from kcheck.text.syntax import cel_tree
-
     return cel_tree.tree(expression.serialized)
 
 

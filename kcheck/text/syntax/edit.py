@@ -1,7 +1,5 @@
 """Turn changes into edits; the place of a value decides how. Knows no cloud."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,8 +30,7 @@ class EditError(Exception):
 def edits(changes: Iterable[Change]) -> list[Edit]:
     """Make the edits of all changes; those that insert into the same block are written together.
 
-    Raises:
-        EditError: a value stands where kcheck cannot change it.
+    Raises EditError if a value stands where kcheck cannot change it.
     """
     result, insertions = _sorted_out(changes, {})
     inner_first = sorted(insertions, key=lambda container: -container.start)  # where both end, the inner one goes on
@@ -54,9 +51,8 @@ class Together:
     def add(self, changes: Iterable[Change]) -> None:
         """Add changes, all or none.
 
-        Raises:
-            EditError: a value stands where kcheck cannot change it.
-            OverlapError: their bytes are changed already.
+        Raises EditError if a value stands where kcheck cannot change it, OverlapError if their bytes are changed
+        already.
         """
         new, insertions = _sorted_out(changes, self._insertions)
         inserted = {
@@ -100,8 +96,7 @@ class Together:
 def apply_edits(source: Source, changes: list[Edit]) -> bytes:
     """Apply edits to a source; in HCL, aligned lines stay aligned.
 
-    Raises:
-        OverlapError: two different edits touch the same bytes.
+    Raises OverlapError if two different edits touch the same bytes.
     """
     if _is_hcl(source):
         from kcheck.text.syntax.hcl import align

@@ -1,7 +1,5 @@
 """Insertions of a fix in any syntax, and the siblings they follow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

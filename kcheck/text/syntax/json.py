@@ -158,10 +158,7 @@ def members(text: str, start: int) -> Iterator[tuple[str, int]]:
     """Yield the keys of the object at an index of a file's text, and where their values begin.
 
     For large files of which only a part matters: nothing is kept, and unwanted values are skipped at the speed of the
-    library.
-
-    Raises:
-        ValueError: it is no object, or not JSON.
+    library. Raises ValueError if it is no object, or not JSON.
     """
     at = _blank(text, start)
     if text[at : at + 1] != "{":
@@ -179,8 +176,7 @@ def members(text: str, start: int) -> Iterator[tuple[str, int]]:
 def items(text: str, start: int) -> Iterator[tuple[dict[str, object], int]]:
     """Yield the plain items of the list at an index, and where they begin.
 
-    Raises:
-        ValueError: it is no list, or not JSON.
+    Raises ValueError if it is no list, or not JSON.
     """
     at = _blank(text, start)
     if text[at : at + 1] != "[":
@@ -194,11 +190,7 @@ def items(text: str, start: int) -> Iterator[tuple[dict[str, object], int]]:
 
 
 def node(source: Source, text: str, start: int) -> Node:
-    """Parse the value at an index of a file's text, with places.
-
-    Raises:
-        ValueError: it is not JSON.
-    """
+    """Parse the value at an index of a file's text, with places. Raises ValueError if it is not JSON."""
     try:
         return _Reader(source, text).value(start, 0)[0]
     except _NotJsonError as error:

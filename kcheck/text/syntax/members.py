@@ -1,7 +1,5 @@
 """Add members to maps and items to lists in YAML, in the style of their neighbours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

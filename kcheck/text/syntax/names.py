@@ -1,7 +1,5 @@
 """Keys of a place in YAML or JSON."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Find names in files of YAML, HCL, TOML and sysctl by patterns, without parsing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """YAML style at a place, and values written in it: quotes, indentation, lists."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator

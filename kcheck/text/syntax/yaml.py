@@ -395,10 +395,7 @@ def literal(value: Plain, style: Style = "plain") -> str:
     """Format a scalar on one line so that it reads back as the same value, anywhere.
 
     It can stand in block or flow, as value or key. `style` is for texts that can be written so; the others get double
-    quotes, and numbers none.
-
-    Raises:
-        ValueError: an int that does not fit 64 bits would be read as something else.
+    quotes, and numbers none. Raises ValueError if an int that does not fit 64 bits would be read as something else.
     """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.text.files.disk import Disk
-from kcheck.text.files.ignored import Ignored
+from kcheck.text.files.patterns import Ignored
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kcheck.fix import fix
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES
 from kcheck.text.ip_ranges import parse_cidr, with_newbits
-from kcheck.text.syntax.hcl import computed_literals
+from kcheck.text.syntax.hcl import write
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ pytestmark = pytest.mark.medium
 def test_rewritten(text: str, old: str, new: str, expected: str | None) -> None:
     source = Source("main.tf", f"é = {text}\n".encode())
     start = len("é = ".encode())
-    part = computed_literals.literal_to_change(source.span(start, start + len(text.encode())), old, new)
+    part = write.literal_to_change(source.span(start, start + len(text.encode())), old, new)
     if part is None:
         assert expected is None
         return

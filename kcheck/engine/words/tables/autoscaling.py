@@ -1,7 +1,5 @@
 """Words of autoscalers, their flags, and Karpenter node pools."""
 
-from __future__ import annotations
-
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Autoscaler, Flag, KarpenterPool
 from kcheck.scale import autoscaler, basics, savings

@@ -1,7 +1,5 @@
 """Words of clusters and their node pools."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records

@@ -1,7 +1,5 @@
 """Words of subnets, pod ranges, and walls."""
 
-from __future__ import annotations
-
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.scale import addresses, basics, ranges, walls
 

@@ -1,7 +1,5 @@
 """Words of workloads, their pods, containers and images."""
 
-from __future__ import annotations
-
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
 from kcheck.model import Container, Definition, FieldError, Image, PodTemplate, Workload

@@ -1,7 +1,5 @@
 """Words of queues, quotas and schedulers, which decide when jobs run."""
 
-from __future__ import annotations
-
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler
 from kcheck.scale import bundles, gpus, queues

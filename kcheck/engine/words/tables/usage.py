@@ -1,7 +1,5 @@
 """Words of measured usage (`--usage FILE`)."""
 
-from __future__ import annotations
-
 from kcheck.engine.words.tables.field import Field, annotated, made, record
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import fragments, gpus, requests

@@ -3,8 +3,6 @@
 How lines are grouped: https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -35,8 +33,7 @@ class _Line(NamedTuple):
 def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
     """Apply edits; lines that were aligned are aligned again.
 
-    Raises:
-        OverlapError: two different edits touch the same bytes.
+    Raises OverlapError if two different edits touch the same bytes.
     """
     new = apply(data, edits)
     before = Lines(data)

@@ -1,7 +1,5 @@
 """HCL before Terraform 0.12: maps written as blocks, quoted names, lists around quoted lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Parse Terraform's JSON (`.tf.json`) into the tree of HCL: strings are templates, objects stand for blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Keys of a place in HCL: blocks with labels, attributes, keys of objects, items of lists."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

@@ -23,11 +23,7 @@ class EscapeError(ValueError):
 
 
 def unescape(text: str) -> str:
-    """Decode the text inside quotes.
-
-    Raises:
-        EscapeError: it has an escape sequence that names no character.
-    """
+    """Decode the text inside quotes. Raises EscapeError if it has an escape sequence that names no character."""
     if "\\" not in text and "$${" not in text and "%%{" not in text:
         return normal(text)
 

@@ -1,7 +1,5 @@
 """Tree-sitter's trees of HCL, and messages for what it cannot parse."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

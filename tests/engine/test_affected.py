@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.addons.editor.affected import narrow
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
+from kcheck.engine.affected import narrow
 from kcheck.engine.linter import Linter
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.text.files.tree import Tree
