@@ -159,7 +159,7 @@ def _full(
 
 
 def quota_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield a wall for each quota with a number; it is not known where the settings give one that a pool may need."""
+    """Yield a wall for each quota with a number; not known where a pool of unknown machines may need it."""
     asked = needs(finder.cluster, finder.pools)
     for need in asked:
         entry = finder.limits[f"quota.{need.quota.key}"]
@@ -223,7 +223,7 @@ def pod_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> Takes:
-    """Count the pods of DaemonSets and of a job of so many pods on pools of some sizes; at least one a node."""
+    """Count the pods of DaemonSets and of a job on pools of some sizes; at least one a node."""
 
     def takes(sizes: Sizes) -> int:
         room = sum(packed[name] * size for name, size in sizes.items())
@@ -233,7 +233,7 @@ def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> 
 
 
 def _packed(jobs: list[Workload], pool: NodePool, daemons: int, finder: WallFinder) -> Interval:
-    """Count the pods of jobs that surely fit on a node beside its DaemonSets, and those that may; at least one."""
+    """Count the pods of jobs that surely fit on a node beside its DaemonSets, and that may."""
     found = [finder.world.pools.per_node(pods, pool) for one in jobs for pods in one.templates]
     least = max((one.low for one in found if one is not None), default=1)
     room = number(pool.addresses.max_pods, least) - daemons

@@ -53,8 +53,15 @@ _OF_VALUES: dict[str, Callable[[list[str]], str]] = {
     "Or": lambda a: f"({' || '.join(a)})",
 }
 """Expressions of the functions whose arguments are values."""
-_NAMED = frozenset({"Condition", "FindInMap", "GetAtt", "If", "Ref", "Sub"})
-"""Functions whose first argument is a name or text."""
+_OF_NAMES: dict[str, Callable[[_Template, Sequence[yaml.Node], list[str]], str]] = {
+    "Condition": lambda _template, _items, words: f"local.{words[0]}",
+    "FindInMap": lambda own, items, words: f"local.mapping_{words[0]}[{own.text(items[1])}][{own.text(items[2])}]",
+    "GetAtt": lambda own, _items, words: own.reference(".".join(words)),
+    "If": lambda own, items, words: f"(local.{words[0]} ? {own.text(items[1])} : {own.text(items[2])})",
+    "Ref": lambda own, _items, words: own.reference(words[0]),
+    "Sub": lambda own, items, words: own.substituted(words[0], yaml.pairs(items[1]) if len(items) > 1 else {}),
+}
+"""Expressions of the functions whose first argument is a name or text, by the arguments and their texts."""
 
 
 class _UnreadError(Exception):
@@ -182,11 +189,11 @@ class _Template:
                 return nodes.Object(node.span, tuple(entries))
             return nodes.Tuple(node.span, tuple(self._expression("", one) for one in node.items))
         try:
-            return parse_expression(self._text(node), node.span)
+            return parse_expression(self.text(node), node.span)
         except _UnreadError as error:
             return nodes.Invalid(node.span, str(error))
 
-    def _text(self, node: yaml.Node, *, inside: bool = False) -> str:
+    def text(self, node: yaml.Node, *, inside: bool = False) -> str:
         """Return a value as Terraform writes it; `inside` the function that its tag names."""
         node = yaml.resolve(node)
         if found := _function(node, inside=inside):
@@ -195,44 +202,31 @@ class _Template:
         if isinstance(node, yaml.Scalar):
             return write.literal(node.text)
         if isinstance(node, yaml.Sequence):
-            return f"[{', '.join(map(self._text, node.items))}]"
-        entries = (f"{write.literal(key)} = {self._text(pair.value)}" for key, pair in yaml.pairs(node).items())
+            return f"[{', '.join(map(self.text, node.items))}]"
+        entries = (f"{write.literal(key)} = {self.text(pair.value)}" for key, pair in yaml.pairs(node).items())
         return f"{{{', '.join(entries)}}}"
 
     def _called(self, name: str, node: yaml.Target, inside: bool) -> str:
         is_list = isinstance(node, yaml.Sequence) and not _function(node, inside=inside)
         items = node.items if isinstance(node, yaml.Sequence) and is_list else (node,)
         words = [one.text if isinstance(one, yaml.Scalar) else "" for one in map(yaml.resolve, items)]
-        if name in _NAMED and not any(words[:1]):
-            _unread(name)
-        if name == "Condition":
-            return f"local.{''.join(words)}"
-        if name == "Ref":
-            return self._reference("".join(words))
-        if name == "GetAtt":
-            return self._reference(".".join(words))
         if name == "ImportValue":
             return self._imported(_export(node), node.span)
-        if name == "FindInMap" and len(items) == 3:
-            return f"local.mapping_{words[0]}[{self._text(items[1])}][{self._text(items[2])}]"
-        if name == "If" and len(items) == 3:
-            return f"(local.{words[0]} ? {self._text(items[1])} : {self._text(items[2])})"
-        if name == "Sub":
-            return self._substituted(words[0], yaml.pairs(items[1]) if len(items) == 2 else {})
-        written = [self._text(one, inside=inside and one is node) for one in items]
         try:
-            return _OF_VALUES[name](written)
+            if name in _OF_NAMES:
+                return _OF_NAMES[name](self, items, words) if any(words[:1]) else _unread(name)
+            return _OF_VALUES[name]([self.text(one, inside=inside and one is node) for one in items])
         except (KeyError, IndexError):
             _unread(name)
 
-    def _substituted(self, text: str, own: Mapping[str, yaml.Pair]) -> str:
+    def substituted(self, text: str, own: Mapping[str, yaml.Pair]) -> str:
         """Return a text with its `${...}` as Terraform's."""
 
         def written(match: re.Match[str]) -> str:
             name = match[2].strip()
             if match[1]:
                 return f"$${{{name}}}"
-            return f"${{{self._text(own[name].value) if name in own else self._reference(name)}}}"
+            return f"${{{self.text(own[name].value) if name in own else self.reference(name)}}}"
 
         return write.template(text, _PART, written)
 
@@ -240,14 +234,14 @@ class _Template:
         """Return what another template exports, else a data source that has its name as a label."""
         if name in self.exports and name not in self.opened:
             self.opened.append(name)
-            text = self._text(self.exports[name])
+            text = self.text(self.exports[name])
             self.opened.pop()
             return text
         key = "aws_cloudformation_export", _OTHERS.sub("", name).strip("-")
         self.data[key] = nodes.Block("data", key, nodes.Body(place), place, place)
         return f"data.{'.'.join(key)}.value"
 
-    def _reference(self, name: str) -> str:
+    def reference(self, name: str) -> str:
         """Return what a name, or a name and an attribute, stands for."""
         label, _, attribute = name.partition(".")
         if label in _PSEUDO:
