@@ -840,3 +840,67 @@ def test_subnets_in_unknown_number_are_a_wall_that_is_not_known(capacity: Callab
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
     assert (wall["nodes"], cluster["reaches"]) == (None, None)
     assert "var.zones has no value" in wall["arithmetic"]
+
+
+AUTO_MODE = """\
+resource "aws_eks_cluster" "main" {
+  name = "train"
+  compute_config {
+    enabled    = true
+    node_pools = ["general-purpose"]
+  }
+  vpc_config {
+    subnet_ids = [aws_subnet.nodes.id]
+  }
+}
+resource "aws_subnet" "nodes" {
+  cidr_block = "10.0.0.0/24"
+}
+"""
+PROVISIONED = """\
+resource "google_container_cluster" "main" {
+  name     = "train"
+  location = "us-central1-a"
+  cluster_autoscaling {
+    enabled = true
+    resource_limits {
+      resource_type = "cpu"
+      maximum       = 64
+    }
+    resource_limits {
+      resource_type = "memory"
+      maximum       = 4000
+    }
+  }
+}
+resource "google_container_node_pool" "main" {
+  name       = "pool"
+  cluster    = google_container_cluster.main.id
+  location   = "us-central1-a"
+  autoscaling {
+    max_node_count = 100
+  }
+  node_config {
+    machine_type = "n2-standard-8"
+  }
+}
+"""
+
+
+def test_a_cluster_whose_nodes_the_cloud_makes_reaches_no_documented_limit(
+    capacity: Callable[..., dict[str, Any]],
+) -> None:
+    cluster = capacity(AUTO_MODE)
+    assert (cluster["target"], cluster["reaches"]) == (None, None)
+    target = "the target (aws_eks_cluster.main has nodes outside its pools; set --nodes N)"
+    nodes = "address space of the nodes (none of its node pools is in this code)"
+    assert cluster["summary"].startswith(f"Not known: {target}; {nodes}. train reaches at most 100,000 nodes")
+
+
+def test_known_walls_are_called_so_where_the_target_is_not_known(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(PROVISIONED)
+    assert (cluster["target"], cluster["reaches"]) == (None, 8)
+    assert cluster["summary"] == (
+        "Not known: the target (google_container_cluster.main has nodes outside its pools; set --nodes N). "
+        "train reaches 8 nodes; the first wall is the autoscaling limit of the cluster."
+    )
