@@ -904,3 +904,51 @@ def test_known_walls_are_called_so_where_the_target_is_not_known(capacity: Calla
         "Not known: the target (google_container_cluster.main has nodes outside its pools; set --nodes N). "
         "train reaches 8 nodes; the first wall is the autoscaling limit of the cluster."
     )
+
+
+ENDPOINTS = """\
+module "endpoints" {
+  source     = "terraform-aws-modules/vpc/aws//modules/vpc-endpoints"
+  version    = "5.1.0"
+  subnet_ids = [aws_subnet.nodes.id]
+  endpoints = {
+    s3      = { service = "s3", service_type = "Gateway", route_table_ids = ["rtb-1"] }
+    ecr_api = { service = "ecr.api" }
+    ecr_dkr = { service = "ecr.dkr" }
+  }
+}
+resource "aws_vpc_endpoint" "sts" {
+  vpc_endpoint_type = "Interface"
+  service_name      = "com.amazonaws.us-east-1.sts"
+  subnet_ids        = [aws_subnet.nodes.id]
+}
+resource "aws_efs_mount_target" "data" {
+  count     = 1
+  subnet_id = aws_subnet.nodes.id
+}
+"""
+PRIVATE_ENDPOINT = """\
+resource "azurerm_private_endpoint" "registry" {
+  count     = 4
+  subnet_id = azurerm_subnet.nodes.id
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "nodes", "usable"),
+    [
+        # a /24 has 251: 12 nodes of 20 addresses, and 11 addresses for endpoints; with 4 endpoints 247
+        (eks(prefix=24), ENDPOINTS, 12, 247),
+        (eks(prefix=24), ENDPOINTS.replace("count     = 1", "count     = 9"), 11, 239),
+        # a /24 has 251: 8 machines of 31 addresses, one of them surge; with 4 endpoints 247
+        (aks(prefix=24), PRIVATE_ENDPOINT, 6, 247),
+    ],
+)
+def test_endpoints_take_addresses_of_their_subnets(
+    text: str, more: str, nodes: int, usable: int, capacity: Callable[..., dict[str, Any]]
+) -> None:
+    (wall,) = [one for one in capacity(text + more)["walls"] if one["mechanism"] == "subnet"]
+    taken = {247: 4, 239: 12}[usable]
+    assert wall["nodes"] == nodes
+    assert f" has {usable} usable addresses ({taken} are taken or reserved)" in wall["arithmetic"]
