@@ -302,11 +302,10 @@ class _Template:
             span = source.span(begin, begin + len(line.strip()))
             if not whole or not text:
                 continue
-            if "{{" in text:
-                head, path = _head(text), _VALUE.findall(text) if len(_ACTION.findall(text)) == 1 else []
-                pattern = _pattern(_ACTION.split(text))
+            if actions := _ACTION.findall(text):  # one that ends on a later line leaves nothing to compare
+                head, path = _head(text), _VALUE.findall(text) if len(actions) == 1 else []
                 if head:
-                    made = (pattern, span, path[0] if path else "")
+                    made = (_pattern(_ACTION.split(text)), span, path[0] if path else "")
                     self.made.setdefault(head, []).append(made)
             else:
                 self.plain.setdefault(text, []).append(span)

@@ -208,7 +208,7 @@ class Reserved(Thing, frozen=True, eq=False):
 class Subnet(Thing, frozen=True):
     """A subnet of a virtual network. `gap` says why pools in it may be missing.
 
-    `public`: whether its machines get public addresses of their own. `held`: addresses that load balancers take or people
+    `public`: whether its machines get public addresses of their own. `held`: addresses that endpoints take or people
     assign. `blocks`: ranges reserved for the prefixes of interfaces.
     """
 

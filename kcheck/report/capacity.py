@@ -11,6 +11,7 @@ from kcheck.scale.world import World
 from kcheck.text.interval import Interval
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed
+from kcheck.text.values import Unknown
 
 _BAR = 20
 _INDENT = " " * 12
@@ -54,13 +55,15 @@ def reachable_nodes(cluster: Cluster, world: World) -> int | None:
 
 
 def has_unknown_walls(cluster: Cluster, world: World) -> bool:
-    """Whether some wall may or may not come before the target."""
-    return any(map(_is_open, walls.find_walls(cluster, world)))
+    """Whether some wall may or may not come before the target, or where there is none is not known."""
+    return any(_is_open(wall, world) for wall in walls.find_walls(cluster, world))
 
 
-def _is_open(wall: Wall) -> bool:
+def _is_open(wall: Wall, world: World) -> bool:
     """Whether it is unknown if a wall comes before the target; advice and account quotas do not count."""
-    return wall.short is None and wall.kind != "recommended" and not is_account_quota(wall)
+    if wall.short is not None or wall.kind == "recommended" or is_account_quota(wall):
+        return False
+    return world.sizes.wanted_interval(wall.cluster).exact is not None or wall.nodes is None or wall.nodes.exact is None
 
 
 def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
@@ -80,13 +83,16 @@ def earliest(cluster: Cluster, world: World) -> Wall | None:
 
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
-    """Say how far the cluster gets, unknown walls first."""
-    open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w) and (w.nodes is None or not w.nodes.low)]
-    by_reason = grouped(open_, lambda wall: wall.why.reason if wall.why else wall.arithmetic)
-    said = [f"{listed(list(dict.fromkeys(w.what for w in own)))} ({why})" for why, own in by_reason.items()]
+    """Say how far the cluster gets, an unknown target and unknown walls first."""
+    open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w, world) and (w.nodes is None or not w.nodes.low)]
+    found, wanted = [(w.what, w.why.reason if w.why else w.arithmetic) for w in open_], world.sizes.wanted(cluster)
+    if isinstance(wanted, Unknown) and wanted.reason not in (why for _, why in found):
+        found.insert(0, ("the target", wanted.reason))
+    by_reason = grouped(found, lambda pair: pair[1]).items()
+    said = [f"{listed(list(dict.fromkeys(what for what, _ in own)))} ({why})" for why, own in by_reason]
     more = f"; {len(said) - 2} more" if said[2:] else ""
-    found = _reach(cluster, world)
-    return f"Not known: {'; '.join(said[:2])}{more}. {found}" if said else found
+    reach = _reach(cluster, world)
+    return f"Not known: {'; '.join(said[:2])}{more}. {reach}" if said else reach
 
 
 def _reach(cluster: Cluster, world: World) -> str:

@@ -247,6 +247,16 @@ def test_a_chart_is_checked_by_default(check: Check) -> None:
     assert found.message.startswith("Job train needs 250 ")
 
 
+def test_an_action_may_end_on_a_later_line(check: Check) -> None:
+    template = (
+        TRAIN["train/templates/job.yaml"] + "{{- if and\n  .Values.nodes\n  .Values.image }}\n# a comment\n{{- end }}\n"
+    )
+    (found,) = [
+        one for one in check({**TRAIN, "train/templates/job.yaml": template}).findings if one.rule == "docker-hub-image"
+    ]
+    assert found.message.startswith("Job train needs 250 ")
+
+
 def test_a_refused_chart_is_named(check: Check) -> None:
     refused = TRAIN["train/templates/job.yaml"].replace("name: train", "name: {{ randAlpha 5 }}")
     result = check({**TRAIN, "train/templates/job.yaml": refused})

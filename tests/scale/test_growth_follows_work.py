@@ -83,13 +83,44 @@ def read(write: Write, pools: str, manifest: str = "", nodes: int | None = None)
         (SYSTEM + CPU + GPU, job("{cpu: 16}", pods=40), ["cpu"]),
         (SYSTEM + CPU + GPU, job("{cpu: 16}", "{pool: system}"), ["gpu"]),  # no pool takes it
         (SYSTEM + CPU + GPU, "", ["gpu"]),
-        (SYSTEM + CPU, job("{cpu: 1}", pods=1), []),
+        (SYSTEM + CPU, job("{cpu: 1}", pods=1), ["system", "cpu"]),  # nothing tells them apart
+        (SYSTEM.replace("= 6", "= 1") + CPU, "", ["cpu"]),  # the fixed one has no room to grow
         (SYSTEM.replace("= 6", "= 1") + GPU, job("{cpu: 1}", "{pool: system}"), ["gpu"]),  # jobs of one node
     ],
 )
 def test_pools_that_take_more(pools: str, manifest: str, expected: list[str], write: Write) -> None:
     world, cluster = read(write, pools, manifest)
     assert [pool.display_name for pool in world.pools.taking(cluster)] == expected
+
+
+AKS = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name                 = "system"
+    vm_size              = "Standard_D8s_v5"
+    auto_scaling_enabled = true
+    min_count            = 1
+    max_count            = 6
+  }
+}
+resource "azurerm_kubernetes_cluster_node_pool" "cpu" {
+  name                  = "cpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_D8s_v5"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 20
+}
+"""
+
+
+def test_the_system_pool_takes_no_share_of_the_work(write: Write) -> None:
+    write({"main.tf": AKS})
+    world = linter.run(Tree(["."]), Config(nodes={"": 1000})).world
+    (cluster,) = world.inventory.clusters
+    sizes = world.sizes.shares(cluster, 1000)
+    assert {pool.display_name: sizes[pool.id] for pool in world.pools.of_cluster(cluster)} == {"system": 6, "cpu": 994}
 
 
 def test_the_target_is_where_the_work_is(write: Write) -> None:

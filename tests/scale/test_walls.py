@@ -840,3 +840,115 @@ def test_subnets_in_unknown_number_are_a_wall_that_is_not_known(capacity: Callab
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
     assert (wall["nodes"], cluster["reaches"]) == (None, None)
     assert "var.zones has no value" in wall["arithmetic"]
+
+
+AUTO_MODE = """\
+resource "aws_eks_cluster" "main" {
+  name = "train"
+  compute_config {
+    enabled    = true
+    node_pools = ["general-purpose"]
+  }
+  vpc_config {
+    subnet_ids = [aws_subnet.nodes.id]
+  }
+}
+resource "aws_subnet" "nodes" {
+  cidr_block = "10.0.0.0/24"
+}
+"""
+PROVISIONED = """\
+resource "google_container_cluster" "main" {
+  name     = "train"
+  location = "us-central1-a"
+  cluster_autoscaling {
+    enabled = true
+    resource_limits {
+      resource_type = "cpu"
+      maximum       = 64
+    }
+    resource_limits {
+      resource_type = "memory"
+      maximum       = 4000
+    }
+  }
+}
+resource "google_container_node_pool" "main" {
+  name       = "pool"
+  cluster    = google_container_cluster.main.id
+  location   = "us-central1-a"
+  autoscaling {
+    max_node_count = 100
+  }
+  node_config {
+    machine_type = "n2-standard-8"
+  }
+}
+"""
+
+
+def test_a_cluster_whose_nodes_the_cloud_makes_reaches_no_documented_limit(
+    capacity: Callable[..., dict[str, Any]],
+) -> None:
+    cluster = capacity(AUTO_MODE)
+    assert (cluster["target"], cluster["reaches"]) == (None, None)
+    target = "the target (aws_eks_cluster.main has nodes outside its pools; set --nodes N)"
+    nodes = "address space of the nodes (none of its node pools is in this code)"
+    assert cluster["summary"].startswith(f"Not known: {target}; {nodes}. train reaches at most 100,000 nodes")
+
+
+def test_known_walls_are_called_so_where_the_target_is_not_known(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(PROVISIONED)
+    assert (cluster["target"], cluster["reaches"]) == (None, 8)
+    assert cluster["summary"] == (
+        "Not known: the target (google_container_cluster.main has nodes outside its pools; set --nodes N). "
+        "train reaches 8 nodes; the first wall is the autoscaling limit of the cluster."
+    )
+
+
+ENDPOINTS = """\
+module "endpoints" {
+  source     = "terraform-aws-modules/vpc/aws//modules/vpc-endpoints"
+  version    = "5.1.0"
+  subnet_ids = [aws_subnet.nodes.id]
+  endpoints = {
+    s3      = { service = "s3", service_type = "Gateway", route_table_ids = ["rtb-1"] }
+    ecr_api = { service = "ecr.api" }
+    ecr_dkr = { service = "ecr.dkr" }
+  }
+}
+resource "aws_vpc_endpoint" "sts" {
+  vpc_endpoint_type = "Interface"
+  service_name      = "com.amazonaws.us-east-1.sts"
+  subnet_ids        = [aws_subnet.nodes.id]
+}
+resource "aws_efs_mount_target" "data" {
+  count     = 1
+  subnet_id = aws_subnet.nodes.id
+}
+"""
+PRIVATE_ENDPOINT = """\
+resource "azurerm_private_endpoint" "registry" {
+  count     = 4
+  subnet_id = azurerm_subnet.nodes.id
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "nodes", "usable"),
+    [
+        # a /24 has 251: 12 nodes of 20 addresses, and 11 addresses for endpoints; with 4 endpoints 247
+        (eks(prefix=24), ENDPOINTS, 12, 247),
+        (eks(prefix=24), ENDPOINTS.replace("count     = 1", "count     = 9"), 11, 239),
+        # a /24 has 251: 8 machines of 31 addresses, one of them surge; with 4 endpoints 247
+        (aks(prefix=24), PRIVATE_ENDPOINT, 6, 247),
+    ],
+)
+def test_endpoints_take_addresses_of_their_subnets(
+    text: str, more: str, nodes: int, usable: int, capacity: Callable[..., dict[str, Any]]
+) -> None:
+    (wall,) = [one for one in capacity(text + more)["walls"] if one["mechanism"] == "subnet"]
+    taken = {247: 4, 239: 12}[usable]
+    assert wall["nodes"] == nodes
+    assert f" has {usable} usable addresses ({taken} are taken or reserved)" in wall["arithmetic"]

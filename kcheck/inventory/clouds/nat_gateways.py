@@ -1,8 +1,10 @@
-"""NAT gateways of private nodes: Google's Cloud NAT, AWS, the VPC module and ACK."""
+"""NAT gateways of private nodes: Google's Cloud NAT, AWS, the VPC module and ACK; endpoints in their subnets."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import chain
 from typing import TypedDict, TypeVar
 
 from msgspec.structs import replace
@@ -13,6 +15,7 @@ from kcheck.inventory.clouds.reader import Reader, text_of
 from kcheck.model import NOTHING
 from kcheck.terraform import missing_modules
 from kcheck.text.need import first_unknown
+from kcheck.text.partly_known import address_of
 from kcheck.text.text import Span
 from kcheck.text.values import (
     Known,
@@ -31,7 +34,7 @@ from kcheck.text.values import (
 KIND = "google_compute_router_nat"
 KIND_OF_ACK = "alicloud_snat_entry"
 KIND_OF_EKS = "aws_nat_gateway"
-_ENDPOINT = "aws_vpc_endpoint"
+ENDPOINT = "aws_vpc_endpoint"
 
 
 T = TypeVar("T")
@@ -143,7 +146,7 @@ def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
     gateways = list(reader.root.instances(KIND_OF_EKS))
     if not gateways:
         return NOTHING
-    services = [reader.fields(_ENDPOINT, one).text("service") for one in reader.root.instances(_ENDPOINT)]
+    services = [reader.fields(ENDPOINT, one).text("service") for one in reader.root.instances(ENDPOINT)]
     texts = [text_of(service) for service in services]
     if any(text and text.endswith(".s3") for text in texts):
         return Known(value=True, origin=Origin((place,)))
@@ -154,3 +157,15 @@ def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
     if any("endpoint" in name for name in (*sources, *inputs)):
         return Unknown("a module that was not read may make VPC endpoints", Origin((place,)))
     return Known(value=False, origin=Origin((gateways[0].span,)))
+
+
+def held(reader: Reader, *kinds: str) -> Counter[str]:
+    """Count the addresses that endpoints of some resource types take, one in each of their subnets, by its address.
+
+    https://docs.aws.amazon.com/vpc/latest/privatelink/create-interface-endpoint.html,
+    https://docs.aws.amazon.com/efs/latest/ug/accessing-fs.html,
+    https://learn.microsoft.com/azure/private-link/private-endpoint-overview
+    """
+    listed = [reader.fields(kind, one).raw("subnets") for kind in kinds for one in reader.root.instances(kind)]
+    items = (one.value if isinstance(one, Known) and isinstance(one.value, tuple) else (one,) for one in listed)
+    return Counter(filter(None, map(address_of, chain.from_iterable(items))))

@@ -16,16 +16,18 @@ from kcheck.scale.growth import Demand, Trial, addresses_needed, reach
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Unknown, known, number
+from kcheck.text.values import Known, Unknown, known, number, reason_of
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
     """Yield the walls of every subnet and range that a cluster has pools in, an unknown one without pools."""
-    fargate = ", ".join(known(finder.cluster.serverless) or ())
-    asked = fargate or finder.world.sizes.requested(finder.cluster)
-    if asked and not (finder.pools or finder.gap or finder.cluster.plane):
+    cluster, world = finder.cluster, finder.world
+    fargate = ", ".join(known(cluster.serverless) or ())
+    asked = fargate or world.sizes.requested(cluster) or world.autoscaling.beyond_pools(cluster)
+    if asked and not (finder.pools or finder.gap or cluster.plane):
         why = f"pods on Fargate ({fargate}) are not counted" if fargate else "none of its node pools is in this code"
-        yield unknown(finder.limit("subnet", "the nodes", finder.cluster.name, finder.limits["subnet.reserved"]), why)
+        why = reason_of(cluster.subnet_ids) if isinstance(cluster.subnet_ids, Unknown) else why
+        yield unknown(finder.limit("subnet", "the nodes", cluster.name, finder.limits["subnet.reserved"]), why)
     for place in _places(finder):
         wall = _wall(place, finder)
         if wall is not None:
@@ -120,6 +122,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     """Format the arithmetic, with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
+    begin += f" ({place.held:,} are taken or reserved)" if isinstance(place, Subnet) and place.held else ""
     sizes = None if nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)
     if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
         return f"{begin}; {demands.arithmetic(taken)}"

@@ -276,7 +276,7 @@ class Pools(Memory):
         """List the pools that grow with a cluster: those that its jobs fit, else those with accelerators.
 
         Jobs with accelerators decide, else jobs of several pods, which grow on autoscaled pools without any. Pools of a
-        fixed size, or for the system, grow only where no others do. Empty where nothing tells them apart.
+        fixed size, or for the system, grow only where no others do.
         """
         pools = [pool for pool in self.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
         scaled = [pool for pool in pools if known(pool.size.autoscaled)]
@@ -289,7 +289,7 @@ class Pools(Memory):
         else:
             several = [one for one in pods if number(one.count, 0) > 1]
             found = self._on(several, [pool for pool in scaled if pool not in cards]) or cards
-        found = [pool for pool in found if pool in scaled] or found
+        found = [pool for pool in found or pools if pool in scaled] or found or pools
         return [pool for pool in found if not equals(pool.mode, "System")] or found
 
     def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:

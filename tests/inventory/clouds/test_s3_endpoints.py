@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
 GATEWAY = 'resource "aws_nat_gateway" "main" {\n  subnet_id = "subnet-1"\n}\n'
 ENDPOINT = 'variable "service" {}\ndata "aws_region" "current" {}\nresource "aws_vpc_endpoint" "one" {\n  vpc_id = "vpc-1"\n  service_name = %s\n}\n'
+MODULE = 'module "endpoints" {\n  source = "%s"\n  endpoints = { %s }\n}\n'
 
 
 def endpoint(write: Write, text: str) -> object:
@@ -35,7 +36,9 @@ def endpoint(write: Write, text: str) -> object:
         (GATEWAY + ENDPOINT % '"com.amazonaws.${data.aws_region.current.name}.s3"', True),
         (GATEWAY + ENDPOINT % '"com.amazonaws.eu-west-1.ecr.dkr"', False),
         (GATEWAY + ENDPOINT % "var.service", "unknown"),
-        (GATEWAY + 'module "endpoints" {\n  source = "terraform-aws-modules/vpc/aws//modules/vpc-endpoints"\n}\n', "unknown"),
+        (GATEWAY + MODULE % ("example/vpc-endpoints/aws", ""), "unknown"),
+        (GATEWAY + MODULE % ("terraform-aws-modules/vpc/aws//modules/vpc-endpoints", ""), False),
+        (GATEWAY + MODULE % ("terraform-aws-modules/vpc/aws//modules/vpc-endpoints", 's3 = { service = "s3" }'), True),
     ],
 )  # fmt: skip
 def test_an_endpoint_is_made_or_not_or_perhaps(write: Write, text: str, found: object) -> None:

@@ -64,6 +64,7 @@ RESERVATION = "aws_ec2_subnet_cidr_reservation"
 NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
 NAT = nat_gateways.KIND_OF_EKS
+MOUNT_TARGET = "aws_efs_mount_target"
 
 _OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
@@ -102,7 +103,7 @@ class _Eks(Reader):
                 self.networks_by_address[address] = self.networks_by_address[owner]
 
     def subnets(self) -> None:
-        networks = self.networks_by_address
+        networks, others = self.networks_by_address, nat_gateways.held(self, nat_gateways.ENDPOINT, MOUNT_TARGET)
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
@@ -115,7 +116,7 @@ class _Eks(Reader):
             )  # fmt: skip
             assigned = map(parse_cidr, self._reserved.get((instance.address, "explicit"), ()))
             blocks = tuple(self._reserved.get((instance.address, "prefix"), ()))
-            held = sum(one.num_addresses for one in assigned if one)
+            held = sum(one.num_addresses for one in assigned if one) + others[instance.address]
             subnet = self.found.subnets[-1] = replace(subnet, held=held, blocks=blocks)
             written = fields.mapping("tags")
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:

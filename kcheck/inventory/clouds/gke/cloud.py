@@ -77,9 +77,7 @@ class Gke(Cloud):
         """Yield the limits of a cluster, of Autopilot or of a zonal control plane."""
         if equals(cluster.tier, AUTOPILOT):
             yield Limit("cluster-limit", "autopilot.nodes", cluster.tier, "the default of Autopilot")
-            nodes, pods = cluster.subnet_ids, cluster.pods_take_addresses
-            if isinstance(nodes, Unknown):
-                yield Limit("subnet", "subnet.reserved", cluster.tier, unknown=nodes.reason)
+            pods = cluster.pods_take_addresses
             why = "Autopilot chooses how many pods a node has, and with it how many addresses it takes"
             why = f"{pods.reason}; {why}" if isinstance(pods, Unknown) else why
             yield Limit("pod-range", "pod_range.formula", cluster.tier, unknown=why)
