@@ -19,7 +19,15 @@ from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.charts import Chart, Charts
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
-from kcheck.kubernetes.template_functions import MOST_TEXT, Fields, TemplateError, from_yaml, unsupported, values_of
+from kcheck.kubernetes.template_functions import (
+    MOST_TEXT,
+    Fields,
+    Files,
+    TemplateError,
+    from_yaml,
+    unsupported,
+    values_of,
+)
 from kcheck.kubernetes.templates import NOTHING, Body, Interpreter, parse
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
@@ -41,6 +49,9 @@ _VALUE = regex(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
 _HEAD = regex(r"[\w./\"'-]*")
 _DOCUMENT_END = regex(r"(?:^|\n)---\s*", re.ASCII)
 _APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
+_GLOB = regex(r"[\w./-]*(?:\*[\w./-]*)?")
+_OWN = frozenset({"Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json"})
+"""Files of a chart that its templates cannot read."""
 _NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
 
 
@@ -256,13 +267,41 @@ def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
         Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
         Release=Fields(about),
         Capabilities=Fields(APIVersions=Fields(Has=_has_api)),
+        Files=Fields(
+            Get=lambda path: _files(chart, tree, str(path)).pop(str(path), ""),
+            Glob=lambda pattern: _files(chart, tree, str(pattern)),
+        ),
     )
 
 
+def _files(chart: Chart, tree: Tree, pattern: str) -> Files:
+    """Read the files of a chart that are no templates, and whose paths match a pattern with at most one `*`."""
+    if _GLOB.fullmatch(pattern) is None:
+        raise unsupported(f".Files.Glob {pattern}")
+    before, star, after = pattern.partition("*")
+    found = Files()
+    for inside in _inside(chart, tree, ""):
+        of_star = inside[len(before) : len(inside) - len(after)]
+        matches = f"{before}{of_star}{after}" == inside and "/" not in of_star and bool(star) >= bool(of_star)
+        if matches and inside not in _OWN and not inside.startswith(("templates/", "charts/")):
+            found[inside] = _text(tree, os.path.join(chart.folder, inside))
+    return found
+
+
 def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
+    for inside in _inside(chart, tree, "templates"):
+        yield inside, _text(tree, os.path.join(chart.folder, inside)).replace("\r\n", "\n")
+
+
+def _inside(chart: Chart, tree: Tree, folder: str) -> Iterator[str]:
+    """Yield the paths of a chart's files below a folder of it.
+
+    Raises:
+        TemplateError: one is ignored by helm, or cannot be read.
+    """
     ignored = _text(tree, os.path.join(chart.folder, ".helmignore")).splitlines()
     patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]
-    for file in sorted(tree.disk.walk(os.path.join(chart.folder, "templates"))):
+    for file in sorted(tree.disk.walk(os.path.join(chart.folder, folder))):
         inside, base = os.path.relpath(file, chart.folder).replace(os.sep, "/"), os.path.basename(file)
         if base.startswith(".") or base == "NOTES.txt":
             continue
@@ -270,7 +309,7 @@ def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
             raise unsupported(".helmignore", f"{inside}:1")
         if tree.source(file) is None:
             raise unsupported("a file that cannot be read", f"{inside}:1")
-        yield inside, _text(tree, file).replace("\r\n", "\n")
+        yield inside
 
 
 def _text(tree: Tree, path: str) -> str:

@@ -4,7 +4,9 @@ import base64
 import hashlib
 import json
 import math
+import posixpath
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import yaml as pyyaml
 
@@ -151,10 +153,12 @@ def from_yaml(text: str) -> dict[str, object]:
 
 
 def values_of(root: yaml.Node | None) -> dict[str, object]:
-    """Convert a map of YAML to data, with numbers as float64.
+    """Convert a map of YAML to data, with numbers as float64; null is an empty one.
 
     Raises TemplateError if it is no map, or too large.
     """
+    if root is None or (isinstance(root, yaml.Scalar) and yaml.value(root) is None):
+        return {}
     if not isinstance(root, yaml.Mapping):
         raise unsupported("YAML that is no map")
     try:
@@ -275,6 +279,36 @@ def field(value: object, key: str) -> object:
     return value.get(key)
 
 
+class Files(dict[str, str]):
+    """Files of a chart by path, as `.Files.Glob` finds them."""
+
+    def get(self, key: str, default: object = None) -> object:  # type: ignore[override]  # what a template may ask of them
+        """Return the data of a ConfigMap with these files."""
+        if key != "AsConfig":
+            raise unsupported(f".{key}")
+        return to_yaml({posixpath.basename(path): text for path, text in self.items()})
+
+
+def _from_json(text: str) -> dict[str, object]:
+    with suppress(ValueError):
+        found = json.loads(text, parse_int=float)
+        if isinstance(found, dict):
+            return found
+    raise unsupported("JSON that is no map")
+
+
+def _required(message: str, value: object) -> object:
+    if value is None or value == "":
+        raise TemplateError(message)
+    return value
+
+
+def _join(between: str, items: object) -> str:
+    if not isinstance(items, list):
+        raise unsupported(f"join of a {kind(items)}")
+    return between.join(shown(item) for item in items if item is not None)
+
+
 def _random_text(length: int) -> Chance:
     if length < 1:
         raise unsupported(f"randAlphaNum {length}")
@@ -284,6 +318,7 @@ def _random_text(length: int) -> Chance:
 FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "add": ("aa*", _arithmetic(lambda one, other: one + other)),
     "append": ("la", lambda items, item: [*items, item]),
+    "base": ("s", lambda path: posixpath.basename(path.rstrip("/")) or path[:1] or "."),
     "b64enc": ("p", lambda text: base64.b64encode(text.encode()).decode()),
     "concat": ("l*", lambda *lists: [item for one in lists for item in one]),
     "contains": ("ss", lambda part, text: part in text),
@@ -293,6 +328,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "div": ("aa", _arithmetic(_divided)),
     "empty": ("a", lambda value: not value),
     "eq": ("aaa*", _equal),
+    "fromJson": ("s", _from_json),
     "fromYaml": ("s", from_yaml),
     "ge": ("aa", lambda one, other: not _less(one, other)),
     "gt": ("aa", lambda one, other: not _less(one, other) and one != other),
@@ -300,6 +336,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "hasKey": ("ms", lambda values, key: key in values),
     "indent": ("ip", _indent),
     "int": ("a", lambda value: int(_integer(value))),
+    "join": ("sa", _join),
     "le": ("aa", lambda one, other: _less(one, other) or one == other),
     "len": ("c", lambda value: len(value.encode()) if isinstance(value, str) else len(value)),
     "list": ("a*", lambda *items: list(items)),
@@ -307,6 +344,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "lt": ("aa", _less),
     "max": ("aa*", _arithmetic(max)),
     "min": ("aa*", _arithmetic(min)),
+    "mul": ("aa*", _arithmetic(lambda one, other: one * other)),
     "ne": ("aa", lambda one, other: not _equal(one, other)),
     "nindent": ("ip", lambda spaces, text: "\n" + _indent(spaces, text)),
     "not": ("a", lambda value: not value),
@@ -316,10 +354,14 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "quote": ("a*", lambda *values: " ".join(_quoted(shown(value)) for value in values if value is not None)),
     "randAlphaNum": ("i", _random_text),
     "replace": ("sss", _replace),
+    "required": ("sa", _required),
     "set": ("msa", lambda values, key, value: values.update({key: value}) or values),
     "sha256sum": ("s", lambda text: hashlib.sha256(text.encode()).hexdigest()),
+    "sub": ("aa", _arithmetic(lambda one, other: one - other)),
     "ternary": ("aab", lambda yes, no, value: yes if value else no),
+    "toString": ("a", shown),
     "toYaml": ("a", to_yaml),
+    "trim": ("p", lambda text: _ascii(text).strip(" \t\n\v\f\r")),
     "trimSuffix": ("ss", lambda part, text: text.removesuffix(part)),
     "trunc": ("is", lambda length, text: _ascii(text)[length:] if length < 0 else _ascii(text)[:length]),
     "unixEpoch": ("t", lambda _: Chance("unixepoch")),

@@ -401,13 +401,13 @@ def _listed(value: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
 
 def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
     """List the GPU workloads that are applied with it and may land on its nodes."""
-    cluster, nodes = known(pool.cluster), _nodes(pool)
+    cluster, nodes = known(pool.cluster), nodes_of(pool)
     near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
     pods = {one: [pods for pods in one.templates if pods.on_accelerators] for one in near if not one.per_node}
     return [one for one, own in pods.items() if any(placement.fit(each, nodes).fits is not False for each in own)]
 
 
-def _nodes(pool: KarpenterPool) -> NodePool:
+def nodes_of(pool: KarpenterPool) -> NodePool:
     """Return a node pool like the nodes that it makes, for the fields by which pods choose."""
     name = {"karpenter.sh/nodepool": pool.name.value} if isinstance(pool.name, Known) else {}
     labels = pool.labels if isinstance(pool.labels, Unknown) else computed(pool, (known(pool.labels) or {}) | name)

@@ -121,7 +121,7 @@ def starter(pods: PodTemplate, _world: World) -> Value[str]:
 _IDLE = regex(
     r"\bsleep +(?:inf(?:inity)?|[0-9]{5,}|[0-9]+[hd])\b|\btail +-[fF] +/dev/null\b"
     r"|\bwhile +(?:true|:) *; *do +sleep\b|\bjupyter[- ](?:lab|notebook|server)\b|\bstart-notebook\b|\bcode-server\b"
-    r"|\bsshd +-D\b"
+    r"|\b(?:sshd|service +ssh +start) +-[a-z]*D\b"
 )
 """Commands that keep a pod alive without work, or for a person who may be away."""
 _FIRST = regex(r"(?:sleep +)?(\S+)")

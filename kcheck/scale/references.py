@@ -36,6 +36,7 @@ class Misnomer(Struct, frozen=True):
     kind: Annotated[str, "PersistentVolumeClaim, ConfigMap, Secret or ServiceAccount"]
     name: Annotated[Value[str], "the name that pods give it", "", "never null"]
     defined: Annotated[Value[str], "the name of the one that is defined", "", "never null"]
+    near: Annotated[bool, "whether it is nearly the same name"]
 
 
 def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
@@ -47,7 +48,10 @@ def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
     order = sorted(template.references, key=lambda one: one.kind not in _CRUCIAL)
     found = ((one, _meant(one, workload, world)) for one in order)
     named = next(((one, other) for one, other in found if other is not None), None)
-    return computed(template, Misnomer(named[0].kind, named[0].name, named[1].name) if named else None)
+    if named is None:
+        return computed(template, None)
+    names = named[0].name, named[1].name
+    return computed(template, Misnomer(named[0].kind, *names, nearly_same(*(known(one) or "" for one in names))))
 
 
 @once
@@ -67,11 +71,10 @@ def _meant(one: Reference, workload: Workload, world: World) -> Definition | Non
     if not all(isinstance(own.name, Known) for own in near):
         return None
     used = _named(world) if one.kind not in _CRUCIAL else set()
-    for own in near:
-        other, here = known(own.name) or "", known(own.namespace) == known(workload.namespace)
-        if here and (one.kind, other) not in used and nearly_same(name, other):
-            return own
-    return None
+    here = [one for one in near if known(one.namespace) == known(workload.namespace)]
+    free = [own for own in here if (one.kind, known(own.name)) not in used]
+    other = free[0] if free and one.kind == "PersistentVolumeClaim" and name == name.lower() else None
+    return next((own for own in free if nearly_same(name, known(own.name) or "")), other)
 
 
 @once

@@ -7,6 +7,7 @@ the table of types.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ CRDS = (
     "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
 )
 """CRDs of the other kinds that kcheck reads: repository, tag, path."""
+BEFORE = {"kubeflow/trainer": ("v2.0.0", "v2.1.0")}
+"""Releases whose fields are no longer in the newest one of an API that kept its version: either may be installed."""
 
 META = {"managedFields": "any", "ownerReferences": "any"}
 Types = dict[str, dict[str, str]]
@@ -114,6 +117,33 @@ class Table:
         return self.names[same]
 
 
+def widened(schema: dict[str, Any], older: dict[str, Any]) -> dict[str, Any]:
+    """A schema with the fields and the wider values that an older release has too."""
+    if "properties" in schema and "properties" in older:
+        mine, other = schema["properties"], older["properties"]
+        return {**schema, "properties": {**other, **{key: widened(mine[key], other.get(key, {})) for key in mine}}}
+    if "items" in schema and "items" in older:
+        return {**schema, "items": widened(schema["items"], older["items"])}
+    return older if older.get("x-kubernetes-int-or-string") else schema
+
+
+def versions(gits: Path, source: str) -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
+    """The CRDs of a source with each served version, its schema widened, and the releases that it is of."""
+    repository, tag, path = source.split()
+    before = BEFORE.get(repository, ())
+    older: dict[str, dict[str, Any]] = {}
+    for one in before:
+        for crd in documents(gits, f"{repository} {one} {path}"):
+            for version in crd["spec"]["versions"]:
+                schema = version["schema"]["openAPIV3Schema"]
+                older[version["name"]] = widened(schema, older.get(version["name"], {}))
+    release = f"{repository.partition('/')[2]} {' to '.join((*before[:1], tag))}"
+    for crd in documents(gits, source):
+        for version in (one for one in crd["spec"]["versions"] if one["served"]):
+            schema = widened(version["schema"]["openAPIV3Schema"], older.get(version["name"], {}))
+            yield crd, {"name": version["name"], "properties": schema["properties"]}, release
+
+
 def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     """The new text of the file, a line for each type."""
     import kubernetes_validate  # only who refreshes this needs it
@@ -129,19 +159,16 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
         kinds |= {f"{api} {name}": [table.core(f"{package}.{name}"), release] for name in names}
     metadata = table.core("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
     for source in CRDS:
-        for crd in documents(gits, source):
-            name = crd["spec"]["names"]["kind"]
-            for one in crd["spec"]["versions"]:
-                if not one["served"]:
-                    continue
-                properties = one["schema"]["openAPIV3Schema"]["properties"]
-                own = f"{crd['spec']['group']}/{one['name']}"
-                fields = {
-                    key: table.of(value, f"{own}/{name}.{key}") for key, value in properties.items() if key != "status"
-                }
-                at = f"{own}/{name}"
-                table.types[at] = {**fields, "metadata": metadata, "status": "any"}
-                kinds[f"{own} {name}"] = [at, " ".join(source.partition("/")[2].split()[:2])]
+        for crd, version_of, tagged in versions(gits, source):
+            name, own = crd["spec"]["names"]["kind"], f"{crd['spec']['group']}/{version_of['name']}"
+            at = f"{own}/{name}"
+            fields = {
+                key: table.of(value, f"{at}.{key}")
+                for key, value in version_of["properties"].items()
+                if key != "status"
+            }
+            table.types[at] = {**fields, "metadata": metadata, "status": "any"}
+            kinds[f"{own} {name}"] = [at, tagged]
     lines = [f"  {json.dumps(name)}: {json.dumps(fields)}" for name, fields in table.types.items()]
     kind_lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in kinds.items()]
     sources = json.dumps([f"kubernetes-validate {version}", *dict.fromkeys(" ".join(one.split()[:2]) for one in CRDS)])

@@ -73,6 +73,19 @@ def test_a_value_of_another_type_is_found(read: Read, spec: str, wanted: str) ->
     assert [one for _, one, _ in said(read, job(spec))] == [wanted]
 
 
+
+def test_fields_of_each_release_of_the_trainer_that_may_be_installed_are_known(read: Read) -> None:
+    spec = "runtimeRef: {name: torch}, trainer: {numProcPerNode: auto}"
+    older = "podTemplateOverrides: [{targetJobs: [{name: node}], spec: {nodeSelector: {a: b}}}]"
+    newer = "runtimePatches: []"
+    for field in (older, newer):
+        text = f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: a}}\nspec: {{{spec}, {field}}}\n"
+        assert said(read, {"job.yaml": text}) == []
+    wrong = f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: a}}\nspec: {{{spec}, podOverrides: []}}\n"
+    (found,) = read({"job.yaml": wrong}).field_errors
+    assert (found.path, found.release) == ("spec.podOverrides", "TrainJob in trainer v2.0.0 to v2.3.0")
+
+
 def test_quotes_help_a_text_unless_a_tag_makes_it_a_number(read: Read) -> None:
     found = [read(job(f"managedBy: {value}")).field_errors[0].right for value in ("5", "!!int 5")]
     assert found == ["5", None]

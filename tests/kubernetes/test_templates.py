@@ -22,6 +22,8 @@ from kcheck.text.files.tree import Tree
 from tests.conftest import names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Check, Write
 
 
@@ -91,6 +93,8 @@ CASES = {
     "{{ gt (int .Values.nodes) 9 }} {{ ne 1 2 }} {{ eq .Values.name \"a\" \"train\" }}{{ if or .Values.bad .Values.nodes | and 1 }}!{{ end }}": "true true true!",
     "{{ trunc -2 .Values.name }} {{ trunc -9 .Values.name }} {{ trunc 0 .Values.name }}": "in train ",
     "{{ nindent 2 \"a\\nb\" }}": "\n  a\n  b",
+    "{{ mul 2 3 .Values.nodes }} {{ sub 7 2 }} {{ join \",\" .Values.list }} {{ base \"a/b.c\" }} {{ base \"a/\" }} {{ trim \" a \\n\" }}": "1500 5 b,a,3 b.c a a",
+    "{{ required \"x\" .Values.name }} {{ toString .Values.large }} {{ (fromJson \"{\\\"a\\\": {\\\"b\\\": 12288}}\").a.b }}": "train 1.234567e+06 12288",
 }  # fmt: skip
 """What templates make, as helm 3.16.4 says; it removes `<no value>` in the end."""
 REFUSED = {
@@ -105,7 +109,14 @@ REFUSED = {
     "{{ toYaml (dict \"a\" uuidv4) }}": ("it uses toYaml of a random text", "toYaml of a random text"),
     "{{ range (now | date \"2006\") }}{{ end }}": ("it uses range over what is neither list nor map", "range over what is neither list nor map"),
     "{{ randAlphaNum 0 }}": ("it uses randAlphaNum 0", "randAlphaNum 0"),
-    "{{ .Files.Get \"a\" }}": ("it uses .Files", ".Files"),
+    "{{ range .Files.Glob \"{a,b}/*\" }}{{ end }}": ("it uses .Files.Glob {a,b}/*", ".Files.Glob {a,b}/*"),
+    "{{ range .Files.Glob \"a/**\" }}{{ end }}": ("it uses .Files.Glob a/**", ".Files.Glob a/**"),
+    "{{ (.Files.Glob \"a/*\").AsSecrets }}": ("it uses .AsSecrets", ".AsSecrets"),
+    "{{ join \",\" .Values.name }}": ("it uses join of a string", "join of a string"),
+    "{{ fromJson \"[1]\" }}": ("it uses JSON that is no map", "JSON that is no map"),
+    "{{ fromJson \"a: b\" }}": ("it uses JSON that is no map", "JSON that is no map"),
+    "{{ required \"name the image\" .Values.missing }}": ("name the image", ""),
+    "{{ required \"name the image\" .Values.empty }}": ("name the image", ""),
     "{{ .Capabilities.KubeVersion.Version }}": ("it uses .KubeVersion", ".KubeVersion"),
     "{{ break }}": ("it uses break", "break"),
     "{{ keys .Values }}": ("it uses keys", "keys"),
@@ -222,6 +233,32 @@ def test_random_texts_have_one_in_their_place(write: Write) -> None:
     write({"Chart.yaml": CHART, "templates/_a.tpl": HELPERS, "templates/a.yaml": f"{JOB}{names}d: {{{{ uuidv4 }}}}\n"})
     own = yaml.safe_load(rendered())
     assert [own[key] for key in "abcd"] == ["a-uuidv4-1", "randalphanum-2", "date-unixepoch", "uuidv4-3"]
+
+
+SCRIPTS = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: scripts}
+data:
+{{- range $path, $text := .Files.Glob "scripts/*.sh" }}
+  {{ base $path }}: |-
+{{ $.Files.Get $path | indent 4 }}
+{{- end }}
+{{ (.Files.Glob "settings/*").AsConfig | indent 2 }}
+  none: {{ .Files.Get "templates/a.yaml" | quote }}
+"""
+
+
+@pytest.mark.parametrize("program", [rendered, lambda: by_helm().stdout])
+def test_files_beside_the_templates(program: Callable[[], str], write: Write) -> None:
+    files = {"scripts/run.sh": "set -e\necho a", "scripts/deep/b.sh": "no", "scripts/c.py": "no", "settings/a.conf": "x: 1\n"}
+    write({"Chart.yaml": CHART, "templates/a.yaml": SCRIPTS, **files})
+    assert yaml.safe_load(program())["data"] == {"run.sh": "set -e\necho a", "a.conf": "x: 1\n", "none": ""}
+
+
+@pytest.mark.parametrize("values", ["null\n...\n", "", "# nothing\n", "~\n"])
+def test_values_may_be_empty(values: str, write: Write) -> None:
+    write({"Chart.yaml": CHART, "values.yaml": values, "templates/a.yaml": JOB + "a: {{ .Values.a | default 3 }}\n"})
+    assert yaml.safe_load(rendered())["a"] == 3
 
 
 def test_other_charts_and_ignored_files_are_left_to_helm(write: Write) -> None:

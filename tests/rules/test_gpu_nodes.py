@@ -208,3 +208,55 @@ spec:
 def test_workers_that_a_launcher_drives_are_not_idle(launch: str, check: Check, *, idle: bool) -> None:
     found = check({"job.yaml": VOLCANO.replace("LAUNCH", launch)}).findings
     assert ("gpus-held-without-work" in {one.rule for one in found}) is idle
+
+
+@pytest.mark.parametrize("command", ['["/usr/sbin/sshd", "-D"]', '["tini", "--", "service", "ssh", "start", "-D"]'])
+def test_a_server_for_a_person_holds_its_gpus(command: str, check: Check) -> None:
+    held = pods("apps/Deployment", "", f"command: {command}, resources: {{limits: {{nvidia.com/gpu: 4}}}}")
+    assert "gpus-held-without-work" in names(check({"pods.yaml": held}))
+
+
+RAY = """
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: train}
+spec:
+  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: head, image: "registry.example.com/ray:1"}]}}}
+  workerGroupSpecs:
+    - groupName: gpu
+      replicas: 2
+      minReplicas: 2
+      maxReplicas: 2
+      rayStartParams: {}
+      template: {spec: {containers: [{name: ray, image: "registry.example.com/ray:1", resources: {limits: {RESOURCE: 16}}}]}}
+---
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: tune}
+spec:
+  entrypoint: python a.py
+  clusterSelector: {ray.io/cluster: train}
+  submitterPodTemplate:
+    spec:
+      nodeSelector: {node.kubernetes.io/instance-type: MACHINE}
+      restartPolicy: Never
+      containers: [{name: submit, image: "registry.example.com/ray:1"}]
+"""
+
+
+def test_what_submits_a_job_to_ray_needs_no_accelerator(check: Check) -> None:
+    files = {"ray.yaml": RAY.replace("RESOURCE", "aws.amazon.com/neuron").replace("MACHINE", "trn1.32xlarge")}
+    result = check(files)
+    assert "gpu-node-without-request" not in names(result)
+    (held,) = (one for one in result.findings if one.rule == "gpus-held-day-and-night")
+    assert held.help.startswith("set enableInTreeAutoscaling: true and minReplicas: 0")
+
+
+@pytest.mark.parametrize(
+    ("machine", "resource", "gpus"), [("trn1.32xlarge", "aws.amazon.com/neuron", False), ("p5.48xlarge", "nvidia.com/gpu", True)]
+)
+def test_the_resource_to_ask_for_is_that_of_the_machine(machine: str, resource: str, gpus: bool, check: Check) -> None:
+    files = {"pods.yaml": pods("batch/Job", f"nodeSelector: {{node.kubernetes.io/instance-type: {machine}}}")}
+    (found,) = (one for one in check(files).findings if one.rule == "gpu-node-without-request")
+    assert f"({resource})" in found.help
+    assert any("NVIDIA's defaults" in one for one in found.details) is gpus

@@ -118,6 +118,20 @@ def test_shared_memory_is_for_what_has_nccl(image: str, told: bool, check: Check
     assert ("missing-shared-memory" in rules_of(check({"job.yaml": job(image)}))) == told
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("[sh, -c, sleep 600]", False),
+        ("[/bin/bash, -c, sleep 0.5h]", False),
+        ("[sleep, '60']", False),
+        ("[sh, -c, sleep 60; torchrun a.py]", True),
+    ],
+)
+def test_what_only_sleeps_needs_no_shared_memory(command: str, told: bool, check: Check) -> None:
+    sleeper = job("nvcr.io/nvidia/pytorch:24.01").replace("image:", f"command: {command}\n          image:")
+    assert ("missing-shared-memory" in rules_of(check({"job.yaml": sleeper}))) == told
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "told"),

@@ -63,6 +63,17 @@ def test_misspelt_names(kind: str, name: str, named: str, severity: str, check: 
     assert [(one, text.split()[0]) for one, text in found] == [(severity, kind)]
 
 
+@pytest.mark.medium
+def test_a_claim_of_another_name_beside_one_that_is_defined(check: Check) -> None:
+    files = {"claim.yaml": defined("PersistentVolumeClaim", "imagenet"), "job.yaml": job(CLAIM.replace("NAME", "resnet"))}
+    result = check(files)
+    assert told(result) == [("warning", "PersistentVolumeClaim resnet")]
+    (found,) = (one for one in result.findings if one.rule == "named-object-missing")
+    assert found.fix is None
+    assert "Its folder defines PersistentVolumeClaim imagenet" in found.details
+    assert told(check({**files, "job.yaml": job(CLAIM.replace("NAME", "APPNAME"))})) == []  # to be replaced
+
+
 WRONG = job(CLAIM.replace("NAME", "checkpoint"))
 GOOD = defined("PersistentVolumeClaim", "checkpoints")
 

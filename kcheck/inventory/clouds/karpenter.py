@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kcheck.config.numbers import machines
+from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines, karpenter_pools, kubelet, registry
 from kcheck.inventory.clouds.karpenter_pools import (
@@ -20,7 +20,7 @@ from kcheck.inventory.clouds.karpenter_pools import (
 from kcheck.inventory.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads.scalars import absent, integer
+from kcheck.kubernetes.workloads.scalars import absent, integer, scaled_quantity
 from kcheck.model import (
     NOTHING,
     Addon,
@@ -41,7 +41,7 @@ from kcheck.model import (
 from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
-from kcheck.text.units import as_text, whole_number
+from kcheck.text.units import as_text
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
 
 _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
@@ -83,6 +83,8 @@ def _pool(
     needs = required(tree)
     machine, vcpus = _machine(tree, name, cluster.cloud, place)
     system = _system(node_class)
+    if karpenter_pools.is_of_auto_mode(tree):
+        system = System(local_disks=Unknown("EKS Auto Mode sets up the local disks of its nodes", place))
     return NodePool(
         addon.id,
         addon.place,
@@ -92,7 +94,7 @@ def _pool(
         cluster.root,
         mode=Known("Karpenter", place),
         managed=False,
-        size=_size(tree, name, machine.gpus, vcpus, place),
+        size=_size(tree, name, (machine.gpus, vcpus, _memory(machine, cluster.cloud)), place),
         upgrade=Upgrade(surge=Known(Surge(), place)),
         machine=replace(machine, efa=_efa(node_class)),
         addresses=Addresses(
@@ -231,18 +233,28 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
     return replace(pool, addresses=addresses)
 
 
-def _size(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], place: Origin) -> Size:
-    """Return the fixed size of a pool, else that which its GPU, CPU and node limits allow."""
+def _memory(machine: Machine, cloud: str) -> Value[int]:
+    """Return the bytes that Karpenter counts for the smallest machine, its vmMemoryOverheadPercent aside."""
+    share = 1 - profiles.settings("any")["karpenter.memory_overhead"].number / 1000
+    found = [machines.memory(cloud, one) for one in known(machine.instance_types) or ()]
+    sizes = [one for one in found if one is not None]
+    return Known(int(min(sizes) * share), Origin(())) if sizes and None not in found else NOTHING
+
+
+def _size(tree: yaml.Mapping, name: str, of_node: tuple[Value[int], ...], place: Origin) -> Size:
+    """Return the fixed size of a pool, else that which its GPU, CPU, memory and node limits allow.
+
+    `of_node`: the GPUs, vCPUs and bytes of a node.
+    """
     fixed = Fields("any", "NodePool", MappingRecord(tree, place.written)).number("replicas")
     if not isinstance(fixed, Unset):
         return Size(Known(value=False, origin=place), fixed, fixed)
     grows, least = Known(value=True, origin=place), Known(0, place)
     found: list[tuple[int, Span, int]] = []
-    for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
-        limit = yaml.get(tree, "spec", "limits", resource)
-        most = whole_number(limit.text) if isinstance(limit, yaml.Scalar) else None
-        if limit is not None and most is not None and own:
-            found.append((most // own, limit.span, own))
+    for resource, own in zip((GPU, "cpu", "memory", "nodes"), (*map(known, of_node), 1), strict=True):
+        limit = scaled_quantity(tree, ("spec", "limits", resource), 1)
+        if isinstance(limit, Known) and own:
+            found.append((limit.value // own, limit.origin.written, own))
     if found:
         nodes, span, unit = min(found, key=lambda one: one[0])
         return Size(grows, least, Known(nodes, Origin((span,))), unit=unit)
@@ -259,7 +271,7 @@ def _subnets(
 ) -> Value[tuple[Subnet, ...]]:
     """Return the subnets in a pool's zones that match any selector term of its node class."""
     if node_class is None:
-        return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
+        return Unknown(f"the node class of NodePool {name} is not in this code", place)
     own = cluster.id.removesuffix(cluster.address)  # its root, with the environment
     made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
     near = [subnet for subnet in made if _is_in(subnet, *zones)]

@@ -59,7 +59,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
         policy=_of_auto_mode(_policy(fields, place), tree, cluster),
         consolidate_after=_idle_time(fields, place),
         budgets=_budgets(tree, place),
-        expire_after=_time(fields, "expire_after", place),
+        expire_after=_expiry(fields, tree, place),
         gpu=gpu_of_pool(tree, kind, needs, place),
         spot=is_spot(needs, place),
         replicas=_replicas(fields),
@@ -116,12 +116,23 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
     )
 
 
+def is_of_auto_mode(tree: yaml.Mapping) -> bool:
+    """Whether EKS Auto Mode makes the nodes of a pool."""
+    return yaml.text(tree, *_spec("NodePool"), "nodeClassRef", "group") == "eks.amazonaws.com"
+
+
+def _expiry(fields: Fields, tree: yaml.Mapping, place: Origin) -> Value[int]:
+    """Return the age at which nodes are replaced; EKS Auto Mode has a default of its own."""
+    if is_of_auto_mode(tree) and yaml.get(tree, *_spec("NodePool"), "expireAfter") is None:
+        return Known(profiles.limits("eks")["auto_mode.builtin_days"].number * 24 * 3600, place)
+    return _time(fields, "expire_after", place)
+
+
 def _of_auto_mode(own: Value[str], tree: yaml.Mapping, cluster: Value[Cluster]) -> Value[str]:
     """Return the policy; one that is not written is another in new versions of EKS Auto Mode."""
     owner, written = known(cluster), own.origin is None or own.origin.missing is None
-    minor = minor_version(known(owner.version) or "") if owner is not None else None
-    group, usual = yaml.text(tree, *_spec("NodePool"), "nodeClassRef", "group"), profiles.settings("any")
-    if written or group != "eks.amazonaws.com" or (minor or 0) < usual["karpenter.auto_mode_from"].number:
+    minor, usual = minor_version(known(owner.version) or "") if owner is not None else None, profiles.settings("any")
+    if written or not is_of_auto_mode(tree) or (minor or 0) < usual["karpenter.auto_mode_from"].number:
         return own
     return mapped(own, lambda _: str(usual["karpenter.policy_of_auto_mode"].value))
 

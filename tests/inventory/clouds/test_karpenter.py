@@ -12,7 +12,7 @@ from kcheck.inventory import reader
 from kcheck.inventory.clouds.karpenter_machines import Requirement, fitting
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
-from kcheck.text.values import known
+from kcheck.text.values import Unset, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,6 +148,25 @@ def test_policy_of_auto_mode(version: str, group: str, policy: str, read: Callab
     assert known(pool.policy) == policy
 
 
+def test_auto_mode_has_defaults_of_its_own(read: Callable[..., Inventory]) -> None:
+    """Prefixes of addresses, an age of two weeks, and disks that nobody else sets up."""
+    mode = "  compute_config {\n    enabled = true\n  }\n"
+    cluster = f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n{mode}}}\n'
+    made = read({"main.tf": cluster, "pool.yaml": AUTO.replace("GROUP", "eks.amazonaws.com")})
+    (pool,), (own,), (found,) = made.karpenter, made.pools, made.clusters
+    assert known(pool.expire_after) == 14 * 86400
+    assert "EKS Auto Mode sets up" in reason_of(own.system.local_disks)
+    assert found.cni is not None
+    assert known(found.cni.prefix_delegation) is True
+    addon = 'resource "aws_eks_addon" "cni" {\n  cluster_name = aws_eks_cluster.main.name\n  addon_name = "vpc-cni"\n}\n'
+    others = read({"main.tf": cluster + addon, "pool.yaml": AUTO.replace("GROUP", "karpenter.k8s.aws")})
+    (pool,), (own,), (found,) = others.karpenter, others.pools, others.clusters
+    assert known(pool.expire_after) == 30 * 86400
+    assert isinstance(own.system.local_disks, Unset)
+    assert found.cni is not None
+    assert known(found.cni.prefix_delegation) is False
+
+
 HEREDOC = "".join(f"    {line}\n" for line in V1.splitlines())
 
 
@@ -273,7 +292,9 @@ def test_nonsense_is_survived(text: str, write: Write) -> None:
     assert linter.run(Tree(["."]), Config()).bugs == []
 
 
-@pytest.mark.parametrize(("limit", "nodes"), [("cpu: 1920", 10), ("nvidia.com/gpu: 64", 8), ("nodes: 5", 5)])
+@pytest.mark.parametrize(("limit", "nodes"), [
+    ("cpu: 1920", 10), ("cpu: 1k", 5), ("nvidia.com/gpu: 64", 8), ("nodes: 5", 5), ("memory: 2000Gi", 1), ("memory: 4Ti", 2),
+])  # fmt: skip
 def test_limits_as_nodes(limit: str, nodes: int, write: Write) -> None:
     pool = V1.replace('    cpu: 9600\n    nvidia.com/gpu: "400"\n', f"    {limit}\n")
     pool = pool.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(

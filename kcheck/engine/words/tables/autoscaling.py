@@ -2,7 +2,8 @@
 
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Autoscaler, Flag, KarpenterPool
-from kcheck.scale import autoscaler, basics, savings
+from kcheck.scale import autoscaler, basics, pools, savings
+from kcheck.text.values import known
 
 AUTOSCALER = (
     *annotated(Autoscaler),
@@ -47,6 +48,8 @@ KARPENTER_POOL = (
     made("limits", "string", "its limits: cpu=1000; of a pool of fixed size also nodes=8", autoscaler.limits, kind="list"),
     made("budgets", "string", "nodes in use that each budget lets be disrupted at a time: 10%, 0", autoscaler.budgets, kind="list"),
     records("gpu_workloads", "workload", "workloads with GPUs in the same code that may land on its nodes", autoscaler.gpu_workloads),
+    made("tainted", "bool", "whether a taint keeps away pods that do not tolerate it", lambda p, w: pools.tainted(autoscaler.nodes_of(p), w)),
+    made("joined", "bool", "whether its cluster is known, so that its nodes are a pool of it", lambda p, _w: basics.computed(p, known(p.cluster) is not None)),
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {"autoscaler": AUTOSCALER, "flag": FLAG, "karpenter_pool": KARPENTER_POOL}

@@ -94,8 +94,12 @@ def _absent(addon: Fields, name: str) -> Origin:
 _NOT_OPEN = "configuration_values is not a jsonencode() of an object"
 
 
-def read(addons: list[Fields], place: Span) -> Cni:
-    """Read the settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's."""
+def read(addons: list[Fields], place: Span, auto_mode: Value[bool]) -> Cni:
+    """Read the settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's.
+
+    EKS Auto Mode has no such add-on, and always delegates prefixes:
+    https://docs.aws.amazon.com/eks/latest/userguide/auto-networking.html
+    """
     origin = Origin((addons[0].record.span if addons else place,))
     environment = _member(_settings(addons), "env")
 
@@ -108,8 +112,9 @@ def read(addons: list[Fields], place: Span) -> Cni:
         except ValueError:
             return Unknown(f"{name} of the VPC CNI is neither a number nor true or false", value.origin)
 
+    delegates = setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag)
     return Cni(
-        setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag),
+        Known(value=True, origin=origin) if not addons and known(auto_mode) else delegates,
         setting("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "cni.custom_networking", _flag),
         setting("WARM_ENI_TARGET", "cni.warm_interfaces", _whole),
         setting("WARM_PREFIX_TARGET", "cni.warm_prefixes", _whole),

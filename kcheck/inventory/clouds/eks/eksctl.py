@@ -67,7 +67,7 @@ class _Config:
 
     def add(self) -> None:
         fields = self.fields
-        settings = addon_settings.read(self._addons("vpc-cni"), self.place)
+        settings = addon_settings.read(self._addons("vpc-cni"), self.place, fields.flag("auto_mode"))
         custom = settings.custom_networking
         inside: Value[bool] = mapped(custom, lambda apart: not apart)
         if (known(fields.text("ip_family")) or "").lower() == "ipv6":

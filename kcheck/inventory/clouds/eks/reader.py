@@ -174,7 +174,7 @@ class _Eks(Reader):
             own = [addon for addon in addons if addon_settings.belongs(addon, name, instance)]
             of_cluster, dns = (addon_settings.named(own, kind) for kind in ("vpc-cni", "coredns"))
             replicas = addon_settings.dns_replicas(dns, instance.span)
-            settings = addon_settings.read(of_cluster, instance.span)
+            settings = addon_settings.read(of_cluster, instance.span, fields.flag("auto_mode"))
             own_profiles = [one for one in profiles if addon_settings.belongs(one, name, instance)]
             cluster = fields.record_of(
                 Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
