@@ -269,7 +269,7 @@ class CodeReader:
         pools = self.training.pools
         if not pools:
             return True
-        if self.training.gpus and not (number(pods.gpus, 0) or pods.all_cards or pods.device_classes or pods.shares):
+        if self.training.gpus and not pods.on_accelerators:
             return False
         return any(self.world.pools.fit(pods, pool).fits is not False for pool in pools)
 

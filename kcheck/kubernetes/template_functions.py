@@ -282,7 +282,7 @@ def field(value: object, key: str) -> object:
 class Files(dict[str, str]):
     """Files of a chart by path, as `.Files.Glob` finds them."""
 
-    def get(self, key: str, default: object = None) -> object:  # type: ignore[override]  # what a template may ask of them
+    def get(self, key: str, _default: object = None) -> object:  # type: ignore[override]  # what a template may ask of them
         """Return the data of a ConfigMap with these files."""
         if key != "AsConfig":
             raise unsupported(f".{key}")

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from kcheck.model.base import Thing
-from kcheck.text.values import NOTHING, Unset, Value, number
+from kcheck.text.values import NOTHING, Unset, Value, known, number
 from kcheck.text.yaml_nodes import Mapping
 
 # A field that is a word of rules has its meaning, unit and note on its line.
@@ -182,7 +182,7 @@ class PodTemplate(Thing, frozen=True):
     movable_volumes: Annotated[Value[str], "the annotation cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"] = NOTHING
     asks_as_one: bool = False
     claims: Value[tuple[Claim, ...]] = NOTHING
-    device_classes: Annotated[tuple[str, ...], "classes of the accelerators that they claim (dynamic resource allocation)"] = ()
+    device_classes: Annotated[Value[tuple[str, ...]], "classes of the accelerators that they claim (dynamic resource allocation)", "", "never null"] = NOTHING
     shared_claim: Annotated[Value[str], "the ResourceClaim with accelerators that all of them share"] = NOTHING
     all_cards: bool = False
     claims_fabric: Value[bool] = NOTHING
@@ -197,7 +197,7 @@ class PodTemplate(Thing, frozen=True):
     @property
     def on_accelerators(self) -> bool:
         """Whether they ask for cards or parts of cards, or claim accelerators."""
-        return bool(number(self.gpus, 0) or self.shares or self.all_cards or self.device_classes)
+        return bool(number(self.gpus, 0) or self.shares or self.all_cards or known(self.device_classes))
 
 
 class Workload(Thing, frozen=True):

@@ -8,9 +8,9 @@ from kcheck.model import PriorityClass, Thing, Workload
 from kcheck.scale.basics import anyone, computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import if_set
+from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Value, known
+from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 T = TypeVar("T", bound="Thing")
 
@@ -33,8 +33,15 @@ def classes(thing: Thing, world: World) -> Value[tuple[str, ...]]:
 
 
 @once
-def _class_names(scope: str, world: World) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for one in classes_in(scope, world) if (name := known(one.name))))
+def _class_names(scope: str, world: World) -> tuple[str, ...] | Unknown:
+    names = [one.name for one in classes_in(scope, world)]
+    sure = tuple(dict.fromkeys(name.value for name in names if isinstance(name, Known)))
+    missing = first_unknown(names) if len(sure) < _SEVERAL else None
+    return missing or sure
+
+
+_SEVERAL = 2
+"""Classes from which on one more makes no difference."""
 
 
 def default_classes(thing: Thing, world: World) -> list[PriorityClass]:
@@ -52,7 +59,12 @@ def defaults_in(scope: str, world: World) -> list[PriorityClass]:
 
 def with_class(one: PriorityClass, world: World) -> list[Workload]:
     """List the jobs that name a priority class."""
-    return _jobs_by_class(world.deployed.scope(one), world).get(known(one.name) or "", [])
+    jobs = _jobs_by_class(world.deployed.scope(one), world)
+    need(one.name if jobs.keys() - {""} else None)
+    found = jobs.get(known(one.name) or "", [])
+    if not found:
+        need(first_unknown(job.priority for job in jobs.get("", [])))
+    return found
 
 
 @once

@@ -110,7 +110,7 @@ _FLAG = "enable-dynamic-resource-allocation"
 def resource(template: PodTemplate, _world: World) -> Value[str]:
     """Return the resource or device class by which pods ask for GPUs; null without one."""
     asked = next((known(one.gpu) for one in template.containers if known(one.gpu)), None)
-    return computed(template, asked or next(iter(template.device_classes), None))
+    return computed(template, asked or next(iter(need(template.device_classes)), None))
 
 
 def unseen(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
@@ -123,7 +123,7 @@ def counted_as(template: PodTemplate, world: World) -> Value[str]:
     """Return the resource by which Kueue counts the GPUs of pods, mapped from device classes; null without GPUs."""
     asked = resource(template, world)
     name = known(asked)
-    if name is None or name not in template.device_classes:
+    if name is None or name not in need(template.device_classes):
         return asked
     found = world.deployed.device_resources(template)
     if isinstance(found, Unset):
@@ -134,7 +134,7 @@ def counted_as(template: PodTemplate, world: World) -> Value[str]:
 def ignored_by(template: PodTemplate, world: World) -> Value[str]:
     """Name the autoscaler that adds no nodes for the claims of pods; null if it does, or without one."""
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    if cluster is None or not template.device_classes:
+    if cluster is None or not need(template.device_classes):
         return computed(template, None)
     name, own = if_set(world.autoscaling.tool(cluster)), world.autoscaling.autoscaler(cluster)
     if name == "auto-mode":

@@ -75,8 +75,8 @@ def cards(workload: Workload, _world: World) -> Value[str]:
 
 def called_cards(template: PodTemplate) -> str:
     """Name the accelerators of pods."""
-    names = (*(name for one in template.containers if (name := known(one.gpu))), *template.device_classes, "gpu")
-    name = names[0]
+    asked = [name for one in template.containers if (name := known(one.gpu))]
+    name = next(iter((*asked, *(known(template.device_classes) or ()))), "gpu")
     return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
 
 

@@ -164,8 +164,9 @@ def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
     """List the resources that the service account of pods may watch in the whole cluster."""
     owner = world.deployed.workload(pods)
-    space, account = known(owner.namespace) or "", known(pods.account) or ""
-    for one in world.deployed.beside(owner).watchers if account else ():
+    found = world.deployed.beside(owner).watchers
+    space, account = known(owner.namespace) or "", if_set(pods.account) if found else None
+    for one in found if account else ():
         if any(own == account and (not of or not space or of == space) for of, own in one.accounts):
             return one.resources
     return Known((), Origin((pods.place,)))

@@ -48,7 +48,7 @@ def lower_neighbours(template: PodTemplate, world: World) -> list[Workload]:
     """List workloads of lower priority on the nodes of a job with the highest; none for other pods."""
     owner = world.deployed.workload(template)
     tiers = _tiers(world.deployed.scope(owner), world)
-    if not owner.batch or _rank(owner, world) != tiers.highest:
+    if not owner.batch or if_set(priority_class(owner, world)) is None or _rank(owner, world) != tiers.highest:
         return []
     found: dict[Workload, None] = {}
     for pool in need(_pools(template, world)):

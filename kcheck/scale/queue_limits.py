@@ -15,7 +15,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.queues import admitting_queue, by_kind_and_name
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import NotKnown, if_set, need, or_unknown
+from kcheck.text.need import NotKnown, first_unknown, if_set, need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
@@ -67,7 +67,13 @@ def borrowed(job: Workload, world: World) -> Value[Excess]:
 
 def _queue(job: Workload, world: World) -> Queue | None:
     """Return the queue that admits all pods of a job, or none of them."""
-    return admitting_queue(job, world) if job.batch and not job.per_node and not job.shrinks else None
+    if not job.batch or job.per_node or job.shrinks or isinstance(job.queue, Unset):
+        return None
+    found = admitting_queue(job, world)
+    if found is None:
+        near = world.deployed.beside(job).queues
+        need(first_unknown((job.queue, job.namespace, *(name for one in near for name in (one.name, one.leads_to)))))
+    return found
 
 
 # --- what a queue gives

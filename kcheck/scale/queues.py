@@ -16,7 +16,7 @@ from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, need
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Unknown, Value, because, equals, known, mapped, number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, equals, known, mapped, number
 
 if TYPE_CHECKING:
     import re
@@ -147,7 +147,17 @@ def _leading(queue: Queue, world: World) -> list[Queue]:
 
 def leading(queue: Queue, world: World) -> Value[int]:
     """Count the LocalQueues that lead to a ClusterQueue."""
-    return computed(queue, len(_leading(queue, world)))
+    found = _leading(queue, world)
+    return computed(queue, len(found) or _unnamed(queue, world) or 0)
+
+
+def _unnamed(queue: Queue, world: World) -> Unknown | None:
+    """Return a name that is not known, by which jobs may wait in a queue."""
+    near = world.deployed.beside(queue)
+    queues = [one for one in near.queues if one.kind == "LocalQueue"]
+    of_queues = (name for one in queues for name in (one.name, one.leads_to, one.namespace))
+    of_jobs = (name for one in near.workloads if one.batch for name in (one.queue, one.namespace))
+    return first_unknown((queue.name, queue.namespace, *of_queues, *of_jobs))
 
 
 def _waiting(queue: Queue, world: World) -> list[Workload]:
@@ -169,10 +179,16 @@ def _place(workload: Workload) -> tuple[str, str, str]:
 
 
 def jobs(queue: Queue, world: World) -> list[Workload]:
-    """List the workloads that wait in a queue, or in the LocalQueues that lead to it."""
-    if queue.kind != "ClusterQueue":
-        return _waiting(queue, world)
-    return [workload for one in _leading(queue, world) for workload in _waiting(one, world)]
+    """List the workloads that wait in a queue, or in the LocalQueues that lead to it.
+
+    Raises:
+        NotKnown: there is none, and one may by a name that is not known.
+    """
+    queues = _leading(queue, world) if queue.kind == "ClusterQueue" else [queue]
+    found = [workload for one in queues for workload in _waiting(one, world)]
+    if not found:
+        need(_unnamed(queue, world))
+    return found
 
 
 def stopped_by_queue(workload: Workload, world: World) -> bool:
@@ -286,7 +302,8 @@ def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
     index = _local_queues(world.deployed.scope(workload), world)
     found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
     names = dict.fromkeys(name for one in found if (name := known(one.name)))
-    return first_unknown(one.name for one in found) or computed(workload, tuple(names))
+    asked = (workload.namespace,) if index else ()
+    return first_unknown((*(one.name for one in found), *asked)) or computed(workload, tuple(names))
 
 
 @once
@@ -310,9 +327,16 @@ def space(one: Namespace | Quota | Workload, _world: World) -> Value[str]:
 
 
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
-    """List the workloads in a namespace, or in a quota's; empty where its name is unknown."""
-    name = known(space(one, world))
-    return _by_space(world.deployed.scope(one), world).get(name, []) if name is not None else []
+    """List the workloads in a namespace, or in a quota's.
+
+    Raises:
+        NotKnown: its name is unknown, or that of all workloads that may be in it.
+    """
+    every = _by_space(world.deployed.scope(one), world)
+    found = every.get(need(space(one, world)), [])
+    if not found:
+        need(first_unknown(workload.namespace for workload in every.get(None, [])))
+    return found
 
 
 @once
@@ -323,7 +347,11 @@ def _by_space(scope: str, world: World) -> dict[str | None, list[Workload]]:
 def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
     """List the quotas and LimitRanges of a namespace, with those that name none."""
     own = known(space(one, world)) or None
-    return [quota for quota in world.deployed.beside(one).limits if known(quota.namespace) in (own, None)]
+    near = world.deployed.beside(one).limits
+    found = [quota for quota in near if isinstance(quota.namespace, Unset) or known(quota.namespace) == own]
+    if not found:
+        need(first_unknown(quota.namespace for quota in near))
+    return found
 
 
 def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:

@@ -12,7 +12,7 @@ from kcheck.model import Definition, PodTemplate, Reference, Workload
 from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Value, known
@@ -63,13 +63,16 @@ def _near_tools(folder: str, world: World) -> bool:
 
 
 def _meant(one: Reference, workload: Workload, world: World) -> Definition | None:
-    """Find the object that a name seems to mean, in a workload's folder and namespace; None where the name exists."""
-    name, folder = known(one.name), world.deployed.folder(workload)
+    """Find the object that a name seems to mean, in a workload's folder and namespace; None where the name exists.
+
+    Raises:
+        NotKnown: the name is unknown, or that of an object which it may mean.
+    """
+    name, folder = if_set(one.name), world.deployed.folder(workload)
     if name is None or name in _GIVEN or (one.kind, name) in _defined(world):
         return None
     near = [own for own in _by_folder(world).get(folder, []) if own.kind == one.kind]
-    if not all(isinstance(own.name, Known) for own in near):
-        return None
+    need(first_unknown(value for own in near for value in (own.name, own.namespace, workload.namespace)))
     used = _named(world) if one.kind not in _CRUCIAL else set()
     here = [one for one in near if known(one.namespace) == known(workload.namespace)]
     free = [own for own in here if (one.kind, known(own.name)) not in used]

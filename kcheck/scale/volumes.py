@@ -47,7 +47,8 @@ def split_claim(workload: Workload, world: World) -> Value[Split]:
         found = _split(name, templates, workload, world) if name else None
         if found is not None:
             return computed(workload, found)
-    return computed(workload, None)
+    named = (one.name for template in workload.templates for one in template.references if one.kind == _CLAIM)
+    return computed(workload, first_unknown(named) if known(workload.pods) != 1 else None)
 
 
 def _split(name: str, templates: list[PodTemplate], workload: Workload, world: World) -> Split | None:
@@ -86,6 +87,8 @@ def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
     space, every = known(workload.namespace), _definitions(world.deployed.scope(workload), world)
     found = [one for one in every.get((_CLAIM, name), []) if known(one.namespace) == space]
     near = [one for one in found if world.deployed.folder(one) == world.deployed.folder(workload)]
+    if not found:
+        need(first_unknown(one.name for one in every.get((_CLAIM, None), [])))
     return near or (found if space is not None else [])
 
 

@@ -250,7 +250,12 @@ data:
 
 @pytest.mark.parametrize("program", [rendered, lambda: by_helm().stdout])
 def test_files_beside_the_templates(program: Callable[[], str], write: Write) -> None:
-    files = {"scripts/run.sh": "set -e\necho a", "scripts/deep/b.sh": "no", "scripts/c.py": "no", "settings/a.conf": "x: 1\n"}
+    files = {
+        "scripts/run.sh": "set -e\necho a",
+        "scripts/deep/b.sh": "no",
+        "scripts/c.py": "no",
+        "settings/a.conf": "x: 1\n",
+    }
     write({"Chart.yaml": CHART, "templates/a.yaml": SCRIPTS, **files})
     assert yaml.safe_load(program())["data"] == {"run.sh": "set -e\necho a", "a.conf": "x: 1\n", "none": ""}
 

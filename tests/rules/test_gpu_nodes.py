@@ -253,7 +253,8 @@ def test_what_submits_a_job_to_ray_needs_no_accelerator(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "resource", "gpus"), [("trn1.32xlarge", "aws.amazon.com/neuron", False), ("p5.48xlarge", "nvidia.com/gpu", True)]
+    ("machine", "resource", "gpus"),
+    [("trn1.32xlarge", "aws.amazon.com/neuron", False), ("p5.48xlarge", "nvidia.com/gpu", True)],
 )
 def test_the_resource_to_ask_for_is_that_of_the_machine(machine: str, resource: str, gpus: bool, check: Check) -> None:
     files = {"pods.yaml": pods("batch/Job", f"nodeSelector: {{node.kubernetes.io/instance-type: {machine}}}")}

@@ -65,7 +65,10 @@ def test_misspelt_names(kind: str, name: str, named: str, severity: str, check: 
 
 @pytest.mark.medium
 def test_a_claim_of_another_name_beside_one_that_is_defined(check: Check) -> None:
-    files = {"claim.yaml": defined("PersistentVolumeClaim", "imagenet"), "job.yaml": job(CLAIM.replace("NAME", "resnet"))}
+    files = {
+        "claim.yaml": defined("PersistentVolumeClaim", "imagenet"),
+        "job.yaml": job(CLAIM.replace("NAME", "resnet")),
+    }
     result = check(files)
     assert told(result) == [("warning", "PersistentVolumeClaim resnet")]
     (found,) = (one for one in result.findings if one.rule == "named-object-missing")

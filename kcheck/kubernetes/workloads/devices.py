@@ -134,6 +134,9 @@ class Devices:
         if isinstance(asked, Unknown):
             if not known(template.claims_fabric):
                 template = replace(template, claims_fabric=asked)
+            if not known(template.device_classes):
+                shared = asked if claim.shared else template.shared_claim
+                template = replace(template, device_classes=asked, shared_claim=shared)
             # no node has a device plugin and a driver for the same cards
             return template if known(template.gpus) else replace(template, gpus=asked)
         if any(one.kind == "fabric" for request in asked for one in request):
@@ -141,9 +144,10 @@ class Devices:
         cards = [one for request in asked for one in request if one.kind in ("card", "share")]
         if not cards:
             return template
+        classes = dict.fromkeys((*(known(template.device_classes) or ()), *(one.device_class for one in cards)))
         found = replace(
             template,
-            device_classes=tuple(dict.fromkeys((*template.device_classes, *(one.device_class for one in cards)))),
+            device_classes=Known(tuple(classes), place),
             shares=template.shares or any(one.kind == "share" for one in cards),
             all_cards=template.all_cards or any(one.number is None for one in cards),
         )
@@ -180,7 +184,7 @@ class Devices:
         return result
 
     def _devices(self, choice: yaml.Target) -> _Asked:
-        name = str(known(text(choice, "deviceClassName")))
+        name = str(known(written(choice, "deviceClassName")))
         kind = self._kind(name)
         part = yaml.get(choice, "capacity") is not None or _is_part(name, _expressions(choice))
         if kind == "card" and part:

@@ -91,6 +91,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         movable_volumes=_mark(item, LOCAL), asks_as_one=not all(isinstance(value, Unset) for value in shared),
         claims=listed(spec, "resourceClaims", _claim), node_devices=_node_devices(spec),
         packed_by=_packed_by(item, spec, labels), apart=apart, topology=_topology(item), devices=_devices(spec),
+        device_classes=Known((), here),
         references=tuple(references.of_pod(spec, [node for _, node in containers(spec)])),
     )  # fmt: skip
 

@@ -130,7 +130,7 @@ def _queue(queue: QueueInCode, share: Fraction) -> Queue | None:
 def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[str, int], world: World) -> Fraction:
     """Return the share of a queue's scarcest quota that a full node of a job asks for."""
     pods = Fraction(number(template.count, 0), max(1, world.pools.nodes_for(template, pool)))
-    claims = known(world.deployed.device_resources(job)) or {} if template.device_classes else {}
+    claims = known(world.deployed.device_resources(job)) or {} if known(template.device_classes) else {}
     asked = [*queue_limits.requests_of(template), *((name, template.gpus) for name in claims.values())]
     shares = (
         pods * number(amount, 0) / (quotas[name] * (1000 if name == "cpu" else 1))

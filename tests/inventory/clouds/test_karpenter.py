@@ -158,7 +158,9 @@ def test_auto_mode_has_defaults_of_its_own(read: Callable[..., Inventory]) -> No
     assert "EKS Auto Mode sets up" in reason_of(own.system.local_disks)
     assert found.cni is not None
     assert known(found.cni.prefix_delegation) is True
-    addon = 'resource "aws_eks_addon" "cni" {\n  cluster_name = aws_eks_cluster.main.name\n  addon_name = "vpc-cni"\n}\n'
+    addon = (
+        'resource "aws_eks_addon" "cni" {\n  cluster_name = aws_eks_cluster.main.name\n  addon_name = "vpc-cni"\n}\n'
+    )
     others = read({"main.tf": cluster + addon, "pool.yaml": AUTO.replace("GROUP", "karpenter.k8s.aws")})
     (pool,), (own,), (found,) = others.karpenter, others.pools, others.clusters
     assert known(pool.expire_after) == 30 * 86400
