@@ -14,7 +14,7 @@ from kcheck.addons.fleet import process
 from kcheck.addons.fleet.checkout import Keys, revision
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Kept, Outcome, Task
-from kcheck.config.today import today
+from kcheck.config.config import today
 from kcheck.text.regex import regex
 
 _ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")

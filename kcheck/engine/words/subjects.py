@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 _TABLES = {
     "clusters": (
         "cluster", "retirement", "tier", "support", "quota_need", "fabric", "setting", "pool", "monitor",
-        "cost", "saving", "rate", "start",
+        "cost", "saving", "rate", "start", "subnet", "pod_range", "share", "wall", "autoscaler", "flag",
+        "karpenter_pool",
     ),
-    "networks": ("subnet", "pod_range", "share", "wall"),
-    "autoscaling": ("autoscaler", "flag", "karpenter_pool"),
     "pods": ("workload", "template", "excess", "split", "barred", "misnomer", "field_error", "budget", "refusal", "shortage", "container", "image"),
     "queues": (
         "priority_class", "bundle", "queue", "kube_namespace", "quota", "scheduler", "admission", "sharing",
