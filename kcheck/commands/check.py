@@ -170,11 +170,11 @@ def _summarize(report: Report) -> None:
     """Append findings or gaps to the job summary of GitHub Actions; nothing if all is fine."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path and (report.findings or not report.result.judged.is_complete):
-        from kcheck.report import github
+        from kcheck.report import forges
 
         try:
             with open(path, "a", encoding="utf-8", newline="") as file:  # other steps have written to it
-                file.write(github.summary(report))
+                file.write(forges.summary(report))
         except OSError as error:  # the log has it all
             printing.note(f"kcheck: no summary: {path}: {error.strerror}")
 
