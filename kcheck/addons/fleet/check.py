@@ -1,7 +1,5 @@
 """Check one repository, and write what is found as rows."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter, defaultdict

@@ -102,10 +102,8 @@ def fleet(
 ) -> Fleet:
     """Find the repositories of folders, patterns and lists, each once, in order.
 
-    All have the same folders of rules and copies of modules; `nodes` is the target of those that have none.
-
-    Raises:
-        ConfigError: a path leads to nothing, a list makes no sense, or two repositories have one name.
+    All have the same folders of rules and copies of modules; `nodes` is the target of those that have none. Raises
+    ConfigError if a path leads to nothing, a list makes no sense, or two repositories have one name.
     """
     found: dict[str, Repository] = {}
     limits, target = Stated(), (str(nodes),) if nodes is not None else ()
