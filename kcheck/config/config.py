@@ -3,6 +3,7 @@
 import datetime
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -14,6 +15,8 @@ from kcheck.text.units import whole_number
 
 MOST_NODES = 10**9
 _MOST_CENTS = 10**8
+Written = dict[str, Any]
+"""A part of a file, which fits its schema."""
 
 
 class ConfigError(Error):

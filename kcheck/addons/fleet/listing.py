@@ -14,10 +14,9 @@ from msgspec.structs import asdict, replace
 from kcheck.addons.fleet.outcomes import Settings
 from kcheck.addons.fleet.tables import UseRow
 from kcheck.config import schemas
-from kcheck.config.config import ConfigError, nearest
+from kcheck.config.config import ConfigError, Written, nearest
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
-from kcheck.config.schemas import Written
 from kcheck.config.settings import environment
 from kcheck.text.files import system
 from kcheck.text.text import Source

@@ -1,18 +1,13 @@
 """Subjects of rules: their words, by the tables in `tables/`, and their things in an inventory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from kcheck.engine.words.tables.field import Field, annotated
 from kcheck.model import Autoscaler, Cluster, Input, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale import basics
+from kcheck.scale.world import World
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 _TABLES = {
     "clusters": (
