@@ -1,7 +1,5 @@
 """Evaluate one expression in a root module, as `terraform console` would."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import TypedDict
 
@@ -31,9 +29,8 @@ class Answer(TypedDict):
 def evaluate(expression: str, root: str, config: Config) -> Answer:
     """Evaluate an expression in a root module.
 
-    Raises:
-        kcheck.text.files.tree.PathError: there is no such folder.
-        kcheck.config.config.ConfigError: there is no such variable file.
+    Raises kcheck.text.files.tree.PathError if there is no such folder, kcheck.config.config.ConfigError if there is no
+    such variable file.
     """
     source = Source("<expression>", f"value = (\n{expression}\n)".encode("utf-8", "surrogatepass"))
     file = parse(source)

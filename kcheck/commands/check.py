@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import shlex
 import sys
+from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
+from kcheck.text.files.tree import display_path
 from kcheck.text.findings import Severity
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -112,8 +119,6 @@ def _with_commands(
     is_text, is_html = format_ == "text" and not report.quiet, "html" in names
     if not is_text and not is_html:
         return report
-    from kcheck.commands.next_step import command_line, next_step
-
     context = click.get_current_context()
     if is_text:
         report = report._replace(next_step=next_step(context, report))
@@ -165,10 +170,79 @@ def _summarize(report: Report) -> None:
     """Append findings or gaps to the job summary of GitHub Actions; nothing if all is fine."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path and (report.findings or not report.result.judged.is_complete):
-        from kcheck.report import github
+        from kcheck.report import forges
 
         try:
             with open(path, "a", encoding="utf-8", newline="") as file:  # other steps have written to it
-                file.write(github.summary(report))
+                file.write(forges.summary(report))
         except OSError as error:  # the log has it all
             printing.note(f"kcheck: no summary: {path}: {error.strerror}")
+
+
+# --- what to run next
+
+
+def next_step(context: click.Context, report: Report) -> str:
+    """Suggest what to run after a check, with its paths and flags; empty if no findings are shown."""
+    findings = report.findings
+    if not findings or context.params.get("hook") or context.params["paths"] == ("-",):
+        return ""
+    from kcheck.commands import explain, fix
+
+    steps = []
+    fixes = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+    unsafe = not fixes["safe"] + fixes["costs"]
+    if fixes:
+        names = {param.name for param in fix.command.params} - {"fail_on"}
+        number = counted(fixes["unsafe"] if unsafe else fixes["safe"] + fixes["costs"], "fix", "fixes")
+        flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]
+        flags += ["--info"] if report.least is Severity.INFO and not context.params.get("info") else []
+        steps.append(f"`{shlex.join(['kcheck', 'fix', *_given(context, names), *flags])}` shows {number}")
+    told = [finding for finding in findings if not finding.about] or findings  # a file itself says enough
+    worst = max(told, key=lambda finding: finding.severity)
+    names = {param.name for param in explain.command.params}
+    steps.append(f"`{shlex.join(['kcheck', 'explain', worst.rule, *_given(context, names)])}`")
+    return f"Next: {'; '.join(steps)}."
+
+
+_OUTPUT = {
+    "format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores",
+}  # fmt: skip
+"""Options that change the output but not the findings."""
+
+
+def command_line(context: click.Context) -> str:
+    """Return the command line that decides the findings, safe to share in a report.
+
+    Values of variables, which may be secrets, are masked, and absolute paths are shortened.
+    """
+    words = ["kcheck", context.info_name or ""]
+    for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):
+        option, equals, value = word.partition("=")
+        if words[-1] == "--var":
+            words.append(f"{option}{equals}...")
+        elif os.path.isabs(value or word):
+            path = display_path(value or word)
+            shown = f".../{posixpath.basename(path)}" if path.startswith("../") else path
+            words.append(f"{option}={shown}" if value else shown)
+        else:
+            words.append(word)
+    return shlex.join(words)
+
+
+def _given(context: click.Context, names: Collection[str | None]) -> list[str]:
+    """Return the arguments given on the command line that another command takes too."""
+    words: list[str] = []
+    for param in context.command.params:
+        name = param.name or ""
+        if name not in names or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        if isinstance(param, click.Argument):
+            words += (f"./{path}" if path.startswith("-") else path for path in value)
+        elif isinstance(value, bool):
+            words.append((param.opts if value else param.secondary_opts)[0])
+        else:
+            for each in value if param.multiple else (value,):
+                words += [param.opts[0], str(each)]
+    return words

@@ -21,14 +21,14 @@ def command(name: str, paths: tuple[str, ...]) -> None:
 
     from kcheck.api import Project
     from kcheck.engine import rules
-    from kcheck.report import calculation, layout, limit, rule, word
+    from kcheck.report import layout, limit, model, rule, word
 
     config = click.get_current_context().obj.settings(paths)
     known = rules.all_rules(config.rules)
     found = next((own for own in known if own.name == name), None)
     pages = [rule.as_text(found, known)] if found is not None else []
-    if paths and (mechanisms := calculation.mechanisms(name, found)):
-        pages += calculation.pages(mechanisms, Project(paths, config).world)
+    if paths and (mechanisms := model.mechanisms(name, found)):
+        pages += model.wall_pages(mechanisms, Project(paths, config).world)
     elif found is None:
         of_word, limits = word.as_text(name, known), limit.meant(name)
         pages = [*([of_word] if of_word else []), *(limit.as_text(full, entry) for full, entry in limits.items())]

@@ -5,10 +5,9 @@ import datetime
 import click
 
 from kcheck.commands import options, printing
-from kcheck.config.config import ConfigError
+from kcheck.config.config import ConfigError, today
 from kcheck.config.numbers import dates
 from kcheck.config.numbers.clouds import CLOUDS
-from kcheck.config.today import today
 from kcheck.report import limit
 from kcheck.text.regex import regex
 

@@ -368,8 +368,7 @@ def tell_bugs(result: Result) -> None:
     """Print the bugs in kcheck, and the failures of the user's own rules."""
     if not result.bugs:
         return
-    from kcheck.engine.rule_checks import failed_at, located
-    from kcheck.engine.rule_words import Mistake
+    from kcheck.engine.rule_words import Mistake, failed_at, located
 
     bugs = [bug for bug in result.bugs if bug.own is None]
     for bug in bugs:

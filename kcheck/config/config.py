@@ -1,7 +1,9 @@
 """Settings of a run: targets, environments, rules and numbers, from flags and `kcheck.yaml`."""
 
 import datetime
+import os
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -13,6 +15,8 @@ from kcheck.text.units import whole_number
 
 MOST_NODES = 10**9
 _MOST_CENTS = 10**8
+Written = dict[str, Any]
+"""A part of a file, which fits its schema."""
 
 
 class ConfigError(Error):
@@ -193,3 +197,28 @@ def nearest(name: str, names: tuple[str, ...]) -> str:
     if close:
         return f"did you mean {close[0]}?"
     return "known are " + ", ".join(names) if len(names) <= 30 else "see the documentation for the known names"
+
+
+VARIABLE = "KCHECK_TODAY"
+"""Environment variable with the date to judge by, so that a run can be repeated."""
+
+
+def today() -> datetime.date:
+    """Return the date to judge by: KCHECK_TODAY, else today in UTC. Raises ConfigError if KCHECK_TODAY is no date."""
+    import datetime
+
+    text = os.environ.get(VARIABLE)
+    try:
+        return datetime.date.fromisoformat(text) if text else datetime.datetime.now(datetime.UTC).date()
+    except ValueError as error:
+        raise ConfigError(f"{VARIABLE}={text}: give a day, such as {VARIABLE}=2026-11-22") from error
+
+
+def has_come(day: datetime.date) -> bool:
+    """Whether a date has come."""
+    return today() >= day
+
+
+def days_since(day: datetime.date) -> int:
+    """Count the days since a date, including that day; zero or less before it."""
+    return (today() - day).days + 1

@@ -1,20 +1,14 @@
 """Settings of a run: the nearest settings file, overridden by flags."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
-from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+from kcheck.config.config import Config, ConfigError, Written, parse_nodes, parse_price, parse_variables
 from kcheck.config.locations import find_file
 from kcheck.text.files.boundary import around
 from kcheck.text.files.disk import Disk
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kcheck.config.schemas import Written
 
 _FLAGS = {
     "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",

@@ -10,7 +10,7 @@ from functools import cache, reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from kcheck.config.config import ConfigError, nearest
+from kcheck.config.config import ConfigError, Written, nearest
 from kcheck.text.bundled import PROFILES
 from kcheck.text.values import Datum, DatumValue, Known, Origin, known, plain
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Difference = tuple["Span", str]
 Path = tuple[str | int, ...]
-Written = dict[str, Any]
-"""A part of a file, which fits its schema."""
 
 ARTICLES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",

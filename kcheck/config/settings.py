@@ -9,9 +9,8 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from kcheck.config import schemas
-from kcheck.config.config import Accepted, Config, ConfigError, Environment, Usage
+from kcheck.config.config import Accepted, Config, ConfigError, Environment, Usage, Written
 from kcheck.config.locations import TABLE, find_file
-from kcheck.config.schemas import Written
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, Boundary, around, remedy
 from kcheck.text.files.disk import Disk, TooLargeError

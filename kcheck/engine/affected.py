@@ -1,24 +1,30 @@
 """Find what a change of files can affect: their objects, and clusters and root modules that depend on them."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from kcheck.model import Container, FieldError, Flag, Image, Input, Manifest, PodTemplate, Resource, Service, Workload
+from kcheck.engine.linter import Linter
+from kcheck.inventory.reading import Reading
+from kcheck.model import (
+    Container,
+    FieldError,
+    Flag,
+    Image,
+    Input,
+    Manifest,
+    PodTemplate,
+    Resource,
+    Service,
+    Thing,
+    Workload,
+)
 from kcheck.scale.basics import cluster_of
+from kcheck.scale.world import World
 from kcheck.text.files import system
 from kcheck.text.files.tree import TERRAFORM, VARIABLES
 from kcheck.text.text import grouped
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from kcheck.engine.linter import Linter
-    from kcheck.inventory.reading import Reading
-    from kcheck.model import Thing
-    from kcheck.scale.world import World
 
 _OF_OTHERS = ("remote_state", "cluster", "net", "vpc", "vswitch")
 """Parts of the types of data sources that read what another root module may make."""

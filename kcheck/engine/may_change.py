@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.engine import merging
 from kcheck.engine.words import raw_views
+from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.terraform.module import Module
 from kcheck.terraform.variables import Validations
 from kcheck.text import deadline
 from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.findings import Change, Finding
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
 from kcheck.text.syntax.anchors import uses
+from kcheck.text.text import Span
 from kcheck.text.units import data_text
 from kcheck.text.values import Missing, Origin, Overlaid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.scale.world import World
-    from kcheck.terraform.module import Module
-    from kcheck.text.findings import Change, Finding
-    from kcheck.text.text import Span
 
 
 def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.config.config import ConfigError
+from kcheck.config.config import ConfigError, Written
+from kcheck.config.numbers.profiles import ProfileValue
+from kcheck.engine.variables import Variable
 from kcheck.text import bundled
 from kcheck.text.regex import regex
 from kcheck.text.units import seconds, shown, singular
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.config.schemas import Written
-    from kcheck.engine.variables import Variable
 
 
 class RuleError(ConfigError):

@@ -1,13 +1,11 @@
 """Rule files of an organisation's own, with the place of every mistake."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kcheck.config.config import nearest
+from kcheck.config.config import Written, nearest
 from kcheck.config.numbers import dates, profiles
 from kcheck.engine.rule import HOLE, RuleError, number
 from kcheck.text.files import system
@@ -16,11 +14,6 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source, Span
 from kcheck.text.values import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.config.schemas import Written
 
 SUFFIXES = (".yaml", ".yml")
 NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -1,14 +1,13 @@
 """Load and select rules: YAML files, identified by path, compiled when their subject occurs."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.config.config import Config, ConfigError, nearest
+from kcheck.config.config import Config, ConfigError, Written, nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.engine import variables
@@ -20,11 +19,6 @@ from kcheck.text.bundled import RULES
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.syntax import cel
 from kcheck.text.units import as_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.config.schemas import Written
 
 RuleEntry: TypeAlias = "tuple[str, str, Written]"
 """Group of a rule, its path below the folder of rules, and its table."""

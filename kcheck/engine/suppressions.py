@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from kcheck.config.config import Accepted, Config
-from kcheck.config.today import has_come
+from kcheck.config.config import Accepted, Config, has_come
 from kcheck.engine.rule import Rule
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.patterns import matches

@@ -4,20 +4,14 @@ CEL has no side effects, so an expression with the text of its variables is eval
 ValidatingAdmissionPolicy evaluates them, and an unknown value in one decides as it does anywhere else.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from kcheck.config.config import Written
 from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from kcheck.config.schemas import Written
 
 NAME = "variables"
 _USE = regex(rf"{cel.QUOTED}|(?<![\w.])variables\s*\.\s*([A-Za-z_]\w*)", re.VERBOSE | re.DOTALL)

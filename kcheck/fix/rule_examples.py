@@ -19,8 +19,7 @@ from kcheck.engine import linter, rule_words
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.linter import Result
 from kcheck.engine.rule import Example, Rule
-from kcheck.engine.rule_checks import LONGEST_DETAIL, LONGEST_HEADLINE, failed_at
-from kcheck.engine.rule_words import Mistake
+from kcheck.engine.rule_words import LONGEST_DETAIL, LONGEST_HEADLINE, Mistake, failed_at
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS, things

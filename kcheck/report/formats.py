@@ -52,9 +52,16 @@ class Report(NamedTuple):
         return render(format, self)
 
 
+_PLACES = {
+    "html": ("html.check", "render"),
+    **{name: ("text", name) for name in ("concise", "statistics")},
+    **{name: ("forges", name) for name in ("github", "gitlab", "junit", "markdown", "rdjson")},
+}
+"""Module and function of formats that have no module of their own."""
+
+
 def render(name: str, report: Report) -> str:
     """Render a report in the format `name`."""
-    html, lines = ("html.check", "render"), ("text", name)
-    module, function = {"html": html, "concise": lines, "statistics": lines}.get(name, (name, "render"))
+    module, function = _PLACES.get(name, (name, "render"))
     text: str = getattr(import_module(f"kcheck.report.{module}"), function)(report)
     return text

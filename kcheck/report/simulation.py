@@ -1,24 +1,26 @@
 """Simulated runs as text with a chart, and as JSON."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil, inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kcheck.fix.what_if import FixSaving
 from kcheck.report.escape import json_text
 from kcheck.report.layout import Column, Line, Table, line
 from kcheck.scale.money import DAY, MONTH
-from kcheck.scale.simulate.model import PHASES
-from kcheck.scale.simulate.results import PARTS, cost, deciding_factors, range_of
+from kcheck.scale.simulate.model import PHASES, Point
+from kcheck.scale.simulate.results import (
+    PARTS,
+    Estimate,
+    Range,
+    Saving,
+    SimulationResult,
+    cost,
+    deciding_factors,
+    range_of,
+)
+from kcheck.scale.simulate.scenario import Scenario
 from kcheck.text.units import between, counted, dollars, money, node_hours, readable, rough
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from kcheck.fix.what_if import FixSaving
-    from kcheck.scale.simulate.model import Point
-    from kcheck.scale.simulate.results import Estimate, Range, Saving, SimulationResult
-    from kcheck.scale.simulate.scenario import Scenario
 
 NAMES = {
     "boot": "booting", "wait": "waiting for its pod", "work": "work", "idle": "idle until it may go",

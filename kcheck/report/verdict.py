@@ -1,9 +1,9 @@
 """Reach of a cluster, waste of its run, and its findings: the top of every report of clusters."""
 
-from __future__ import annotations
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from kcheck.engine.linter import Result
 from kcheck.engine.rule_words import looked_at
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.model import Cluster, Thing
@@ -12,16 +12,11 @@ from kcheck.report.places import by_name
 from kcheck.scale import savings, walls
 from kcheck.scale.basics import cluster_of
 from kcheck.scale.money import MONTH, cost
+from kcheck.scale.savings import Saving
+from kcheck.scale.world import World
+from kcheck.text.findings import Finding
 from kcheck.text.units import between, counted, money, node_hours, readable, rough
 from kcheck.text.values import Known, Unset, known, reason_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from kcheck.engine.linter import Result
-    from kcheck.scale.savings import Saving
-    from kcheck.scale.world import World
-    from kcheck.text.findings import Finding
 
 STATES = {"stops": "\u2715 stops before its target", "unknown": "? not known", "reaches": "\u2713 reaches its target"}
 """Verdicts in words, not by colour alone, the worst first."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+from kcheck.config.config import days_since, has_come
 from kcheck.config.numbers import retirements
 from kcheck.config.numbers.retirements import Retirement, versions
-from kcheck.config.today import days_since, has_come
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, NodePool
 from kcheck.scale import control_plane

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,7 +14,16 @@ from kcheck.terraform import attempts, convert, functions, type_rules
 from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.operators import alike, common_symbol, first_reason, negated, operate
-from kcheck.terraform.partial_collections import Gathering, branches_of, derived, either, entries_of, gathered, settled
+from kcheck.terraform.partial_collections import (
+    Entry,
+    Gathering,
+    branches_of,
+    derived,
+    either,
+    entries_of,
+    gathered,
+    settled,
+)
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
@@ -23,13 +33,8 @@ from kcheck.text.need import first_unknown
 from kcheck.text.scalars import AbsentError, EvaluationError, UncaughtError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.template import normal
+from kcheck.text.text import Span
 from kcheck.text.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.terraform.partial_collections import Entry
-    from kcheck.text.text import Span
 
 
 def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:

@@ -6,8 +6,7 @@ import datetime
 
 import pytest
 
-from kcheck.config.config import ConfigError
-from kcheck.config.today import VARIABLE, days_since, has_come, today
+from kcheck.config.config import VARIABLE, ConfigError, days_since, has_come, today
 
 DAY = datetime.date(2026, 11, 22)
 

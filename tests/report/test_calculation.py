@@ -13,7 +13,7 @@ import kcheck
 from kcheck.commands.cli import cli
 from kcheck.config.numbers import profiles
 from kcheck.engine.words.subjects import SUBJECTS
-from kcheck.report import calculation
+from kcheck.report import model
 from kcheck.report.layout import plain
 from kcheck.scale import walls
 from tests.places import ROOT
@@ -77,7 +77,7 @@ def test_every_page_has_the_number_and_arithmetic_of_capacity(tree: Path) -> Non
     project = kcheck.load(str(tree), nodes=targets)
     for cluster in project.inventory.clusters:
         for wall in project.capacity(cluster):
-            text = " ".join("".join(map(plain, calculation.pages({wall.mechanism}, project.world))).split())
+            text = " ".join("".join(map(plain, model.wall_pages({wall.mechanism}, project.world))).split())
             assert " ".join(wall.arithmetic.split()) in text
             assert wall.nodes is None or f"It is hit at {wall.nodes} nodes" in text
             sizes = [int(one.partition(" ")[0].replace(",", "")) for one in walls.steps(wall, project.world)]

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter, merging
-from kcheck.report import github, markdown
+from kcheck.report import forges
 from kcheck.report.formats import FORMATS, Report, render
 from kcheck.report.layout import plain
 from kcheck.report.text import finding_lines
@@ -217,7 +217,7 @@ def test_schemas_refuse_what_is_wrong() -> None:
 
 def test_github_annotates_the_ten_worst(report: Report) -> None:
     found_commands = commands(render("github", report))
-    assert len(found_commands) == min(github.MOST, len(report.findings))
+    assert len(found_commands) == min(forges.MOST, len(report.findings))
     kinds = [line.split(" ", 1)[0] for line in found_commands]
     assert kinds == sorted(kinds, key=["::error", "::warning", "::notice"].index)
     for line in found_commands:
@@ -227,7 +227,7 @@ def test_github_annotates_the_ten_worst(report: Report) -> None:
         path = unquote(properties["file"])  # %2C and %3A are as in addresses
         assert Path(path).is_file()
         assert int(properties["line"]) >= 1
-    rows = [line for line in github.summary(report).splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in forges.summary(report).splitlines() if line.startswith("| ")][1:]
     assert len(rows) == len(report.findings)
 
 
@@ -250,7 +250,7 @@ def cells(row: str) -> list[str]:
 
 
 def test_markdown_is_a_table_whatever_a_message_holds(report: Report) -> None:
-    text = markdown.render(report)
+    text = forges.markdown(report)
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(len(cells(row)) == 6 for row in rows)
     assert "<b>" not in text.replace("\\<b", "")
@@ -258,8 +258,8 @@ def test_markdown_is_a_table_whatever_a_message_holds(report: Report) -> None:
 
 
 def test_markdown_fits(report: Report) -> None:
-    whole = markdown.render(report)
-    cut = markdown.summary(report, 2_000)
+    whole = forges.markdown(report)
+    cut = forges.table(report, 2_000)
     assert len(cut.encode()) <= 2_000
     if len(whole.encode()) > 2_000:
         left = re.search(r"and (\d+) more", cut)

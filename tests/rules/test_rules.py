@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from kcheck.config import settings
 from kcheck.config.config import parse_price
 from kcheck.config.numbers.clouds import owners
-from kcheck.engine import linter, rule_checks, rule_files, rule_words, rules
-from kcheck.engine.rule_checks import located
+from kcheck.engine import linter, rule_files, rule_words, rules
+from kcheck.engine.rule_words import located
 from kcheck.fix import fix, rule_examples
 from kcheck.fix.rule_examples import ExampleRun
 from kcheck.text.files import patch
@@ -100,7 +100,7 @@ def test_rules_have_the_published_shape(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_rule_is_what_strict_asks_for(rule: Rule) -> None:
-    assert located(rule, rule_checks.shortcomings(rule)) == []
+    assert located(rule, rule_words.shortcomings(rule)) == []
     assert set(rule.unless) <= {other.name for other in RULES}
 
 
@@ -116,7 +116,7 @@ def test_words_exist(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_presence_is_asked_in_when_only(rule: Rule) -> None:
-    assert located(rule, rule_checks.misplaced_presence(rule)) == []
+    assert located(rule, rule_words.misplaced_presence(rule)) == []
 
 
 DEFAULT_SIZED = """

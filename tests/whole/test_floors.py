@@ -177,7 +177,7 @@ OF_A_CLOUD = {
     "config.numbers.clouds": "the list of the clouds",
     "scale.images": "registries that the Kubernetes project had before registry.k8s.io",
     "engine.new_rule": "the example in a new rule is one of some cloud, which its author replaces",
-    "engine.rule_checks": "the message shows what a key of a number looks like",
+    "engine.rule_words": "the message shows what a key of a number looks like",
     "engine.words.raw_views": "descriptions of words show a type and an address",
     "engine.words.tables.pods": "the description of a word names the cache that it is about",
 }

@@ -1,7 +1,5 @@
 """Select the rules to export and their values from the code, and format manifests and refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from textwrap import indent
 from typing import NamedTuple, TypeAlias
@@ -44,11 +42,7 @@ def read(tree: Tree, config: Config) -> Parameters:
 
 
 def select(config: Config, names: tuple[str, ...], known: Parameters | None, *, info: bool = False) -> Selection:
-    """Select the rules with these names or groups, or all.
-
-    Raises:
-        ConfigError: there is no such rule or group.
-    """
+    """Select the rules with these names or groups, or all. Raises ConfigError if there is no such rule or group."""
     found = rules.selected(replace(config, select=(*config.select, *names)) if names else config)
     given = frozenset(known.values) if known is not None else frozenset()
     results = [

@@ -1,7 +1,5 @@
 """Values that objects do not contain, read from the code for the policies' ConfigMap."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Table of words as expressions in the API server, the kinds that policies cover, and the API server's CEL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NotRequired, TypedDict
@@ -107,11 +105,7 @@ VARIABLES = ("object", "oldObject", "request", "params", "variables")
 
 
 def compile_policy(text: str, names: tuple[str, ...]) -> Expression:
-    """Compile an expression of a policy.
-
-    Raises:
-        SyntaxProblem: it is invalid.
-    """
+    """Compile an expression of a policy. Raises SyntaxProblem if it is invalid."""
     try:
         return Expression(text, names, environment(names).compile(text))
     except RuntimeError as error:

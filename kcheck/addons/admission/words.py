@@ -1,7 +1,5 @@
 """Collect the words a rule uses, with their dependencies, as variables of a policy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

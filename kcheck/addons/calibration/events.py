@@ -5,8 +5,6 @@ again when the cloud has accepted the deletion), the node controller (Registered
 controller (DeletingNode), the kubelet (NodeReady, Pulled, Started) and the scheduler (Scheduled).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime

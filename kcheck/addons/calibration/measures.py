@@ -1,7 +1,5 @@
 """Delays of a recording, each with its derivation or the reason why it is missing, as a section of kcheck.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from statistics import fmean, median
@@ -356,8 +354,7 @@ _SHARES = ("stragglers", "never_ready", "slow_deletes")
 def as_section(recordings: list[Recording], found: list[Measure]) -> str:
     """Format the section `simulation`, with a comment per delay, also for missing ones.
 
-    Raises:
-        RecordingError: no delay was found.
+    Raises RecordingError if no delay was found.
     """
     what = " and ".join(recording.what for recording in recordings)
     if all(one.value is None for one in found):

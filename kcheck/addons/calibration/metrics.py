@@ -3,8 +3,6 @@
 https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/proposals/metrics.md
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -83,8 +81,7 @@ def read_text(text: str) -> Recording:
 def read_answer(data: dict[str, object]) -> Recording:
     """Read a Prometheus response with autoscaler metrics.
 
-    Raises:
-        RecordingError: it is an error, or has another form.
+    Raises RecordingError if it is an error, or has another form.
     """
     inner = data.get("data")
     series = inner.get("result") if isinstance(inner, dict) else None

@@ -1,7 +1,5 @@
 """Format-independent recording of a run. Times are seconds from an arbitrary moment."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Read a recording, detecting its format: events, metrics, or a table of nodes."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -32,8 +30,7 @@ EXPECTED = "expected `kubectl get events -A -o json`, metrics of the cluster aut
 def read_file(path: str) -> Recording:
     """Read a recording from a file, `-` for standard input.
 
-    Raises:
-        RecordingError: it cannot be read, or is no recording.
+    Raises RecordingError if it cannot be read, or is no recording.
     """
     name = "standard input" if path == "-" else path
     try:
@@ -46,8 +43,7 @@ def read_file(path: str) -> Recording:
 def read_text(text: str, loops: str | None = None) -> Recording:
     """Read a recording from text; `loops` is the table of loops beside a table of nodes.
 
-    Raises:
-        RecordingError: it is no recording.
+    Raises RecordingError if it is no recording.
     """
     if text.lstrip()[:1] in ("{", "["):
         return _read_json(text)
@@ -128,8 +124,7 @@ _TAINTED = 6
 def read_table(text: str, loops: str | None) -> Recording:
     """Read the table of nodes, and idle loops from the one beside it.
 
-    Raises:
-        RecordingError: a row has other columns than the first, or a time is not a number.
+    Raises RecordingError if a row has other columns than the first, or a time is not a number.
     """
     rows = list(_parsed(text))
     nodes = [NodeTimes(**{name: row.get(column) for column, name in _COLUMNS.items()}) for row in rows]

@@ -50,11 +50,7 @@ class Checker:
         """Check the folder with unsaved texts, keyed by real path.
 
         If runs are slow and `in_parts`, the first snapshot decides anew only what the changes affect, the next one
-        everything.
-
-        Raises:
-            ConfigError: the settings are invalid.
-            deadline.CancelledError: the check was cancelled.
+        everything. Raises ConfigError if the settings are invalid, deadline.CancelledError if the check was cancelled.
         """
         begin = time.perf_counter()
         stand_ins = self._buffers.stand_ins(texts)

@@ -1,7 +1,5 @@
 """Findings as editor diagnostics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from typing import TypeAlias
@@ -39,10 +37,8 @@ Known: TypeAlias = "dict[int, tuple[Finding, types.Diagnostic]]"
 def by_file(snapshot: Snapshot, positions: Positions, known: Known) -> dict[str, list[types.Diagnostic]]:
     """Build all diagnostics of a folder, by the file's path as findings print it.
 
-    Diagnostics of findings in `known` are reused, and `known` is updated for the next run.
-
-    Raises:
-        deadline.CancelledError: the request was cancelled.
+    Diagnostics of findings in `known` are reused, and `known` is updated for the next run. Raises
+    deadline.CancelledError if the request was cancelled.
     """
     made = _Diagnostics(snapshot, positions)
     found: dict[str, list[types.Diagnostic]] = {}

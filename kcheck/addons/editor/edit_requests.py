@@ -342,10 +342,6 @@ class Prover:
 
 
 def _go_on(task: _Task, _doing: str) -> None:
-    """Cancel a task that is outdated.
-
-    Raises:
-        deadline.CancelledError: the text has changed.
-    """
+    """Cancel a task that is outdated. Raises deadline.CancelledError if the text has changed."""
     if not task.is_current():
         raise deadline.CancelledError

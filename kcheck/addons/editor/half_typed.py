@@ -1,7 +1,5 @@
 """Position of a cursor in incomplete YAML, found by indentation and brackets, as no parser accepts it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kcheck.text.regex import regex

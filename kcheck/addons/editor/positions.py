@@ -1,7 +1,5 @@
 """Conversion of byte offsets and paths to LSP positions (from 0) and URIs."""
 
-from __future__ import annotations
-
 from lsprotocol import types
 from pygls import uris
 

@@ -1,7 +1,5 @@
 """Add a suppression of a finding to the settings. Nothing is saved here."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -25,8 +23,7 @@ _KEY = "suppressions"
 def with_suppression(folder: str, disk: Disk, finding: Finding, reason: str) -> tuple[File, Accepted]:
     """Return a folder's settings file, new if there is none, with a suppression added, and the suppression.
 
-    Raises:
-        ConfigError: the file cannot be read, or has its suppressions in a form that kcheck does not extend.
+    Raises ConfigError if the file cannot be read, or has its suppressions in a form that kcheck does not extend.
     """
     path = find_file((folder,), disk) or os.path.join(folder, NAME)
     real = system.real_path(path)

@@ -80,10 +80,8 @@ def workspace_edit(
 ) -> Edited:  # fmt: skip
     """Convert a plan to an edit; `documents` are open, and the user is in `asked`.
 
-    `address_of` returns the URI of a file that is not open.
-
-    Raises:
-        UneditableError: a file has changed since the check, or the editor cannot change it.
+    `address_of` returns the URI of a file that is not open. Raises UneditableError if a file has changed since the
+    check, or the editor cannot change it.
     """
     by_path = {system.real_path(path(document.uri)): document for document in documents.values()}
     changes: list[DocumentChange] = []
@@ -155,8 +153,7 @@ class UneditableError(Exception):
 def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.TextEdit]:
     """Compute edits that turn a file into new bytes; unchanged parts stay, so that the cursor stays too.
 
-    Raises:
-        UneditableError: the editor would count positions differently, in no UTF-8 or after a lone carriage return.
+    Raises UneditableError if the editor would count positions differently, in no UTF-8 or after a lone carriage return.
     """
     for text in (source.data, new):
         try:

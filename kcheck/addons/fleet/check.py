@@ -1,7 +1,5 @@
 """Check one repository, and write what is found as rows."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter, defaultdict
@@ -25,9 +23,8 @@ from kcheck.addons.fleet.tables import (
     UseRow,
 )
 from kcheck.api import Project
-from kcheck.config.config import Config, ConfigError
+from kcheck.config.config import VARIABLE, Config, ConfigError
 from kcheck.config.effective import effective_config
-from kcheck.config.today import VARIABLE
 from kcheck.engine.judged import MissingInput, missing_input
 from kcheck.engine.linter import Result
 from kcheck.inventory.clouds.registry import cloud

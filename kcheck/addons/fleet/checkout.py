@@ -1,7 +1,5 @@
 """Checkouts: their commit, and a key that changes with all that a check depends on."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -74,8 +72,7 @@ def code() -> str:
 def _digest_of(top: str) -> str:
     """Digest a file, or all that kcheck may read below a folder; unreadable folders are empty.
 
-    Raises:
-        OSError: it is not there, cannot be read, or has too much.
+    Raises OSError if it is not there, cannot be read, or has too much.
     """
     if os.path.isfile(top):
         return system.digest(system.read(top))

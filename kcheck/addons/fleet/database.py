@@ -47,8 +47,7 @@ class ResultsError(Exception):
 def require(folder: str) -> None:
     """Make sure that DuckDB is there, and takes a folder.
 
-    Raises:
-        ResultsError: it is not installed, or the path of the folder has what it cannot read.
+    Raises ResultsError if it is not installed, or the path of the folder has what it cannot read.
     """
     try:
         import duckdb  # noqa: F401 - whoever needs it imports it again
@@ -64,8 +63,7 @@ def require(folder: str) -> None:
 def failures(what: str) -> Iterator[None]:
     """Say what cannot be done where the system or DuckDB, which is there, fails.
 
-    Raises:
-        ResultsError: there was one.
+    Raises ResultsError if there was one.
     """
     import duckdb
 
@@ -94,8 +92,7 @@ def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
 def opened(folder: str) -> Iterator[DuckDBPyConnection]:
     """Open the tables of all runs, read-only and without files or a network.
 
-    Raises:
-        ResultsError: there are none, or they cannot be read.
+    Raises ResultsError if there are none, or they cannot be read.
     """
     require(folder)
     if not os.path.isfile(os.path.join(folder, DATABASE)):
@@ -144,11 +141,7 @@ class Answer(NamedTuple):
 
 
 def ask(folder: str, sql: str) -> Answer:
-    """Ask the tables in a folder.
-
-    Raises:
-        ResultsError: there are none, or they cannot be read.
-    """
+    """Ask the tables in a folder. Raises ResultsError if there are none, or they cannot be read."""
     with opened(folder) as database, failures(f"{folder}: the query fails"):
         found = database.execute(sql)
         return Answer([str(name) for name, *_ in found.description or ()], found.fetchall())

@@ -3,8 +3,6 @@
 Its workers pass each repository on to a process of its own.
 """
 
-from __future__ import annotations
-
 import logging
 import pickle
 import warnings
@@ -44,11 +42,7 @@ def identity() -> tuple[str, str]:
 
 
 def work(task: Task, wanted: tuple[str, str]) -> Outcome:
-    """Check a repository with the kcheck that is wanted.
-
-    Raises:
-        OtherKcheckError: this one is another.
-    """
+    """Check a repository with the kcheck that is wanted. Raises OtherKcheckError if this one is another."""
     if identity() != wanted:
         raise OtherKcheckError
     return process.outcome_of(task)
@@ -74,11 +68,7 @@ class DaskEngine:
         self._address = scheduler
 
     def __enter__(self) -> Self:
-        """Start, or reach, the workers.
-
-        Raises:
-            EngineError: they cannot be had, or one has another kcheck.
-        """
+        """Start, or reach, the workers. Raises EngineError if they cannot be had, or one has another kcheck."""
         with ExitStack() as stack:
             stack.enter_context(_silence())
             address = self._address or stack.enter_context(_local(self.jobs))
@@ -97,8 +87,7 @@ class DaskEngine:
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Check tasks, and yield what becomes of each, in the order in which they end; few are taken ahead.
 
-        Raises:
-            EngineError: there are no workers, one has another kcheck, or the scheduler is gone.
+        Raises EngineError if there are no workers, one has another kcheck, or the scheduler is gone.
         """
         left = iter(tasks)
         running: dict[Future[Outcome], Task] = {}

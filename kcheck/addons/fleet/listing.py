@@ -14,10 +14,9 @@ from msgspec.structs import asdict, replace
 from kcheck.addons.fleet.outcomes import Settings
 from kcheck.addons.fleet.tables import UseRow
 from kcheck.config import schemas
-from kcheck.config.config import ConfigError, nearest
+from kcheck.config.config import ConfigError, Written, nearest
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
-from kcheck.config.schemas import Written
 from kcheck.config.settings import environment
 from kcheck.text.files import system
 from kcheck.text.text import Source
@@ -102,10 +101,8 @@ def fleet(
 ) -> Fleet:
     """Find the repositories of folders, patterns and lists, each once, in order.
 
-    All have the same folders of rules and copies of modules; `nodes` is the target of those that have none.
-
-    Raises:
-        ConfigError: a path leads to nothing, a list makes no sense, or two repositories have one name.
+    All have the same folders of rules and copies of modules; `nodes` is the target of those that have none. Raises
+    ConfigError if a path leads to nothing, a list makes no sense, or two repositories have one name.
     """
     found: dict[str, Repository] = {}
     limits, target = Stated(), (str(nodes),) if nodes is not None else ()

@@ -3,8 +3,6 @@
 Most of what a small repository takes is that; what depends on a repository is asked again in its own check.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """A process for each check, forked from one that has kcheck in memory; nothing of it is left afterwards."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

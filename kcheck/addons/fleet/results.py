@@ -56,8 +56,7 @@ _TYPES: dict[object, str] = {
 def of_one_run(folder: str) -> Iterator[str]:
     """Make and lock the folder of one run, whose id is unique.
 
-    Raises:
-        ResultsError: another run is going on there, or there can be no tables.
+    Raises ResultsError if another run is going on there, or there can be no tables.
     """
     require(folder)
     with contextlib.ExitStack() as stack:
@@ -88,8 +87,7 @@ def write(
 ) -> None:
     """Add a run to the tables at once, and remove all but the last runs.
 
-    Raises:
-        ResultsError: the tables cannot be written.
+    Raises ResultsError if the tables cannot be written.
     """
     with failures("the tables cannot be written"):
         _remove_unfinished(folder)
@@ -309,9 +307,7 @@ _TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 def locked(folder: str) -> Iterator[None]:
     """Lock an existing folder against other processes; without effect where there are no locks.
 
-    Raises:
-        ResultsError: another process has it.
-        OSError: the lock file cannot be written.
+    Raises ResultsError if another process has it, OSError if the lock file cannot be written.
     """
     handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
     try:

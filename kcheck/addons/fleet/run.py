@@ -1,7 +1,5 @@
 """Run over a fleet: check changed repositories, take over the others, lose nothing."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -14,7 +12,7 @@ from kcheck.addons.fleet import process
 from kcheck.addons.fleet.checkout import Keys, revision
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Kept, Outcome, Task
-from kcheck.config.today import today
+from kcheck.config.config import today
 from kcheck.text.regex import regex
 
 _ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")
@@ -33,8 +31,7 @@ class Engine(Protocol):
 def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextManager[Engine]]:
     """Return what starts the workers of a scheduler, or so many of this process; only then is Dask imported.
 
-    Raises:
-        EngineError: that is no address of a scheduler.
+    Raises EngineError if that is no address of a scheduler.
     """
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
         raise EngineError(f"{scheduler} is no scheduler; expected tcp://HOST:PORT or tls://HOST:PORT")
@@ -74,11 +71,8 @@ def run(
 ) -> tuple[list[Ended], int | None]:  # fmt: skip
     """Check all repositories that have changed, those that take longest first; `tell` is told how far it is.
 
-    Also return how many were checked at a time; None if none was.
-
-    Raises:
-        ConfigError: KCHECK_TODAY is no day.
-        EngineError: the engine has failed.
+    Also return how many were checked at a time; None if none was. Raises ConfigError if KCHECK_TODAY is no day,
+    EngineError if the engine has failed.
     """
     made, jobs = _Run(repositories, kept, order, tell), None
     if left := made.changed(repositories):

@@ -1,7 +1,5 @@
 """Limits that clusters of a fleet share: their demand at the targets, and the supply."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The pre-commit hook and the CI job, in a new file or added to an existing one."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable
@@ -26,11 +24,7 @@ class AdditionError(Exception):
 
 
 def _root_of(source: Source) -> yaml.Mapping:
-    """Return the root mapping of a file.
-
-    Raises:
-        AdditionError: the file is not one mapping.
-    """
+    """Return the root mapping of a file. Raises AdditionError if the file is not one mapping."""
     documents = list(yaml.documents(source))
     problem = next((document.problem for document in documents if document.problem), None)
     if problem is not None:
@@ -43,11 +37,7 @@ def _root_of(source: Source) -> yaml.Mapping:
 def _apply_checked(
     source: Source, edits: list[Edit] | None, expected: Callable[[dict[str, Data]], dict[str, Data]]
 ) -> bytes:
-    """Apply edits, and verify that the result parses as expected.
-
-    Raises:
-        AdditionError: it does not.
-    """
+    """Apply edits, and verify that the result parses as expected. Raises AdditionError if it does not."""
     new = Source(source.path, apply(source.data, edits or []))
     if edits:
         with suppress(AdditionError):
@@ -79,8 +69,7 @@ def new_hooks(below: str) -> str:
 def with_hook(source: Source, below: str) -> bytes | None:
     """Return the file with the hook added in its own style; None if it has it.
 
-    Raises:
-        AdditionError: it is no pre-commit configuration, or written so that nothing can be added.
+    Raises AdditionError if it is no pre-commit configuration, or written so that nothing can be added.
     """
     root = _root_of(source)
     entry = root.own("repos")
@@ -166,8 +155,7 @@ def pipeline(below: str) -> str:
 def with_job(source: Source, below: str) -> bytes | None:
     """Return a .gitlab-ci.yml with the job added at the end; None if it mentions kcheck.
 
-    Raises:
-        AdditionError: it is no pipeline, or written so that nothing can be added.
+    Raises AdditionError if it is no pipeline, or written so that nothing can be added.
     """
     root = _root_of(source)
     if has_word(source.data, "kcheck"):

@@ -1,7 +1,5 @@
 """Files that `kcheck init` would write into a repository, and notes on those it leaves alone."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import chdir
@@ -59,9 +57,7 @@ _REMOTE = regex(rb"(?m)^\s*url\s*=\s*\S*gitlab")
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     """Propose files for a folder; `systems` are CI systems, None to detect them.
 
-    Raises:
-        ConfigError: the folder's settings are invalid.
-        PathError: the folder does not exist.
+    Raises ConfigError if the folder's settings are invalid, PathError if the folder does not exist.
     """
     real = os.path.realpath(folder)
     top = os.path.realpath(Tree([folder]).repository(folder))

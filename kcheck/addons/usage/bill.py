@@ -1,7 +1,5 @@
 """Bill of a cluster: use and cost by owner, team, namespace, job or experiment, the worst first."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

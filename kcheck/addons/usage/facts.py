@@ -1,7 +1,5 @@
 """Slowly changing metrics: owners, labels, requests, limits, times, restarts, nodes. Queried once per slice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct

@@ -61,8 +61,7 @@ class Answer(Struct, frozen=True):
 def checked_url(text: str) -> str:
     """Validate and normalize a URL, so that API paths can be appended.
 
-    Raises:
-        HttpError: it is no URL, or contains a password.
+    Raises HttpError if it is no URL, or contains a password.
     """
     try:
         url = urlsplit(text.strip())
@@ -84,11 +83,7 @@ def checked_url(text: str) -> str:
 
 
 def checked_header(text: str) -> tuple[str, str]:
-    """Parse `Name: value`.
-
-    Raises:
-        HttpError: it has another form.
-    """
+    """Parse `Name: value`. Raises HttpError if it has another form."""
     name, colon, value = text.partition(":")
     if not colon or not _HEADER.fullmatch(name) or not value.strip().isascii() or not value.strip().isprintable():
         raise HttpError("--header: expected 'Name: value'")
@@ -111,9 +106,7 @@ class Server:
     def post(self, path: str, fields: dict[str, str]) -> Answer:
         """Send a form and return the response; retry if the server is busy or the connection breaks.
 
-        Raises:
-            SlowError: the response is too slow or too large.
-            HttpError: there is no response.
+        Raises SlowError if the response is too slow or too large, HttpError if there is no response.
         """
         wait = 1.0
         for tries_left in reversed(range(_TRIES)):
@@ -165,11 +158,7 @@ class Server:
         return f"{self.access.url} redirects to {there[:200] or 'nowhere'}{login}; give the URL that answers itself"
 
     def _unpacked(self, response: BaseHTTPResponse, end: float) -> Iterator[bytes]:
-        """Yield the decompressed body in parts.
-
-        Raises:
-            SlowError: it is too large, or does not arrive in time.
-        """
+        """Yield the decompressed body in parts. Raises SlowError if it is too large, or does not arrive in time."""
         coding = response.headers.get("Content-Encoding", "identity").lower()
         if coding not in ("gzip", "identity"):
             raise HttpError(f"{self.access.url} answers in encoding {coding}, and was asked for gzip")

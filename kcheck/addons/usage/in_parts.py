@@ -1,7 +1,5 @@
 """Recording with interruptions: what was recorded is kept in a file, from which the next run goes on."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable
@@ -23,8 +21,7 @@ def begin(
 ) -> Recorder:
     """Start a recording, or resume the one in `part`.
 
-    Raises:
-        RecordingError: the part is of another recording, or there is no answer.
+    Raises RecordingError if the part is of another recording, or there is no answer.
     """
     show("looking for metrics")
     if not os.path.isfile(part):
@@ -41,9 +38,7 @@ def begin(
 def run(recorder: Recorder, part: str, show: Callable[[str], None]) -> None:
     """Record to the end; save the progress to `part` from time to time, and on failure.
 
-    Raises:
-        RecordingError: it failed, with what is in `part`.
-        KeyboardInterrupt: it was stopped, likewise.
+    Raises RecordingError if it failed, with what is in `part`; KeyboardInterrupt if it was stopped, likewise.
     """
     recording = recorder.recording
     saved, cost, at = time.monotonic(), 0.0, recording.until

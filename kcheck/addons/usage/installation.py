@@ -63,8 +63,7 @@ def look(
 ) -> Installation:
     """Find the metrics of a Prometheus from `begin` to `end`; `since` is when data begins, if known.
 
-    Raises:
-        HttpError: there is no response, or there are no metrics of containers or GPUs.
+    Raises HttpError if there is no response, or there are no metrics of containers or GPUs.
     """
     found: dict[str, list[Metric]] = {}
     for name, family in metrics.families().items():

@@ -1,7 +1,5 @@
 """Options of a Prometheus, and the credentials that they or the environment give."""
 
-from __future__ import annotations
-
 import os
 from typing import NamedTuple
 
@@ -39,8 +37,7 @@ def is_here(url: str) -> bool:
 def access_of(network: Network) -> Access:
     """Build the connection settings of the options.
 
-    Raises:
-        OptionError: they contradict each other, or a file of theirs cannot be read.
+    Raises OptionError if they contradict each other, or a file of theirs cannot be read.
     """
     headers = dict(map(checked_header, network.headers))
     own = [name for name in headers if name.lower() == "authorization"]

@@ -1,7 +1,5 @@
 """Queries to a Prometheus-compatible API: Prometheus, Thanos, Mimir, managed services."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -70,12 +68,7 @@ class Prometheus:
         self._longest = LONGEST
 
     def instant(self, query: str, at: int) -> list[Sample]:
-        """Run an instant query.
-
-        Raises:
-            SlowError: the query is too large.
-            HttpError: there is no response.
-        """
+        """Run an instant query. Raises SlowError if the query is too large, HttpError if there is no response."""
         found = self._decoded(self._asked("query", {"query": query, "time": str(at)}), _INSTANT)
         self._note(found.warnings)
         return found.data.result
@@ -88,9 +81,7 @@ class Prometheus:
     def matrix(self, query: str, begin: int, end: int, step: int) -> list[Series]:
         """Run a range query over all steps from `begin` to `end`, both included.
 
-        Raises:
-            SlowError: the query is too large.
-            HttpError: there is no response.
+        Raises SlowError if the query is too large, HttpError if there is no response.
         """
         fields = {"query": query, "start": str(begin), "end": str(end), "step": str(step)}
         found = self._decoded(self._asked("query_range", fields), _RANGE)

@@ -53,11 +53,7 @@ class Recorder:
 
     @classmethod
     def new(cls, prometheus: Prometheus, question: Question) -> Recorder:
-        """Start a recording.
-
-        Raises:
-            HttpError: there is no response, or nothing to record.
-        """
+        """Start a recording. Raises HttpError if there is no response, or nothing to record."""
         begin, end, step = question.end - question.window, question.end, question.step
         found = look(prometheus, list(question.matchers), begin, end, step=step)
         recording = Recording(
@@ -68,19 +64,14 @@ class Recorder:
 
     @classmethod
     def of_part(cls, prometheus: Prometheus, part: Recording) -> Recorder:
-        """Resume a partial recording.
-
-        Raises:
-            HttpError: there is no response.
-        """
+        """Resume a partial recording. Raises HttpError if there is no response."""
         asked = part.end - part.asked
         return cls(prometheus, part, look(prometheus, part.matchers, asked, part.end, step=part.step, since=part.begin))
 
     def run(self, progress: Callable[[str], None], after_slice: Callable[[], None]) -> None:
         """Record what is missing; call `after_slice` after each slice.
 
-        Raises:
-            HttpError: the server stopped responding; completed slices stay in the recording.
+        Raises HttpError if the server stopped responding; completed slices stay in the recording.
         """
         recording, installation = self.recording, self._installation
         begin, end = recording.begin, recording.end

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kcheck import __version__
+from kcheck.config.config import today
 from kcheck.config.numbers import profiles, retirements
 from kcheck.config.numbers.clouds import folder, owners
 from kcheck.config.numbers.profiles import ProfileValue
-from kcheck.config.today import today
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
 from kcheck.text.units import listed

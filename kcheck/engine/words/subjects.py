@@ -1,26 +1,20 @@
 """Subjects of rules: their words, by the tables in `tables/`, and their things in an inventory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from kcheck.engine.words.tables.field import Field, annotated
 from kcheck.model import Autoscaler, Cluster, Input, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale import basics
+from kcheck.scale.world import World
 from kcheck.text.values import known
-
-if TYPE_CHECKING:
-    from kcheck.scale.world import World
 
 _TABLES = {
     "clusters": (
         "cluster", "retirement", "tier", "support", "quota_need", "fabric", "setting", "pool", "monitor",
-        "cost", "saving", "rate", "start",
+        "cost", "saving", "rate", "start", "subnet", "pod_range", "share", "wall", "autoscaler", "flag",
+        "karpenter_pool",
     ),
-    "networks": ("subnet", "pod_range", "share", "wall"),
-    "autoscaling": ("autoscaler", "flag", "karpenter_pool"),
     "pods": ("workload", "template", "excess", "split", "barred", "misnomer", "field_error", "budget", "refusal", "shortage", "container", "image"),
     "queues": (
         "priority_class", "bundle", "queue", "kube_namespace", "quota", "scheduler", "admission", "sharing",

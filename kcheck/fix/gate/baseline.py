@@ -11,9 +11,8 @@ from functools import cache
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
-from kcheck.config.config import ConfigError
+from kcheck.config.config import ConfigError, today
 from kcheck.config.numbers.clouds import CLOUDS
-from kcheck.config.today import today
 from kcheck.engine.linter import Result
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path

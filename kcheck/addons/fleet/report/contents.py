@@ -1,7 +1,5 @@
 """The answer of a report on a fleet, what has changed since the run before, and all other parts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,9 +17,8 @@ _MOST_SLOW, _MOST_NOTES, _MOST_RUNS = 5, 5, 12
 def contents(folder: str, owner: str, run: str, most: int) -> Report:
     """Report a run with so many rows of each table; unknown inputs come first where they prevail.
 
-    Raises:
-        ConfigError: there is no such run, or no such owner.
-        ResultsError: there are no tables, or they cannot be read.
+    Raises ConfigError if there is no such run, or no such owner; ResultsError if there are no tables, or they cannot be
+    read.
     """
     with asked(folder, owner, run) as found:
         now = found.now

@@ -1,7 +1,5 @@
 """Parts of a report on a fleet, sentences and tables, and their layout as text and as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 

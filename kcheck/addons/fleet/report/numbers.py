@@ -28,9 +28,8 @@ _RUNS = "SELECT run FROM fleet.main.runs ORDER BY run DESC"
 def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
     """Open the tables up to a run, by default the last, of all repositories or an owner's.
 
-    Raises:
-        ConfigError: there is no such run, or no such owner.
-        ResultsError: there are no tables, or they cannot be read.
+    Raises ConfigError if there is no such run, or no such owner; ResultsError if there are no tables, or they cannot be
+    read.
     """
     with opened(folder) as database, failures(f"{folder}: the tables cannot be read"):
         runs = [str(name) for (name,) in database.execute(_RUNS).fetchall()]

@@ -1,7 +1,5 @@
 """Bill as text (a table, the worst first, and notes), JSON and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator

@@ -164,8 +164,7 @@ class Plot(NamedTuple):
 def plots(bill: Bill) -> list[Plot]:
     """Draw the plots of a bill that have data: money, GPU-hours or core-hours, and utilisation over time.
 
-    Raises:
-        ImportError: matplotlib is not installed.
+    Raises ImportError if matplotlib is not installed.
     """
     with chdir(PROFILES):  # it reads settings of the current folder, which may be a stranger's
         import matplotlib

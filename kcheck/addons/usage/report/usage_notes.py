@@ -1,7 +1,5 @@
 """Headline and notes of a bill."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

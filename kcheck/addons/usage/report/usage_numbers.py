@@ -1,7 +1,5 @@
 """Numbers and columns of a bill, formatted for people and for programs."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

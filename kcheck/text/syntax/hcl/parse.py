@@ -1,10 +1,9 @@
 """Parse HCL with tree-sitter. Broken pieces are cut out; the intact blocks of a file remain."""
 
-from __future__ import annotations
-
 import itertools
 import re
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
@@ -13,9 +12,6 @@ from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in,
 from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
 from kcheck.text.text import BOM, Problem, Source, Span, not_text
 from kcheck.text.values import Piece
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 MAX_DEPTH, MAX_PROBLEMS = 60, 100
 """Nesting of expressions, and problems in a file, beyond which kcheck gives up."""

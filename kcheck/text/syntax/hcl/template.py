@@ -1,17 +1,13 @@
 """Text of HCL templates: escapes, strip markers, and the indentation that `<<-` removes."""
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from tree_sitter import Node
 
 from kcheck.text.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tree_sitter import Node
 
 _ESCAPE = regex(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$\{)|(%%\{)")
 _HEREDOC_ESCAPE = regex(r"\$\$\{|%%\{")
