@@ -55,11 +55,13 @@ def nodes(image: Image, world: World) -> Value[int]:
 
 
 def pulls(image: Image, world: World) -> Value[int]:
-    """Count the pulls by fresh nodes from Docker Hub through one public address."""
-    workload = owner(image, world)
+    """Count the pulls by fresh nodes from Docker Hub through one public address; at least those of a node."""
+    workload, nodes = owner(image, world), world.images.nodes(image)
     addresses = max(1, number(egress.egress_addresses(workload, world), 1))
     found = egress.pulls_of(workload, world)
-    return mapped(world.images.nodes(image), lambda nodes: egress.pulled(found, lambda _: nodes) // addresses)
+    if isinstance(nodes, Unknown):
+        return bounded(nodes, nodes.origin, Interval(max(1, egress.pulled(found, lambda _: 1)), None))
+    return mapped(nodes, lambda many: egress.pulled(found, lambda _: many) // addresses)
 
 
 def others(image: Image, world: World) -> list[Image]:

@@ -379,7 +379,7 @@ def test_a_chart_that_is_known_to_be_on_docker_hub(read: Read, check: Check) -> 
     (first, *_) = check({}).findings
     assert (first.rule, first.severity, first.span.begin.line) == ("docker-hub-image", Severity.INFO, 2)
     assert first.message == (
-        "Application volcano needs an unknown number of anonymous Docker Hub pulls; 100 in 6 hours are allowed"
+        "Application volcano needs at least 1 anonymous Docker Hub pull; 100 in 6 hours are allowed"
     )
     assert first.details == (
         "docker.io/volcanosh/vc-webhook-manager is on Docker Hub: 100 pulls in 6 hours for each public address",

@@ -952,3 +952,43 @@ def test_endpoints_take_addresses_of_their_subnets(
     taken = {247: 4, 239: 12}[usable]
     assert wall["nodes"] == nodes
     assert f" has {usable} usable addresses ({taken} are taken or reserved)" in wall["arithmetic"]
+
+
+SUBNET_OF_AKS = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D8s_v5"
+    node_count = 3
+    max_pods   = 110
+  }
+  network_profile {
+    network_plugin = "azure"
+  }
+}
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_NC24ads_A100_v4"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 900
+  max_pods              = 110
+  upgrade_settings {
+    max_surge = "7"
+  }
+}
+"""
+
+
+def test_the_subnet_that_aks_makes_ends(capacity: Callable[..., dict[str, Any]]) -> None:
+    # 65,536 - 5 = 65,531 addresses; 111 a node: 590 machines, 7 of them surge
+    cluster = capacity(SUBNET_OF_AKS)
+    assert cluster["reaches"] == 583
+    assert cluster["summary"].endswith("the first wall is the address space of subnet aks-subnet.")
+    overlay = SUBNET_OF_AKS.replace(
+        '"azure"\n', '"azure"\n    network_plugin_mode = "overlay"\n    pod_cidr = "10.0.0.0/8"\n'
+    )
+    assert capacity(overlay)["reaches"] == 903

@@ -149,7 +149,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("mirrored", "bool", "whether all nodes that pull it ask a mirror of Docker Hub first", images.mirrored),
         made("public_cache", "bool", "whether its nodes ask a public cache of popular images first (mirror.gcr.io on GKE)", images.public_cache),
         made("nodes", "int", "nodes that pull it: of the workload that runs it on most", images.nodes, "nodes", bounded=True),
-        made("pulls", "int", "pulls from Docker Hub by fresh nodes through one public address", images.pulls, "pulls"),
+        made("pulls", "int", "pulls from Docker Hub by fresh nodes through one public address", images.pulls, "pulls", bounded=True),
         records("others", "image", "its other places", images.others),
         record("container", "container", "its container", images.container),
         record("workload", "workload", "the workload that runs it on most nodes", images.workload),

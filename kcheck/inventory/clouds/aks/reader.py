@@ -268,16 +268,29 @@ class _Aks(Reader):
         subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")
         pod_range = self.ranges.get(cluster.id) if cluster and isinstance(of_pods, Unset) else None
         allocation, max_pods = fields.text("allocation"), self._max_pods(fields, cluster, of_pods)
+        pods_inside = _pods_take_addresses(cluster, of_pods)
+        if isinstance(subnet, Unset) and cluster is not None and known(pods_inside):
+            subnet = self._subnet_of_aks(cluster, subnet, is_first=fields.resource in _OF_CLUSTER)
         return Addresses(
             mapped(subnet, lambda found: (found,)),
             self.candidates(subnet, fields.raw("subnet"), self.subnets_by_address),
-            _pods_take_addresses(cluster, of_pods),
+            pods_inside,
             max_pods,
             pod_subnets=mapped(of_pods, lambda found: (found,)),
             pod_addresses=_pod_addresses(allocation, max_pods, place),
             allocation=allocation,
             pod_range=Unset(place) if pod_range is None else Known(pod_range, place),
         )
+
+    def _subnet_of_aks(self, cluster: Cluster, unset: Unset, *, is_first: bool) -> Value[Subnet]:
+        """Return the subnet that AKS makes for a cluster whose first pool names none, which others share."""
+        address = f"{cluster.address}.aks-subnet"
+        made = self.subnets_by_address.get(address)
+        if made is None and is_first:
+            cidr = self.default("network.subnet", unset.origin)
+            made = self.subnet(address, cluster.place, Known("aks-subnet", unset.origin), cidr, NOTHING)
+            self.subnets_by_address[address] = made
+        return unset if made is None else Known(made, unset.origin)
 
     def _gpus(self, instance_type: Value[str]) -> Value[int]:
         """Return the GPUs of a node; Unset for sizes whose number Azure does not publish."""
