@@ -92,6 +92,40 @@ def test_pools_that_take_more(pools: str, manifest: str, expected: list[str], wr
     assert [pool.display_name for pool in world.pools.taking(cluster)] == expected
 
 
+AKS = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name                         = "system"
+    vm_size                      = "Standard_D4s_v5"
+    auto_scaling_enabled         = true
+    only_critical_addons_enabled = true
+    min_count                    = 1
+    max_count                    = 3
+  }
+}
+"""
+USER = """\
+resource "azurerm_kubernetes_cluster_node_pool" "user" {
+  name                  = "user"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_D4s_v5"
+  auto_scaling_enabled  = true
+  min_count             = 1
+  max_count             = 3
+}
+"""
+
+
+@pytest.mark.parametrize(("pools", "sizes"), [(AKS + USER, {"system": 3, "user": 97}), (AKS, {"system": 100})])
+def test_pools_for_the_system_stay_where_others_grow(pools: str, sizes: dict[str, int], write: Write) -> None:
+    write({"main.tf": pools})
+    world = linter.run(Tree(["."]), Config(nodes={"": 100})).world
+    cluster = world.inventory.clusters[0]
+    shares = world.sizes.shares(cluster, 100)
+    assert {pool.display_name: shares[pool.id] for pool in world.pools.of_cluster(cluster)} == sizes
+
+
 def test_the_target_is_where_the_work_is(write: Write) -> None:
     world, cluster = read(write, SYSTEM + FIXED, job(), nodes=1000)
     sizes = {pool.display_name: world.sizes.shares(cluster, 1000)[pool.id] for pool in world.pools.of_cluster(cluster)}

@@ -289,8 +289,9 @@ class Pools(Memory):
         else:
             several = [one for one in pods if number(one.count, 0) > 1]
             found = self._on(several, [pool for pool in scaled if pool not in cards]) or cards
-        found = [pool for pool in found if pool in scaled] or found
-        return [pool for pool in found if not equals(pool.mode, "System")] or found
+        system = [pool for pool in pools if equals(pool.mode, "System")]
+        found = [pool for pool in found if pool in scaled] or found or (scaled if system else [])
+        return [pool for pool in found if pool not in system] or found
 
     def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
         return [pool for pool in pools if any(self.fit(one, pool).fits is not False for one in templates)]
