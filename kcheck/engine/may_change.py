@@ -104,7 +104,7 @@ class _Judge:
             return ""
         variable, change = found[0], by_place[found[1]]
         value = f'"{change.value}"' if isinstance(change.value, str) else data_text(change.value)
-        return f"validation of {variable} refuses {value}; {change.instruction}"
+        return f"validation of {variable} refuses {value}; change it or upgrade the module, then {change.instruction}"
 
     def _shared(self, finding: Finding, change: Change) -> str:
         """Return why a shared value may not be changed; empty if nobody shares it, or all users need the change."""

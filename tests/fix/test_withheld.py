@@ -911,7 +911,7 @@ def test_a_value_that_its_variable_refuses_is_not_written(check: Check, conditio
     found = only("free-control-plane", check, {"main.tf": TIER.replace("CONDITION", condition), **more})
     assert found.fix is None
     where = 'tier = "Standard"' if more else 'default = "Standard" in variable "tier"'
-    assert found.help == f'validation of var.tier refuses "Standard"; set {where}'
+    assert found.help == f'validation of var.tier refuses "Standard"; change it or upgrade the module, then set {where}'
 
 
 @pytest.mark.parametrize("condition", ['contains(["Free", "Standard"], var.tier)', "var.tier != var.other", "oops("])
@@ -1514,6 +1514,23 @@ managedNodeGroups:
     found = only("pool-ends-below-target", check, {"cluster.yaml": cluster})
     assert found.fix is None
     assert "reserve more machines first: those of pool gpu come from" in found.help
+
+
+@pytest.mark.parametrize(
+    ("module", "fixed"),
+    [
+        ('source = "cloudposse/eks-node-group/aws"\n  version = "2.4.0"\n  cluster_name = aws_eks_cluster.a.name\n  ami_type = "AL2_x86_64"', False),
+        ('source = "cloudposse/eks-node-group/aws"\n  version = "3.1.0"\n  cluster_name = aws_eks_cluster.a.name\n  ami_type = "AL2_x86_64"', True),
+        ('source = "terraform-aws-modules/eks/aws"\n  version = "17.23.0"\n  node_groups_defaults = { ami_type = "AL2_x86_64" }\n  node_groups = { a = {} }', False),
+        ('source = "terraform-aws-modules/eks/aws"\n  version = "17.23.0"\n  node_groups = { a = { ami_type = "AL2_x86_64" } }', False),
+    ],
+)  # fmt: skip
+def test_an_image_that_a_module_does_not_know_is_not_written(module: str, fixed: bool, check: Check) -> None:
+    common = 'subnet_ids = ["subnet-1"]\n  min_size = 0\n  max_size = 2\n  desired_size = 0' if "cloudposse" in module else ""
+    cluster = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'
+    found = only("retired-node-image", check, {"main.tf": f'{cluster}module "a" {{\n  {module}\n  {common}\n}}\n'})
+    assert (found.fix is not None) is fixed
+    assert ("upgrade the module, then set ami_type" in found.help) is not fixed
 
 
 RAY = """
