@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -13,8 +12,8 @@ from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
 from kcheck.text.files import save
 from kcheck.text.findings import SAFETIES, Finding, Severity
-from kcheck.text.regex import regex
-from kcheck.text.text import Source, Span, steps
+from kcheck.text.syntax import edit
+from kcheck.text.text import Source, steps
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from kcheck.fix.gate.comparison import Comparison
 
 _LINES = 5
-_NAMED = 2
-"""Characters of an old value that a comment can be found to name."""
-_COMMENT = regex(r"(?:#|//).*")
 _SHOWN = 20
 """Remaining findings listed; `kcheck check` lists all."""
 
@@ -122,25 +118,10 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
 
 
 def _stale_comments(finding: Finding, places: _Places) -> Iterable[tuple[str, str]]:
-    """Yield comments beside or above a changed value that name the old one."""
-    for change in finding.changes:
-        span, old = change.origin.written, change.origin.written.text.strip("\"'")
-        if not change.origin.literal or len(old) < _NAMED or old == str(change.value):
-            continue
-        beside = span.source.line(span.begin.line)[span.begin.column - 1 :]
-        for number, text in ((span.begin.line, beside), *_above(span)):
-            comment = _COMMENT.search(text)
-            if comment and re.search(rf"(?<![\w.-]){re.escape(old)}(?![\w.-])", comment[0]):
-                yield places.of(span.source, number), old
-
-
-def _above(span: Span) -> Iterable[tuple[int, str]]:
-    """Yield the comment lines right above a place, each with its number."""
-    for number in range(span.begin.line - 1, max(0, span.begin.line - _LINES), -1):
-        text = span.source.line(number).strip()
-        if not text.startswith(("#", "//")):
-            return
-        yield number, text
+    """Yield comments about a changed value that still name the old one."""
+    for span, alone in (found for change in finding.changes for found in edit.stale_comments(change)):
+        if not alone:
+            yield places.of(span.source, span.begin.line), span.text
 
 
 def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:

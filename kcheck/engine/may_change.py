@@ -23,6 +23,7 @@ from kcheck.text.findings import Change, Finding
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
 from kcheck.text.syntax.anchors import uses
+from kcheck.text.syntax.insertion import words_of
 from kcheck.text.text import Span
 from kcheck.text.units import data_text
 from kcheck.text.values import Missing, Origin, Overlaid
@@ -99,7 +100,7 @@ class _Judge:
             return ""
         variable, change = found[0], by_place[found[1]]
         value = f'"{change.value}"' if isinstance(change.value, str) else data_text(change.value)
-        return f"validation of {variable} refuses {value}; {change.instruction}"
+        return f"validation of {variable} refuses {value}; change it or upgrade the module, then {change.instruction}"
 
     def _shared(self, finding: Finding, change: Change) -> str:
         """Return why a shared value may not be changed; empty if nobody shares it, or all users need the change."""
@@ -148,6 +149,28 @@ _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 """Beginning of a comment that says what a value is, not why it is so."""
 
 
+_WHY = regex(
+    r"(?i)\b(?:because|since|so that|due to|must|should|needs?|never|only|don'?t|do not|avoid|otherwise|enough|"
+    r"on purpose|intentional(?:ly)?|deliberate(?:ly)?|limited to)\b"
+)
+"""A word by which a comment above a value says why it is so, or may not be another."""
+
+
+def _above(span: Span, key: str) -> str:
+    """Return a line of comment that gives the reason of a value: right above it, or above its lines and about it."""
+    about, near = " ".join(words_of(key)[-2:]), True
+    for number in range(span.begin.line - 1, 0, -1):
+        line = span.source.line(number).strip()
+        said = line.lstrip("#/ \t")
+        if said == line:  # no comment
+            near = False
+            if not line or line.endswith(("{", "[", ":")):
+                break
+        elif _WHY.search(said) and (near or about in said.lower()):
+            return said
+    return ""
+
+
 def _commented(change: Change) -> str:
     """Return the comment by which the author chose a value, or left it out; empty without one."""
     missing, span, why = change.origin.missing, change.origin.written, ""
@@ -158,6 +181,8 @@ def _commented(change: Change) -> str:
         names_it = change.key in found[1] or found[2][:3].lower() in change.key.lower()
         if not names_it and not _DESCRIPTION.match(found[1]):
             why = f"a comment gives the reason for the value: {found[1].strip()}"
+    elif reason := _above(span, change.key):
+        why = f"a comment gives the reason for the value: {reason}"
     return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
 
 

@@ -101,6 +101,7 @@ class Definition(Thing, frozen=True):
     volume: Value[str] = NOTHING
     nodes: Value[tuple[tuple[Requirement, ...], ...]] = NOTHING
     selector: Annotated[Value[dict[str, str]], "the labels that it selects; empty where it asks for more than labels", "", "never null"] = NOTHING
+    min_available: Annotated[Value[str], "pods that an eviction has to leave, as written: a number or a percentage"] = NOTHING
 
 
 class Container(Thing, frozen=True):

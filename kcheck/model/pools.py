@@ -175,6 +175,7 @@ class Placement(Struct, frozen=True, eq=False):
     location: Annotated[Value[str], "location of its cluster as written with it (GKE)"] = NOTHING
     location_policy: Annotated[Value[str], "how it chooses zones when it grows: BALANCED or ANY; null where the cloud has no such setting (GKE)"] = NOTHING
     together: Value[str] = NOTHING
+    tpu_topology: Annotated[Value[str], "arrangement of the TPU chips of its slice, such as 2x2x2 (GKE)"] = NOTHING
     deployment_set: Annotated[Value[str], "deployment set of its machines (ACK)"] = NOTHING
     set_type: Annotated[Value[str], "VirtualMachineScaleSets, VirtualMachines or AvailabilitySet (AKS)"] = NOTHING
 

@@ -99,6 +99,14 @@ def full(place: Place, world: World) -> Value[int]:
     return computed(place, full_at(found.least, usable) if at is None else at.low)
 
 
+def first_full(pool: NodePool, world: World) -> Value[Place]:
+    """Find a subnet or range of a pool that is surely full before the target; null without one."""
+    own = pool.addresses
+    places = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), known(own.pod_range))
+    ends = ((place, full(place, world)) for place in places if place is not None)
+    return computed(pool, next((place for place, end in ends if known(end) or isinstance(end, Bounded)), None))
+
+
 def widest(place: Place, world: World) -> Value[int]:
     """Count the addresses of the hungriest node in a subnet, or of the largest block of a pod range."""
     pools = need(demands.pools_of(place, world))

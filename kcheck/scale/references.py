@@ -15,7 +15,8 @@ from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Value, known
+from kcheck.text.units import part_of
+from kcheck.text.values import Known, Origin, Unset, Value, known
 
 _CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
 """Kinds that nobody creates by hand, as people do with Secrets and ConfigMaps."""
@@ -97,22 +98,41 @@ def _named(world: World) -> set[tuple[str, str | None]]:
 
 
 @or_unknown
+def selected(budget: Definition, world: World) -> Value[int]:
+    """Count the pods beside a budget that it selects; the fewest where something scales them."""
+    pods = [need(one.count if isinstance(one.kept, Unset) else one.kept) for one in _selected(budget, world)]
+    return computed(budget, sum(pods))
+
+
+@or_unknown
+def kept(budget: Definition, world: World) -> Value[int]:
+    """Count those of them that `minAvailable` keeps: a percentage is rounded up."""
+    return computed(budget, part_of(need(selected(budget, world)), if_set(budget.min_available) or "0"))
+
+
+def _selected(budget: Definition, world: World) -> list[PodTemplate]:
+    selector = if_set(budget.selector) or {}
+    near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
+    found = near.by_label.get(next(iter(selector.items()), ("", "")), ())
+    return [template for template, labels in found if selector.items() <= labels.items()]
+
+
+@or_unknown
 def misses(budget: Definition, world: World) -> Value[Workload]:
     """Find the workload beside a budget that it seems to mean and does not select; null where it selects any."""
     selector = if_set(budget.selector) or {}
     rendered = budget in world.inventory.scope_of or _near_tools(world.deployed.folder(budget), world)
     near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
-    first = next(iter(selector.items()), None)
-    if rendered or first is None or any(selector.items() <= labels.items() for labels in near.by_label.get(first, ())):
+    if rendered or not selector or _selected(budget, world):
         return computed(budget, None)
     pairs = ((value, one) for value in selector.values() for one in islice(near.served.get(value[:2], ()), _MOST))
     return computed(budget, next((one for value, (text, one) in pairs if nearly_same(value, text)), None))
 
 
 class _Labelled(NamedTuple):
-    """Labels of pods by each of them; names and labels of what serves, with the workload, by their first letters."""
+    """Pods by each of their labels; names and labels of what serves, with the workload, by their first letters."""
 
-    by_label: dict[tuple[str, str], list[dict[str, str]]]
+    by_label: dict[tuple[str, str], list[tuple[PodTemplate, dict[str, str]]]]
     served: dict[str, list[tuple[str, Workload]]]
 
 
@@ -121,11 +141,11 @@ class _Labelled(NamedTuple):
 def _labelled(scope: str, namespace: str | None, world: World) -> Value[_Labelled]:
     """Index the pods of a scope and namespace by their labels."""
     near = [one for one in world.deployed.in_scope(scope).workloads if if_set(one.namespace) == namespace]
-    pods = [(need(template.labels), one) for one in near for template in one.templates]
+    pods = [(template, need(template.labels), one) for one in near for template in one.templates]
     found = _Labelled(defaultdict(list), defaultdict(list))
-    for labels, one in pods:
+    for template, labels, one in pods:
         for item in labels.items():
-            found.by_label[item].append(labels)
+            found.by_label[item].append((template, labels))
         if one.kind in ("Deployment", "StatefulSet"):
             for text in (*labels.values(), known(one.name) or ""):
                 found.served[text[:2]].append((text, one))

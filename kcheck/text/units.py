@@ -42,6 +42,14 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
+def part_of(whole: int, text: str) -> int:
+    """Return a number, or a percentage of a whole, rounded up; the whole for other texts."""
+    number = whole_number(text.removesuffix("%"))
+    if number is None:
+        return whole
+    return -(-whole * number // 100) if text.endswith("%") else number
+
+
 _MINOR = regex(r"v?1\.(\d{1,9})(?:\D|$)")
 
 

@@ -117,6 +117,26 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # lines that a comment introduces are about something else
+        ("  name     = 1\n  location = 2\n\n  # identity\n  dns = 3\n", "  name     = 1\n  location = 2\n  sku_tier = \"Standard\"\n\n  # identity\n  dns = 3\n"),
+        ("  # all of it\n  name = 1\n  dns  = 3\n", "  # all of it\n  name     = 1\n  dns      = 3\n  sku_tier = \"Standard\"\n"),
+        ("  name = 1\n  # dns = 2\n  dns = 3\n", "  name = 1\n  # dns = 2\n  dns      = 3\n  sku_tier = \"Standard\"\n"),
+        # who aligns nothing gets nothing aligned
+        ("  name = 1\n  location = 2\n  dns_prefix = 3\n", "  name = 1\n  location = 2\n  dns_prefix = 3\n  sku_tier = \"Standard\"\n"),
+        ("  name   = 1\n  dns    = 3\n", "  name   = 1\n  dns    = 3\n  sku_tier = \"Standard\"\n"),
+        ("  name        = 1\n  dns         = 3\n", "  name        = 1\n  dns         = 3\n  sku_tier    = \"Standard\"\n"),
+    ],
+)  # fmt: skip
+def test_absent_attribute_is_added_in_the_style_of_its_neighbours(before: str, after: str, write: Write) -> None:
+    text = 'resource "azurerm_kubernetes_cluster" "a" {\nLINES\n  default_node_pool {\n    name = "a"\n  }\n}\n'
+    write({"main.tf": text.replace("LINES", before)})
+    (file,) = fix.fix(["."], Config(nodes={"": 500}), rules=("free-control-plane",)).files
+    assert file.new.decode() == text.replace("LINES", after)
+
+
 def test_absent_block_is_added_once_for_all_its_attributes(write: Write) -> None:
     folder = write({"main.tf": AUTOSCALED})
     assert fixed(folder) == ["main.tf"]

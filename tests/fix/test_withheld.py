@@ -911,7 +911,7 @@ def test_a_value_that_its_variable_refuses_is_not_written(check: Check, conditio
     found = only("free-control-plane", check, {"main.tf": TIER.replace("CONDITION", condition), **more})
     assert found.fix is None
     where = 'tier = "Standard"' if more else 'default = "Standard" in variable "tier"'
-    assert found.help == f'validation of var.tier refuses "Standard"; set {where}'
+    assert found.help == f'validation of var.tier refuses "Standard"; change it or upgrade the module, then set {where}'
 
 
 @pytest.mark.parametrize("condition", ['contains(["Free", "Standard"], var.tier)', "var.tier != var.other", "oops("])
@@ -1516,6 +1516,23 @@ managedNodeGroups:
     assert "reserve more machines first: those of pool gpu come from" in found.help
 
 
+@pytest.mark.parametrize(
+    ("module", "fixed"),
+    [
+        ('source = "cloudposse/eks-node-group/aws"\n  version = "2.4.0"\n  cluster_name = aws_eks_cluster.a.name\n  ami_type = "AL2_x86_64"', False),
+        ('source = "cloudposse/eks-node-group/aws"\n  version = "3.1.0"\n  cluster_name = aws_eks_cluster.a.name\n  ami_type = "AL2_x86_64"', True),
+        ('source = "terraform-aws-modules/eks/aws"\n  version = "17.23.0"\n  node_groups_defaults = { ami_type = "AL2_x86_64" }\n  node_groups = { a = {} }', False),
+        ('source = "terraform-aws-modules/eks/aws"\n  version = "17.23.0"\n  node_groups = { a = { ami_type = "AL2_x86_64" } }', False),
+    ],
+)  # fmt: skip
+def test_an_image_that_a_module_does_not_know_is_not_written(module: str, fixed: bool, check: Check) -> None:
+    common = 'subnet_ids = ["subnet-1"]\n  min_size = 0\n  max_size = 2\n  desired_size = 0' if "cloudposse" in module else ""
+    cluster = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'
+    found = only("retired-node-image", check, {"main.tf": f'{cluster}module "a" {{\n  {module}\n  {common}\n}}\n'})
+    assert (found.fix is not None) is fixed
+    assert ("upgrade the module, then set ami_type" in found.help) is not fixed
+
+
 RAY = """
 apiVersion: ray.io/v1
 kind: RayJob
@@ -1546,6 +1563,77 @@ def test_a_value_with_a_reason_in_a_comment_stays(comment: str, reason: str, che
             f"Not fixed: a comment gives the reason for the value: {reason}",
             "set shutdownAfterJobFinishes: true if that no longer holds",
         ]
+
+
+@pytest.mark.parametrize(
+    ("above", "reason"),
+    [
+        ("  # keep it, because we look at the results\n", "keep it, because we look at the results"),
+        ("  # shut down after\n  # the job finishes should be off\n  backoffLimit: 1\n", "the job finishes should be off"),
+        ("  # the retries should be few\n  backoffLimit: 1\n", ""),
+        ("  # job finishes should be off\n\n", ""),
+        ("  # whether its cluster goes\n", ""),
+    ],
+)
+def test_a_value_with_a_reason_above_it_stays(above: str, reason: str, check: Check) -> None:
+    text = RAY.replace("COMMENT", "").replace("  shutdown", f"{above}  shutdown")
+    found = only("ray-cluster-outlives-job", check, {"job.yaml": text})
+    assert (found.fix is None) is bool(reason)
+    assert not reason or f"a comment gives the reason for the value: {reason}" in found.help
+
+
+GROWING = """
+resource "google_container_cluster" "main" {
+  name              = "train"
+  location          = "us-central1-a"
+  cluster_ipv4_cidr = "CIDR"
+}
+
+resource "google_container_node_pool" "main" {
+  name    = "main"
+  cluster = google_container_cluster.main.name
+
+  autoscaling {
+    min_node_count = 0
+    max_node_count = 16
+  }
+
+  node_config {
+    machine_type = "MACHINE"
+  }
+  MORE
+}
+"""
+SLICE = 'placement_policy {\n    type         = "COMPACT"\n    tpu_topology = "TOPOLOGY"\n  }'
+
+
+@pytest.mark.parametrize(
+    ("cidr", "machine", "topology", "told"),
+    [
+        ("10.0.0.0/19", "e2-standard-8", "", "widen 10.0.0.0/19 first, which is full at 31 of 1,000 nodes; then set a maximum of 1,000"),
+        ("10.0.0.0/12", "e2-standard-8", "", ""),
+        ("10.0.0.0/12", "ct5lp-hightpu-4t", "4x16", "add pools of 16 nodes: pool main is one TPU slice of 4x16, which gets no more"),
+        ("10.0.0.0/12", "ct5lp-hightpu-4t", "2x4", "add pools of 16 nodes"),
+        ("10.0.0.0/12", "ct5lp-hightpu-8t", "2x4", ""),
+        ("10.0.0.0/12", "ct5lp-hightpu-4t", "2x2", ""),
+    ],
+)  # fmt: skip
+def test_a_pool_grows_where_its_nodes_can_start(cidr: str, machine: str, topology: str, told: str, check: Check) -> None:
+    text = GROWING.replace("CIDR", cidr).replace("MACHINE", machine)
+    text = text.replace("MORE", SLICE.replace("TOPOLOGY", topology) if topology else "")
+    found = only("pool-ends-below-target", check, {"main.tf": text})
+    assert (found.fix is None) is bool(told)
+    assert told in found.help
+
+
+@pytest.mark.parametrize(("chart", "scaled"), [("cluster-autoscaler", True), ("prometheus", False)])
+def test_a_minimum_stays_where_nothing_removes_nodes(chart: str, scaled: bool, check: Check) -> None:
+    group = EKS_GROUP.replace("LINE", "").replace("min_size     = 0", "min_size     = 1")
+    cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    release = 'resource "helm_release" "a" {\n  name = "a"\n  chart = "NAME"\n  repository = "https://example.com/charts"\n}\n'
+    found = only("gpu-pool-never-empty", check, {"main.tf": cluster + group + release.replace("NAME", chart)})
+    assert (found.fix is not None) is scaled
+    assert ("or install an autoscaler" in found.help) is not scaled
 
 
 @pytest.mark.parametrize("off", ["# taints = [", "// taints {", "  #taints = [{"])

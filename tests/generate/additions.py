@@ -51,10 +51,11 @@ def deployment(found: Dict, replicas: int = 2) -> str:
     return text(thing("apps/v1", "Deployment", "service", spec))
 
 
-def budget(app: str = "added", *, allowed: int = 0) -> str:
+def budget(app: str = "added", *, allowed: int = 0, kept: int | None = None) -> str:
     """A budget of some pods, which allows nothing."""
+    bound = {"maxUnavailable": allowed} if kept is None else {"minAvailable": kept}
     selector = {"matchLabels": {"app": app}}
-    return text(thing("policy/v1", "PodDisruptionBudget", "added", {"maxUnavailable": allowed, "selector": selector}))
+    return text(thing("policy/v1", "PodDisruptionBudget", "added", {**bound, "selector": selector}))
 
 
 def agent(found: Dict, *others: Dict) -> str:

@@ -456,6 +456,7 @@ EKS = [
     mistake("job-waits-for-lenders", "eks", add(ADDED, job(290))),
     mistake("pool-ends-below-target", "eks", swap(TFVARS, r"(gpu-a1 +=.*nodes = )\d+", r"\g<1>100"), also=(QUOTA,)),
     mistake("budget-allows-no-eviction", "eks", add(ADDED, budget())),
+    mistake("budget-keeps-every-pod", "eks", add(ADDED, f"{deployment(pod(0))}---\n{budget(kept=2)}")),
     mistake("budget-selects-nothing", "eks", add(ADDED, f"{deployment(pod(0))}---\n{budget('adde', allowed=1)}")),
     mistake("gpus-held-day-and-night", "eks", add(ADDED, deployment(pod(8), replicas=4))),
     mistake("gpus-held-without-work", "eks", add(ADDED, deployment(pod(8, own={"command": ["sleep", "infinity"]})))),

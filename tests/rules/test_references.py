@@ -179,3 +179,53 @@ def test_a_budget_that_selects_nothing(selector: str, found: bool, check: Check)
 )
 def test_a_budget_whose_pods_may_be_elsewhere_is_not_judged(files: dict[str, str], check: Check) -> None:
     assert "budget-selects-nothing" not in {one.rule for one in check(files).findings}
+
+
+KEEPS = BUDGET.replace("SELECTOR", "{matchLabels: {app: serve}}").replace("maxUnavailable: 1", "minAvailable: LEAST")
+THREE = SERVE.replace("spec:\n  template", "spec:\n  replicas: 3\n  template")
+JOBS = """
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: a}
+spec:
+  replicatedJobs:
+    - name: workers
+      replicas: 2
+      template:
+        spec:
+          parallelism: 2
+          completions: 2
+          template:
+            metadata: {labels: {app: serve}}
+            spec: {restartPolicy: Never, containers: [{name: serve, image: registry.example.com/serve:1}]}
+"""
+SCALER = """
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: serve, namespace: a}
+spec: {minReplicas: LEAST, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serve}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("least", "pods", "found"),
+    [
+        ("3", THREE, True), ("4", THREE, True), ("2", THREE, False), ("67%", THREE, True), ("66%", THREE, False),
+        ("99%", THREE, True), ("100%", THREE, False), ("4", JOBS, True), ("3", JOBS, False),
+        ("3", THREE.replace("namespace: a", "namespace: b"), False),
+        ("3", f"{THREE}---\n{THREE.replace('name: serve,', 'name: more,')}", False),
+        ("3", f"{THREE}---\n{SCALER.replace('LEAST', '4')}", False),
+        ("3", f"{THREE}---\n{SCALER.replace('LEAST', '3')}", True),
+    ],
+)  # fmt: skip
+def test_a_budget_that_keeps_every_pod(least: str, pods: str, found: bool, check: Check) -> None:
+    result = check({"serve.yaml": f"{KEEPS.replace('LEAST', least)}---\n{pods}"})
+    rules = {one.rule for one in result.findings}
+    assert ("budget-keeps-every-pod" in rules) is found
+    assert ("budget-allows-no-eviction" in rules) is (least == "100%")
+
+
+def test_a_budget_of_an_unknown_number_of_pods_is_undecided(check: Check) -> None:
+    unknown = THREE.replace("replicas: 3", "replicas: ${REPLICAS}")
+    result = check({"serve.yaml": f"{KEEPS.replace('LEAST', '3')}---\n{unknown}"})
+    assert "budget-keeps-every-pod" in {one.rule for one in result.undecided}

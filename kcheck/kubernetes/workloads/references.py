@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import Object, value_of
-from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, mapping, text
+from kcheck.kubernetes.workloads.scalars import absent, boolean, gap, listed, mapping, scalar, text
 from kcheck.model import NOTHING, Definition, Reference, Requirement
 from kcheck.text.need import first_unknown
 from kcheck.text.syntax import yaml
@@ -62,7 +62,8 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
     elif item.kind == _VOLUME:
         found = replace(found, nodes=node_terms(item.root, "spec", "nodeAffinity", "required", "nodeSelectorTerms"))
     elif item.kind == BUDGET:
-        found = replace(found, selector=mapping(item.root, "spec", "selector", "matchLabels"))
+        least = mapped(scalar(item.root, "spec", "minAvailable"), as_text)
+        found = replace(found, selector=mapping(item.root, "spec", "selector", "matchLabels"), min_available=least)
     elif item.kind == _CLAIM:
         spec = yaml.get(item.root, "spec") or item.root
         found = replace(

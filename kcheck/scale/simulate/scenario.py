@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import ceil
 
 from msgspec import Struct
@@ -17,7 +16,7 @@ from kcheck.scale.simulate.parameters import LoopTime, Measured
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.units import minor_version, seconds, some, whole_number
+from kcheck.text.units import minor_version, part_of, seconds, some, whole_number
 from kcheck.text.values import Known, Unknown, Unset, known, number
 
 DURATION = 600
@@ -263,16 +262,8 @@ def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
     names = {known(pool.name) for pool in pools}
     own = [one for one in world.inventory.karpenter if known(one.name) in names]
     after = max((number(one.consolidate_after, 0) for one in own), default=0)
-    budgets = [_nodes_of(text, nodes) for one in own for text in known(one.budgets) or ()]
+    budgets = [part_of(nodes, text.partition(" ")[0]) for one in own for text in known(one.budgets) or ()]
     return Settings(karpenter=True, unneeded_time=after, batch=max(1, min(budgets, default=nodes)), taint_delay=0)
-
-
-def _nodes_of(budget: str, nodes: int) -> int:
-    text = budget.partition(" ")[0]
-    number = whole_number(text.removesuffix("%"))
-    if number is None:
-        return nodes
-    return ceil(nodes * Fraction(number, 100)) if text.endswith("%") else number
 
 
 def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:

@@ -408,7 +408,7 @@ class Tree:
 _ARCHIVE = b"PK\x03\x04"
 """First bytes of a binary plan of Terraform."""
 _GENERATED = regex(
-    rb"^[ \t]*(?:#|//|/?\*)[^\n]*\b"
+    rb"^# Source: [\w./-]+/templates/|^[ \t]*(?:#|//|/?\*)[^\n]*\b"
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,
 )

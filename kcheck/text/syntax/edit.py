@@ -1,5 +1,6 @@
 """Turn changes into edits; the place of a value decides how. Knows no cloud."""
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,11 @@ _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
 _LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")
 """Start of an HCL literal, or all of it."""
 _NUMBER = regex(r"(?:0|[1-9]\d*)(?:\.\d+)?")
+
+
+_COMMENT = regex(rb"(?:[^\n]*[ \t])?((?:#|//)[^\n]*)")
+_NAMED = 2
+"""Characters of an old value that a comment can be found to name."""
 
 
 class EditError(Exception):
@@ -150,9 +156,29 @@ def _sorted_out(
                 insertions[container].add(missing.path, [change.value] if change.append else change.value)
         elif change.origin.literal:
             replaced.append(_replaced(change))
+            replaced += [Edit(span, str(change.value)) for span, alone in stale_comments(change) if alone]
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
     return replaced, insertions
+
+
+def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
+    """Yield where comments beside and above a value name it, and whether it is the only number in one right there."""
+    span, old = change.origin.written, change.origin.written.text.strip("\"'")
+    source, first = span.source, span.begin.line
+    if not change.origin.literal or len(old) < _NAMED or old == str(change.value):
+        return
+    name = rf"(?<![\w.-]){re.escape(old)}(?![\w.-])".encode()
+    for number in range(first, 0, -1):
+        start = span.end if number == first else source.line_starts[number - 1]
+        comment = _COMMENT.match(source.data, start, source.line_end(start))
+        found = re.search(name, comment[1]) if comment else None
+        if comment and found:
+            at = comment.start(1) + found.start()
+            alone = number >= first - 1 and old.isdecimal() and len(re.findall(rb"\d+", comment[1])) == 1
+            yield source.span(at, at + len(old.encode())), alone
+        elif not comment and number < first:
+            return
 
 
 def _replaced(change: Change) -> Edit:

@@ -55,10 +55,10 @@ def sibling(name: str, others: Iterable[str]) -> str | None:
     `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`, `one_nat_gateway_per_az` behind
     `single_nat_gateway`.
     """
-    own = _words(name)
+    own = words_of(name)
     best, most = None, 0
     for other in others:
-        words = _words(other)
+        words = words_of(other)
         shared = leading(own, words)
         shared += leading(own[shared:][::-1], words[shared:][::-1])
         among = len(set(own) & set(words))
@@ -68,5 +68,6 @@ def sibling(name: str, others: Iterable[str]) -> str | None:
     return best
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
+    """Split a name into its words, in lower case."""
     return [word.lower() for word in _WORD.findall(name)]

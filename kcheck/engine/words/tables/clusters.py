@@ -176,6 +176,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("price_caps", "int", "the most that a spot pool pays for an hour, by machine type; empty where none is written", spot.price_caps, "mills", kind="map"),
         made("list_prices", "int", "list prices of its machine types for an hour on demand, where kcheck knows them", spot.list_prices, "mills", kind="map"),
         records("subnets", "subnet", "the subnets of its nodes", pools.subnets_of),
+        record("first_full", "subnet", "the subnet of its nodes or pods, or their range, that is surely full before the target; null without one", ranges.first_full, nullable=True),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
         made("cpu_left", "int", "CPU that its smallest machine leaves to pods beside the kubelet, the system and DaemonSets; null where it is not known exactly", lambda p, w: basics.computed(p, w.pools.cpu_left(p)), "millicores", nullable=True),
         made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: basics.computed(p, placement.smallest(p)), "vCPUs", nullable=True),

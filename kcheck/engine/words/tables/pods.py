@@ -120,6 +120,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "budget": (
         *annotated(Definition),
         named("its name"),
+        made("pods", "int", "pods in its files and namespace that it selects; the fewest, where something scales them", references.selected, "pods"),
+        made("kept", "int", "those of them that minAvailable keeps: a percentage is rounded up", references.kept, "pods"),
         record("misses", "workload", "the workload beside it that it seems to mean and does not select; null where it selects one, or something may be rendered there", references.misses, nullable=True),
     ),
     "refusal": (

@@ -25,9 +25,14 @@ class _Line(NamedTuple):
     comment: str
 
     @property
+    def column(self) -> int:
+        """Number of characters before the second cell."""
+        return len(self.lead) + self.gap
+
+    @property
     def width(self) -> int:
         """Number of characters up to the blanks before the comment."""
-        return len(self.lead) + self.gap + len(self.assign)
+        return self.column + len(self.assign)
 
 
 def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
@@ -129,11 +134,14 @@ class Lines:
             self.lines[number] = line[:at].rstrip(b" \t") + b" " + line[at:]
 
     def follow(self, start: int, end: int) -> None:
-        """Put the `=` of new lines in the column of the lines above them."""
+        """Put the `=` of new lines in the column of the lines above them, where these are aligned in some way."""
         for number in range(self.number(start), self.number(end) + 1):
             above, line, first = self.at(number - 1), self.at(number), self.starts[number]
             if above and line and above.assign and line.assign and start <= first < end:
-                gap = max(line.gap, len(above.lead) + above.gap - len(line.lead))
+                before = self.at(number - 2)
+                if above.gap == 1 and not (before and before.column == above.column):
+                    continue
+                gap = max(line.gap, above.column - len(line.lead))
                 self.known[number] = line._replace(gap=gap)
                 self.lines[number] = self.lines[number].replace(b"=", b" " * (gap - line.gap) + b"=", 1)
 

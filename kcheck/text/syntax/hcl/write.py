@@ -27,6 +27,8 @@ _WIDTH = 120
 _STEP = regex(rb"^\S[^\n]*[{\[(](?:[ \t]*\r?\n)+([ \t]+)[^\s]", re.MULTILINE)
 """First indentation below a line without one."""
 _BLANK = regex(rb"\n[ \t]*\r?\n")
+_COMMENT = regex(r"(?:#|//)(?!\s*\S+\s*=)")
+"""Begin of a comment, not of an attribute that is commented out."""
 
 
 def literal(value: Data, like: str = "") -> str:
@@ -153,6 +155,7 @@ class _Writer:
             nested += [entry.span.start for entry in self.entries if self._is_multiline(entry)]
         before = [entry for entry in self.entries if entry.span.end <= min(nested, default=self.block.span.end)]
         before = [entry for entry in before if entry.name not in _LAST] or before
+        before = [entry for entry in before if not self.is_commented(entry)] or before
         single = {entry.name: entry for entry in self.entries if not self._is_multiline(entry)}
         behind: dict[int, list[str]] = {}
         commas: list[Edit] = []
@@ -180,6 +183,15 @@ class _Writer:
             blank = newline if self.block.body.blocks or self.entries else ""
             edits.append(Edit(self.source.span(at, at), newline + newline.join(first) + blank))
         return edits
+
+    def is_commented(self, entry: nodes.Attribute) -> bool:
+        """Whether a comment introduces the lines among which an attribute is."""
+        first, last = (self.source.line_number(item.span.start) for item in (self.block, entry))
+        for number in range(last - 1, first, -1):
+            line = self.source.line(number).strip()
+            if not line or _COMMENT.match(line):
+                return bool(line)
+        return False
 
     def equals(self, entry: nodes.Attribute | None) -> str:
         """Return the text between a key and its value; objects may have a colon there."""

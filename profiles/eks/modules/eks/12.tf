@@ -59,14 +59,25 @@ variable "worker_groups_launch_template" {
   default = []
 }
 
+# AWS providers before 5.0 know no ami_type of Amazon Linux 2023: https://github.com/hashicorp/terraform-provider-aws/pull/36046
 variable "node_groups_defaults" {
   type    = any
   default = {}
+
+  validation {
+    condition     = !can(regex("^AL2023", var.node_groups_defaults.ami_type))
+    error_message = "The ami_type must be one that the provider knows."
+  }
 }
 
 variable "node_groups" {
   type    = any
   default = {}
+
+  validation {
+    condition     = !anytrue([for group in var.node_groups : can(regex("^AL2023", group.ami_type))])
+    error_message = "The ami_type must be one that the provider knows."
+  }
 }
 
 # of managed groups without a template; up to 15 the module gives none
