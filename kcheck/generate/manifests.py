@@ -92,6 +92,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "on_demand_pools": [pool for pool in pools if not pool.spot], "efa_interfaces": jobs.efa(intent), "fast": fast,
         "karpenter": intent.autoscaler == "karpenter", "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
         **FLAGS, "device_plugin": intent.gpus > 0,
+        "cache": intent.scheduler == "volcano" or not {"cache", "login", "samples"}.isdisjoint(intent.parts),
     }  # fmt: skip
 
 
