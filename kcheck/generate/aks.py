@@ -95,7 +95,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
     short, private = letters_of(intent.name), not intent.api_ranges
     new_registry = intent.registry if intent.registry.endswith(_REGISTRY) and "/" not in intent.registry else ""
-    prices = [price for one in intent.machines if (price := machines.price("aks", one, spot=False))]
+    found_prices = (machines.price("aks", one, spot=False, region=intent.region) for one in intent.machines)
+    prices = [price for price in found_prices if price]
     return {
         "groups": found, **_nat(intent.region, nodes), "fabric": fabric, "whole": whole,
         "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),

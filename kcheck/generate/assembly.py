@@ -96,7 +96,7 @@ def generate(intent: Intent) -> Output:
     result, top = check_files(files), os.path.relpath(folder())
     facts = readme.facts(result.world, intent, top, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
-    context["dashboard"] = monitoring.dashboard(intent, context)
+    context["dashboard"] = monitoring.dashboard(intent, facts.walls, context)
     context |= {"lacking": {}, "most_walls": None} if intent.parts else {"lacking": PARTS, "most_walls": _FEW_WALLS}
     late = {path: render.text(_LATE[path], context).encode() for path in _LATE if is_wanted(path, intent.parts)}
     return Output(files | late, result, top, facts)

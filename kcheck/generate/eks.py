@@ -71,7 +71,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "nvme": bool(machine and machine.nvme), "lustre": files, "storage_requests": _requests(intent, files),
         "checkpoint_size": files.capacity if files else 0,
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
-        "plane_tier": _tier(intent),
+        "plane_tier": _tier(intent), **({"cache": True} if files else {}),  # whose image is on Docker Hub
     }  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": f"{host}{intent.name}-docker-hub",
         "quota_of": quota,
         "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
-        **_FLAGS,
+        **_FLAGS, **({"cache": True} if fabric and fabric.name == "GPUDirect-TCPXO" else {}),  # for its shell
     }  # fmt: skip
 
 

@@ -111,7 +111,8 @@ class Intent(Struct, frozen=True):
 
     def price(self, *, spot: bool) -> Price | None:
         """List price of the first machine type with its GPUs."""
-        return machine_types.price(self.cloud, self.machine, spot=spot, attached=(self.gpus, self.accelerator))
+        own = self.gpus, self.accelerator
+        return machine_types.price(self.cloud, self.machine, spot=spot, attached=own, region=self.region)
 
     @property
     def minor(self) -> int:

@@ -92,6 +92,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "on_demand_pools": [pool for pool in pools if not pool.spot], "efa_interfaces": jobs.efa(intent), "fast": fast,
         "karpenter": intent.autoscaler == "karpenter", "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
         **FLAGS, "device_plugin": intent.gpus > 0,
+        "cache": intent.scheduler == "volcano" or not {"cache", "login", "samples"}.isdisjoint(intent.parts),
     }  # fmt: skip
 
 
@@ -112,6 +113,7 @@ FLAGS: dict[str, object] = {
     "namespace_labels": {},  # that namespaces of teams have for the cloud
     "shared_volume": False,  # whether the claims of all teams are of one volume, so that each has a folder in it
     "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
+    "cache": False,  # whether the registry keeps copies of images of Docker Hub
     "docker_hub": "",  # what stands for docker.io in the names of images
     "autoscaler_pods": False,  # whether the autoscaler runs in the cluster itself, where Prometheus can read it
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there

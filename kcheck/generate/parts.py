@@ -24,8 +24,12 @@ PARTS = {
     "prepull": ("images that are on a node before a job needs them", "kubernetes/prepull.yaml"),
     "samples": ("an MPIJob and a TrainJob for a queue to start", "jobs/mpi.yaml jobs/trainjob.yaml"),
     "quotas": ("code that requests the quotas", "quotas.tf quotas.sh"),
-    "login": ("a login for the cache of Docker Hub, where it can do without", ""),
-    "tests": ("tests of the Terraform code, and what other linters report", "tests/* other-linters.md"),
+    "cache": ("a cache of Docker Hub, which pulls each image once instead of once per node", ""),
+    "login": ("a login for that cache, where it can do without", ""),
+    "tests": (
+        "tests of the Terraform code, whose settings are variables then, and what other linters report",
+        "tests/* other-linters.md",
+    ),
 }  # fmt: skip
 """Parts by their flags: the text of what one adds, and patterns of its files."""
 

@@ -15,8 +15,8 @@ from kcheck.generate import recommended
 from kcheck.generate.intent import Intent
 from kcheck.generate.pools import system_nodes
 from kcheck.model import Cluster, Surge
-from kcheck.report.capacity import summary_sentence
-from kcheck.scale import quotas, walls
+from kcheck.report.capacity import month_text, summary_sentence
+from kcheck.scale import money, quotas, walls
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.simulate import results, scenario
 from kcheck.scale.simulate.model import PHASES
@@ -60,6 +60,7 @@ class Facts(NamedTuple):
     start: StartPrice | None
     other_findings: list[OtherFinding]
     requests: list[QuotaRequest]
+    idle: str
 
 
 def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) -> Facts:
@@ -68,7 +69,7 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
     return Facts(
         _wall_distances(world, cluster, top), summary_sentence(cluster, world),
         intent.price(spot=intent.spot_nodes > intent.nodes - intent.spot_nodes), start_price(world, intent),
-        other_findings(intent.cloud), requests,
+        other_findings(intent.cloud), requests, month_text(money.idle(cluster, world)),
     )  # fmt: skip
 
 

@@ -74,12 +74,41 @@ def text(template: str, context: dict[str, object]) -> str:
     return _environment().get_template(template).render(context)
 
 
+_ASSIGNED = re.compile(r"(?m)^(\w+) += ")
+_VARIABLE = re.compile(r'(?ms)^variable "(\w+)" {\n.*?^}\n\n?')
+_VARIED = re.compile(r"\boptional\(|\bvalidation {|\bdefault +=")
+"""What a variable has whose value changes as the cluster lives."""
+
+
+def _with_locals(made: dict[str, str]) -> dict[str, str]:
+    """Make locals of variables that have one value for good; only tests give them others."""
+    declared = made.get("variables.tf", "")
+    varied: list[str] = []
+    fixed: list[str] = []
+    variables = {one[1]: one[0] for one in _VARIABLE.finditer(declared)}
+    for paragraph in made.get("terraform.tfvars", "").strip().split("\n\n"):
+        own = [variables[name] for name in _ASSIGNED.findall(paragraph)]
+        (varied if any(map(_VARIED.search, own)) else fixed).append(paragraph)
+    values = "\n\n".join(fixed)
+    if not values:
+        return made
+    names = _ASSIGNED.findall(values)
+    for name in names:
+        declared = declared.replace(variables[name], "")
+    own_files = {"variables.tf": declared, "terraform.tfvars": "\n\n".join(varied)}
+    result = made | {path: text and text.strip() + "\n" for path, text in own_files.items()}
+    result["locals.tf"] = f"locals {{\n{indent(values, '  ')}\n}}\n"
+    uses = re.compile(rf"\bvar\.({'|'.join(names)})\b")
+    return {path: uses.sub(r"local.\1", text) if path.endswith(".tf") else text for path, text in result.items()}
+
+
+def _encode(path: str, text: str) -> bytes:
+    data = text.encode()
+    return align.align_all(data) if path.endswith((".tf", ".tfvars", ".hcl")) else data
+
+
 def files(cloud: str, context: dict[str, object], parts: tuple[str, ...]) -> dict[str, bytes]:
     """Render the files of a cloud by path, without empty ones and those of other parts."""
-    result = {}
-    for path, template in names(cloud):
-        made = text(template, context) if is_wanted(path, parts) else ""
-        if made.strip():
-            data = made.encode()
-            result[path] = align.align_all(data) if path.endswith((".tf", ".tfvars", ".hcl")) else data
-    return result
+    made = {path: text(template, context) for path, template in names(cloud) if is_wanted(path, parts)}
+    result = made if "tests" in parts else _with_locals(made)
+    return {path: _encode(path, text) for path, text in result.items() if text.strip()}

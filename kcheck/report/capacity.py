@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from kcheck.model import Cluster
 from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
 from kcheck.report.layout import PLAIN, Line, line
-from kcheck.scale import quotas, walls
+from kcheck.scale import money, quotas, walls
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
+from kcheck.text import units
 from kcheck.text.interval import Interval
 from kcheck.text.text import grouped
-from kcheck.text.units import counted, listed
-from kcheck.text.values import Unknown
+from kcheck.text.units import counted, listed, rough
+from kcheck.text.values import Unknown, known
 
 _BAR = 20
 _INDENT = " " * 12
@@ -122,6 +123,29 @@ def _reach(cluster: Cluster, world: World) -> str:
     return f"{name} reaches {bound}{part}{what}."
 
 
+def month_of_all(cluster: Cluster, world: World) -> list[money.Line] | None:
+    """List what a month costs with all nodes up; None where a size or a price is unknown."""
+    return money.month(cluster, world, lambda pool: known(world.sizes.of_pool(pool)))
+
+
+def month_text(lines: Sequence[money.Line]) -> str:
+    """Format a month's bill: its total, each part of more than 1 % with what its price is of, and the rest."""
+    total = sum(one.mills for one in lines)
+    if not total:
+        return ""
+    large = [one for one in lines if one.mills * 100 > total]
+    rest = [one for one in lines if one not in large]
+    texts = [f"{one.what} {units.money(rough(one.mills))} ({one.price_of})" for one in large]
+    texts += [f"{listed([one.what for one in rest])} {units.money(rough(sum(one.mills for one in rest)))}"] * bool(rest)
+    return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; traffic comes on top"
+
+
+def month_sentence(cluster: Cluster, world: World) -> str:
+    """Say what a month costs with all nodes up; empty where that is unknown."""
+    found = month_of_all(cluster, world)
+    return f"With all nodes up {month_text(found)}." if found else ""
+
+
 # --- text
 
 
@@ -158,6 +182,7 @@ def _text(cluster: Cluster, world: World) -> Iterator[Line]:
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
     yield from (Line(), *(_line(group, target) for group in near)) if near else ()
     yield from map(Line, _quotas(cluster, world))
+    yield from (Line(), Line(f"  {month}", width=PLAIN, hang=2)) if (month := month_sentence(cluster, world)) else ()
     yield from (Line(), Line(summary_sentence(cluster, world), "bold", width=PLAIN, hang=0))
 
 
@@ -247,6 +272,7 @@ def _section(cluster: Cluster, world: World) -> str:
         f"## {markdown(cluster.display_name)} ({cluster.cloud})",
         "",
         markdown(summary_sentence(cluster, world)),
+        *filter(None, [markdown(month_sentence(cluster, world))]),
         "",
     ]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]

@@ -5,6 +5,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from kcheck.fix.what_if import FixSaving
+from kcheck.report.capacity import month_text
 from kcheck.report.escape import json_text
 from kcheck.report.layout import Column, Line, Table, line
 from kcheck.scale.money import DAY, MONTH
@@ -95,8 +96,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     )
     yield f"  {_paid(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
     yield f"  of that {part_text(outcome, 'idle')}; {part_text(outcome, 'start')}"
-    if month := _monthly(outcome):
-        yield f"  a month: {'; '.join(month)}"
+    yield from _monthly(outcome)
     if scenario.case.others:
         for one, times in zip(scenario.case.jobs, summary.jobs, strict=True):
             yield f"  {one.name}: {counted(one.pods, 'node')}, from {times.start / 60:.1f} to {times.done / 60:.1f} min"
@@ -105,17 +105,14 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
         yield f"  {counted(summary.interrupted, 'spot machine')} taken away: {lost} of work done again"
 
 
-def _monthly(outcome: SimulationResult) -> list[str]:
-    """Describe what a month costs: all runs of a schedule, and nodes that are never removed."""
-    case, spent, found = outcome.scenario.case, outcome.dollars, []
-    if case.job.period < MONTH and spent is not None:
-        runs = MONTH / case.job.period
-        found.append(f"{money_text(range_of(bound * runs for bound in spent))} for {runs:,.0f} runs of the schedule")
-    kept = [(pool.least, pool.price.mills) for pool in case.pools if pool.least and pool.price]
-    if kept:
-        price = money(rough(sum(nodes * mills for nodes, mills in kept) * MONTH / 3600))
-        found.append(f"{price} for {counted(sum(nodes for nodes, _ in kept), 'node')} that no autoscaler removes")
-    return found
+def _monthly(outcome: SimulationResult) -> Iterator[str]:
+    """Yield what a month costs: all runs of a schedule, and what is there without any."""
+    period, spent = outcome.scenario.case.job.period, outcome.dollars
+    if period < MONTH and spent is not None:
+        runs = MONTH / period
+        yield f"  a month: {money_text(range_of(bound * runs for bound in spent))} for {runs:,.0f} runs of the schedule"
+    if outcome.scenario.idle:
+        yield f"  without a run {month_text(outcome.scenario.idle)}"
 
 
 def end_text(outcome: SimulationResult) -> str:

@@ -11,7 +11,6 @@ from kcheck.report import capacity
 from kcheck.report.places import by_name
 from kcheck.scale import savings, walls
 from kcheck.scale.basics import cluster_of
-from kcheck.scale.money import MONTH, cost
 from kcheck.scale.savings import Saving
 from kcheck.scale.world import World
 from kcheck.text.findings import Finding
@@ -85,11 +84,9 @@ def change_lines(before: Result, now: Result) -> Iterator[str]:
 
 
 def _monthly(cluster: Cluster, world: World) -> int | None:
-    """Return the price of all nodes in a month, in mills; None where a size or a price is unknown."""
-    shares = [(pool, known(world.sizes.of_pool(pool))) for pool in world.pools.of_cluster(cluster)]
-    sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
-    found = cost(sure, world, MONTH).money if shares and len(sure) == len(shares) else None
-    return None if found is None else rough(found)
+    """Return the price of a month with all nodes up, in mills; None where a size or a price is unknown."""
+    found = capacity.month_of_all(cluster, world)
+    return None if found is None else rough(sum(line.mills for line in found))
 
 
 # --- money

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Annotated, TypeAlias
+from math import ceil
+from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from kcheck.config.numbers.machines import Price
-from kcheck.model import NodePool
+from kcheck.model import Cluster, NodePool
 from kcheck.scale.basics import computed
 from kcheck.scale.world import World
-from kcheck.text.values import Value
+from kcheck.text.units import counted
+from kcheck.text.values import Value, equals, known, number
 
 DAY, MONTH = 24 * 3600, 730 * 3600
 Share: TypeAlias = "tuple[NodePool | None, int]"
@@ -56,6 +58,57 @@ def rates(kinds: Counter[Price]) -> tuple[Rate, ...]:
     """List the prices of nodes, the largest share of the cost first."""
     ranked = sorted(kinds.items(), key=lambda kind: -kind[0].mills * kind[1])
     return tuple(_rate(price, count) for price, count in ranked)
+
+
+class Line(NamedTuple):
+    """Part of a month's bill, in mills, with what its price is of: a market and region, or a source."""
+
+    what: str
+    mills: int
+    price_of: str
+
+
+def month(cluster: Cluster, world: World, size: Callable[[NodePool], int | None]) -> list[Line] | None:
+    """List what nodes, their disks, the control plane and NAT gateways cost in a month, without traffic.
+
+    None where the size of a pool is unknown, or the price of its nodes.
+    """
+    entries, hours = world.numbers.limits(cluster.cloud), MONTH // 3600
+    shares = [(pool, size(pool)) for pool in world.pools.of_cluster(cluster)]
+    sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
+    if not shares or len(sure) < len(shares):
+        return None
+    lines = [
+        Line(
+            f"{one.nodes:,} x {one.machine or 'node'}",
+            one.money * one.nodes * hours,
+            ", ".join(filter(None, (one.market, one.region))),
+        )
+        for one in cost(sure, world, MONTH).rates
+    ]
+    parts = [
+        (f"disk_price.{known(pool.machine.disk_type)}", "disks", nodes * (known(pool.machine.disk_size) or 0))
+        for pool, nodes in sure
+    ]
+    tier = (known(cluster.tier) or "").lower().replace("-", "_").removeprefix("tier_")
+    parts += [(name, "control plane", hours) for name in ("control_plane.price", f"tier_{tier}.price")]
+    addresses, each = (
+        known(cluster.outbound_ips) or bool(known(cluster.outbound_ports)),
+        entries.get("nat_gateway.addresses"),
+    )
+    if each and addresses and not equals(cluster.outbound_type, "loadBalancer"):
+        gateways = ceil(addresses / each.number)
+        parts.append(("nat_gateway.price", counted(gateways, "NAT gateway"), gateways * hours))
+    totals: Counter[tuple[str, str]] = Counter()
+    for name, what, amount in parts:
+        if name in entries and amount:
+            totals[what, entries[name].sources[0]] += amount * entries[name].number
+    return [*lines, *(Line(what, mills, source) for (what, source), mills in totals.items())]
+
+
+def idle(cluster: Cluster, world: World) -> list[Line]:
+    """List what a month costs in which no job runs; empty where a price is unknown."""
+    return month(cluster, world, lambda pool: number(pool.size.standing, 0)) or []
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:

@@ -13,6 +13,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.pools import zones
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.scale.world.numbers import region_of
 from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number
@@ -152,6 +153,6 @@ def list_prices(pool: NodePool, _world: World) -> Value[dict[str, int]]:
     cluster = known(pool.cluster)
     if isinstance(pool.machine.instance_types, Unknown) or cluster is None:
         return because(pool.cluster if cluster is None else pool.machine.instance_types)
-    names = known(pool.machine.instance_types) or ()
-    found = ((name, machines.price(cluster.cloud, name, spot=False)) for name in names)
+    names, region = known(pool.machine.instance_types) or (), region_of(cluster, pool)
+    found = ((name, machines.price(cluster.cloud, name, spot=False, region=region)) for name in names)
     return computed(pool, {name: price.mills for name, price in found if price is not None})

@@ -92,7 +92,7 @@ def test_topology_has_each_gpu_and_card_once(machine: str) -> None:
     masks = [int(cpu.attrib["affinity"].replace(",", ""), 16) for cpu in system.iter("cpu")]
     assert sum(masks) == 2**96 - 1  # each processor once
     sample = made["jobs/sample.yaml"]
-    assert "name: NCCL_TOPO_FILE\n" in sample
+    assert "name: NCCL_TOPO_FILE," in sample
     assert "name: nccl-topology\n" in sample
 
 
@@ -196,7 +196,7 @@ def test_jobs_of_other_machines_keep_checkpoints_in_shares(machine: str) -> None
 
 def test_scratch_is_on_the_disk_that_the_node_boots_from() -> None:
     percent = int(recommended.values("aks")["job.scratch"])
-    assert f"sizeLimit: {1024 * percent // 100}Gi\n" in files(nodes=16)["jobs/sample.yaml"]
+    assert f"sizeLimit: {1024 * percent // 100}Gi}}" in files(nodes=16)["jobs/sample.yaml"]
     assert "/scratch" not in files(nodes=16, machines=[ORDINARY])["jobs/sample.yaml"]  # of no known size
 
 

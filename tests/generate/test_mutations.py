@@ -641,7 +641,7 @@ GKE = [
     mistake(
         "fabric-switched-off",
         "gke",
-        swap(JOB, r'(- name: )NCCL_SOCKET_IFNAME\n( +)value: "eth0"', r"\1NCCL_NET\n\2value: Socket"),
+        swap(JOB, r'name: NCCL_SOCKET_IFNAME, value: "eth0"', "name: NCCL_NET, value: Socket"),
     ),
     mistake(
         "docker-hub-image", "gke", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")

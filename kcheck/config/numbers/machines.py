@@ -257,8 +257,10 @@ def families(cloud: str) -> frozenset[str]:
 
 
 @cache
-def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, "")) -> Price | None:
-    """Find the list price of a machine with its `attached` accelerators; None if not listed.
+def price(
+    cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, ""), region: str = ""
+) -> Price | None:
+    """Find the list price of a machine with its `attached` accelerators, of its region if listed; None if nowhere.
 
     Without a spot price in the list, spot machines cost as much as on demand, and their market says so.
     """
@@ -272,7 +274,7 @@ def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str]
         machine, added = f"{name} with {count} {accelerator}", count * table.accelerators[accelerator]
         markets = ["on demand"]
     for market in markets:
-        own = _prices(cloud, market).get(name.removeprefix("Standard_").removeprefix("ecs.").lower())
+        own = _prices(cloud, market, region).get(name.removeprefix("Standard_").removeprefix("ecs.").lower())
         if own is not None:
             unlisted = spot and market != "spot"
             return Price(own[0] + added, machine, "on demand, no spot price known" if unlisted else market, own[1])
@@ -280,11 +282,15 @@ def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str]
 
 
 @cache
-def _prices(cloud: str, market: str) -> dict[str, tuple[int, str]]:
-    """Map machine types to list prices and regions; names are in lower case, since Azure accepts any case."""
+def _prices(cloud: str, market: str, region: str) -> dict[str, tuple[int, str]]:
+    """Map machine types to list prices and regions, those of a region and its neighbours before the usual ones.
+
+    Names are in lower case, since Azure accepts any case.
+    """
     own = profiles.prices(cloud)
     found: dict[str, tuple[int, str]] = {}
-    for table in (*own.elsewhere, own) if own is not None else ():
+    tables = (*own.elsewhere, own) if own is not None else ()
+    for table in sorted(tables, key=lambda one: (one.region == region, one.region[:6] == region[:6], one is own)):
         for group in (table.spot if market == "spot" else table.on_demand).values():
             found |= {name.lower(): (price, table.region) for name, price in group.items()}
     return found

@@ -61,6 +61,7 @@ def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
     first, drawn = walls.first(cluster, world), draw_ladder(cluster, world)
     return document.markup(
         "capacity.html", summary=capacity.summary_sentence(cluster, world),
+        month=capacity.month_sentence(cluster, world),
         move=first.move if first is not None and first.short else "", picture=drawn.svg if drawn else "",
         rows=[_row(one) for one in known[:_MOST]], left=max(0, len(known) - _MOST) + max(0, len(unknown) - _MOST),
         unknown=[(_place(one[0]), capacity.group_name(one), one[0]) for one in unknown[:_MOST]],

@@ -8,8 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
-from kcheck.scale import queue_limits, walls
+from kcheck.scale import money, queue_limits, walls
 from kcheck.scale.gangs import gang
+from kcheck.scale.money import Line
 from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import HORIZON, Case, Cloud, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime, Measured
@@ -63,6 +64,7 @@ class Scenario(Struct, frozen=True):
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
     of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
     that were measured in this cluster, if any. `risk`: what becomes of it beside another job.
+    `idle`: a month without runs.
     """
 
     case: Case
@@ -73,6 +75,7 @@ class Scenario(Struct, frozen=True):
     quick: LoopTime | None = None
     measured: Measured | None = None
     risk: str = ""
+    idle: tuple[Line, ...] = ()
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -141,7 +144,8 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
-    found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays)
+    idle = tuple(money.idle(cluster, world))
+    found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays, idle=idle)
     return _limited(replace(found, risk=_deadlock(world, found, chosen)), world)
 
 

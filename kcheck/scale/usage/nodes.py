@@ -21,6 +21,7 @@ from kcheck.text.values import known
 
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _KARPENTER = "karpenter.sh/nodepool"
+_REGION = "topology.kubernetes.io/region"
 _SPOT = "spot"
 _SHARED = ("nvidia.com/gpu.shared",)
 """Resources of shared cards, where time slicing or MPS renames them."""
@@ -111,7 +112,12 @@ class Nodes:
         if key not in self._prices:
             pool = self._pool(named, machine)
             attached = round(found / copies), accelerator
-            listed = machines.price(cloud.name, machine, spot=spot, attached=attached) if cloud and machine else None
+            where = label(plain, (_REGION,))
+            listed = (
+                machines.price(cloud.name, machine, spot=spot, attached=attached, region=where)
+                if cloud and machine
+                else None
+            )
             own = self._world.numbers.price(pool)
             price = own if own and not own.machine else listed or own
             self._prices[key] = named or (pool.display_name if pool else ""), pool, price

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -49,12 +50,24 @@ class Numbers(Memory):
         gpus = pool.machine.gpus
         attached = None if isinstance(gpus, Unknown) else number(gpus, 0), known(pool.machine.accelerator) or ""
         found = (
-            machines.price(cluster.cloud, name, spot=known(pool.market.spot) is True, attached=attached)
+            machines.price(
+                cluster.cloud,
+                name,
+                spot=known(pool.market.spot) is True,
+                attached=attached,
+                region=region_of(cluster, pool),
+            )
             for name in known(pool.machine.instance_types) or ()
         )
         price = min((one for one in found if one), default=None)
         reserved = isinstance(pool.market.reservation, Known)
         return price._replace(market="reserved, listed on demand") if price and reserved else price
+
+
+def region_of(cluster: Cluster, pool: NodePool) -> str:
+    """Return the region of a pool as price lists name it; empty where the code names neither region nor zone."""
+    where = known(cluster.location) or next(iter(known(pool.placement.zones) or ()), "")
+    return re.sub(r"(?<=\d)-?[a-z]$|\s", "", where.lower())
 
 
 # --- quotas of an account, by the code in the console of its cloud

@@ -116,11 +116,11 @@ def price(world: World, name: str = "gpu") -> Price | None:
         # types that the region does not sell have the price of another one
         (GKE % 'machine_type = "a3-megagpu-8g"', Price(92_938, "a3-megagpu-8g", "on demand", "us-east4")),
         (GKE % 'machine_type = "a3-megagpu-8g"\n    spot = true', Price(23_275, "a3-megagpu-8g", "spot", "us-east4")),
-        (GKE % 'machine_type = "a3-highgpu-8g"', Price(88_490, "a3-highgpu-8g", "on demand", "us-central1")),
-        (GKE % 'machine_type = "a3-highgpu-8g"\n    spot = true', Price(50_610, "a3-highgpu-8g", "spot", "us-central1")),
+        (GKE % 'machine_type = "a3-highgpu-8g"', Price(112_540, "a3-highgpu-8g", "on demand", "europe-west4")),
+        (GKE % 'machine_type = "a3-highgpu-8g"\n    spot = true', Price(44_119, "a3-highgpu-8g", "spot", "europe-west4")),
         # a GPU that is part of the machine is in its price, one that is attached is not
         (GKE % (T4 % ("nvidia-tesla-t4", 2)), Price(1_080, "n1-standard-8 with 2 nvidia-tesla-t4", "on demand", "us-central1")),
-        (GKE % (T4 % ("nvidia-tesla-t4", 2)).replace("n1-standard-8", "a2-highgpu-1g"), Price(3_673, "a2-highgpu-1g", "on demand", "us-central1")),
+        (GKE % (T4 % ("nvidia-tesla-t4", 2)).replace("n1-standard-8", "a2-highgpu-1g"), Price(3_748, "a2-highgpu-1g", "on demand", "europe-west4")),
         (GKE % (T4 % ("nvidia-tesla-t5", 2)), None),
         (GKE % (T4 % ("nvidia-tesla-t4", "var.gpus")), None),
         (AKS + POOL % (1, 1, 9, "Standard_ND96ISR_H100_v5"), Price(98_320, "Standard_ND96ISR_H100_v5", "on demand", "westus2")),
@@ -128,6 +128,31 @@ def price(world: World, name: str = "gpu") -> Price | None:
 )  # fmt: skip
 def test_list_price_of_a_pool(code: str, expected: Price | None, built: Callable[..., World]) -> None:
     assert price(built(code), "p1" if "azurerm" in code else "gpu") == expected
+
+
+@pytest.mark.parametrize(
+    ("region", "of"),
+    [
+        ("us-central1", "us-central1"),
+        ("europe-west4", "europe-west4"),
+        ("europe-west9", "europe-west4"),
+        ("", "us-central1"),
+    ],
+)
+def test_prices_are_of_the_region_or_the_nearest_known_one(region: str, of: str) -> None:
+    found = machines.price("gke", "n2-standard-8", spot=False, region=region)
+    assert found is not None
+    assert found.region == of
+
+
+def test_machines_of_westeurope_do_not_cost_what_they_do_in_westus2() -> None:
+    own, other = (
+        machines.price("aks", "Standard_ND96isr_H100_v5", spot=False, region=one) for one in ("westeurope", "westus2")
+    )
+    assert own is not None
+    assert other is not None
+    assert (own.region, other.region) == ("westeurope", "westus2")
+    assert own.mills > other.mills
 
 
 def test_attached_accelerators_of_a_module(built: Callable[..., World]) -> None:

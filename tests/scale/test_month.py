@@ -1,0 +1,116 @@
+"""What a month costs: nodes, disks, the control plane and NAT gateways, each with what its price is of."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.inventory import reader
+from kcheck.report.capacity import month_sentence, month_text
+from kcheck.scale import money
+from kcheck.scale.world import World
+from kcheck.text.files.tree import Tree
+
+if TYPE_CHECKING:
+    from tests.conftest import Write
+
+GKE = """
+resource "google_container_cluster" "main" {
+  name     = "main"
+  location = "us-central1"
+
+  private_cluster_config {
+    enable_private_nodes = true
+  }
+}
+
+resource "google_compute_router_nat" "main" {
+  name   = "nat"
+  router = "main"
+  region = "us-central1"
+
+  nat_ip_allocate_option = "MANUAL_ONLY"
+  nat_ips                = ["a", "b"]
+}
+
+resource "google_container_node_pool" "a" {
+  name           = "a"
+  cluster        = google_container_cluster.main.name
+  node_count     = 2
+  node_locations = ["us-central1-a"]
+
+  node_config {
+    machine_type = "n2-standard-8"
+    disk_type    = "pd-ssd"
+    disk_size_gb = 500
+  }
+}
+"""
+AKS = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "main"
+  location = "westus2"
+  %s
+
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D8s_v5"
+    node_count = 2
+  }
+}
+"""
+
+
+def bill(write: Write, code: str) -> dict[str, int]:
+    write({"main.tf": code})
+    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
+    (cluster,) = world.inventory.clusters
+    found = money.month(cluster, world, lambda pool: 2)
+    assert found is not None
+    return {line.what: line.mills for line in found}
+
+
+def test_a_month_has_all_that_is_paid(write: Write) -> None:
+    assert bill(write, GKE) == {
+        "2 x n2-standard-8": 2 * 388 * 730,
+        "disks": 2 * 500 * 170,
+        "control plane": 100 * 730,
+        "1 NAT gateway": 44 * 730,
+    }
+
+
+@pytest.mark.parametrize(
+    ("tier", "mills"), [("", None), ('sku_tier = "Standard"', 73_000), ('sku_tier = "Premium"', 438_000)]
+)
+def test_the_control_plane_is_priced_by_its_tier(tier: str, mills: int | None, write: Write) -> None:
+    assert bill(write, AKS % tier).get("control plane") == mills
+
+
+def test_a_load_balancer_is_no_nat_gateway(write: Write) -> None:
+    profile = 'network_profile {\n    outbound_type = "loadBalancer"\n    load_balancer_profile {\n      managed_outbound_ip_count = 2\n    }\n  }'
+    assert not [what for what in bill(write, AKS % profile) if "NAT" in what]
+
+
+def test_small_parts_are_one_and_large_ones_have_what_their_price_is_of() -> None:
+    lines = [
+        money.Line("10 x a", 1_000_000, "on demand, r"),
+        money.Line("control plane", 73_000, "https://x"),
+        money.Line("disks", 2_000, "https://y"),
+        money.Line("1 NAT gateway", 3_000, "https://z"),
+    ]
+    assert month_text(lines) == (
+        "about $1,080 a month: 10 x a $1,000 (on demand, r); control plane $73 (https://x); "
+        "disks and 1 NAT gateway $5; traffic comes on top"
+    )
+    assert month_text([]) == ""
+
+
+def test_no_month_where_a_price_is_unknown(write: Write) -> None:
+    write({"main.tf": re.sub("n2-standard-8", "x9-unknown-8", GKE)})
+    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
+    (cluster,) = world.inventory.clusters
+    assert money.idle(cluster, world) == []
+    assert month_sentence(cluster, world) == ""
