@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from heapq import heappop
+from heapq import heappop, heappush
 from math import ceil, exp, log
 from random import Random
 
@@ -129,21 +129,11 @@ class Group(Struct):
         self.failed_at = now
 
 
-def _passed(times: list[float], now: float) -> int:
-    """Remove the times that have passed from a heap, and count them."""
-    before = len(times)
-    while times and times[0] <= now:
-        heappop(times)
-    return before - len(times)
-
-
 class Fleet(Struct):
     """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
 
     `untainted` are unneeded nodes without a taint yet, and some that left since. The counts are those of the last
-    loop; between loops wait to be counted: `launches`, `leaves` of nodes and of machines that never joined (`losses`),
-    and the times between `stops` and `clears`, in which nodes are not ready. `joins` are the times at which nodes get
-    their Node object, with a unique number, and their pool.
+    loop; between loops `changes` wait to be counted: their times, numbers, what changes, and pools.
     """
 
     groups: list[Group]
@@ -158,30 +148,33 @@ class Fleet(Struct):
     deleting: int = 0
     launched: int = 0
     gone: int = 0
-    launches: list[float] = []
-    leaves: list[float] = []
-    losses: list[float] = []
-    stops: list[float] = []
-    clears: list[float] = []
-    joins: list[tuple[float, int, Group]] = []
+    changes: list[tuple[float, int, str, Group]] = []
+    number: int = 0
+
+    def at(self, time: float, what: str, group: Group) -> None:
+        """Schedule a change: launch, join, stop or clear (not ready between them), leave, or lose if it never joined."""
+        self.number += 1
+        heappush(self.changes, (time, self.number, what, group))
 
     def count(self, now: float) -> None:
         """Count the changes of nodes since the last time; as events they took a quarter of a run."""
-        self.launched += _passed(self.launches, now)
-        left = _passed(self.leaves, now)
-        self.gone += left + _passed(self.losses, now)
-        self.ready -= left
-        self.deleting -= left
-        self.registered -= left
-
-    def count_health(self, now: float) -> None:
-        """Count nodes that joined or stopped since the last time; only the beginning of a loop needs it."""
-        self.unready += _passed(self.stops, now) - _passed(self.clears, now)
-        while self.joins and self.joins[0][0] <= now:
-            _, _, group = heappop(self.joins)
-            group.waiting -= 1
-            group.young += 1
-            self.registered += 1
+        changes = self.changes
+        while changes and changes[0][0] <= now:
+            _, _, what, group = heappop(changes)
+            if what == "launch":
+                self.launched += 1
+            elif what == "join":
+                group.waiting -= 1
+                group.young += 1
+                self.registered += 1
+            elif what in ("leave", "lose"):
+                self.gone += 1
+                if what == "leave":
+                    self.ready -= 1
+                    self.deleting -= 1
+                    self.registered -= 1
+            else:
+                self.unready += 1 if what == "stop" else -1
 
     @property
     def target(self) -> int:

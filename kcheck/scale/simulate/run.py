@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import heappush
-from math import ceil
+from math import ceil, inf
 
 from kcheck.scale.simulate.clock import Client, Clock
 from kcheck.scale.simulate.model import NEVER, PHASES, Case, Event, Point, Run, Span, Summary, Use
@@ -91,7 +90,7 @@ class _Simulation:
         if self.eager:
             first = min(first, self.case.job.at + _MOMENT)
         self._loops(first)
-        self.clock.finish(self.case.horizon)
+        self.clock.wait(self.case.horizon, inf)
         readies = [node.ready for node in self.fleet.nodes if node.ready < NEVER]
         return Run(self._summary(), self.timeline, self.events, readies)
 
@@ -126,13 +125,13 @@ class _Simulation:
         for _ in range(number):
             launched, boot = self.provider.launch(group, now), self.provider.boot()
             node = self._new(group, launched)
-            heappush(self.fleet.launches, launched)
+            self.fleet.at(launched, "launch", group)
             registered, ready = (NEVER, NEVER) if boot is None else (launched + REGISTERED_AT * boot, launched + boot)
             if registered - launched > settings.provision_time:
                 self.clock.at(launched + settings.provision_time, self._lose, node)
                 continue
             node.registered = registered
-            heappush(self.fleet.joins, (registered, len(self.fleet.nodes), group))
+            self.fleet.at(registered, "join", group)
             if ready - launched > settings.startup_time:
                 self.clock.at(max(registered, launched + settings.startup_time), self._age, node)
             self.clock.at(ready, self._ready, node)
@@ -232,8 +231,8 @@ class _Simulation:
             latency = self.provider.latency()
             if asks and now + latency / 2 - node.registered > settings.startup_time:
                 stopped = now + latency / 2  # from then on it is not ready, and its cloud still has it
-                heappush(fleet.stops, stopped)
-                heappush(fleet.clears, min(now + latency, stopped + self.cloud.linger))
+                fleet.at(stopped, "stop", node.pool)
+                fleet.at(min(now + latency, stopped + self.cloud.linger), "clear", node.pool)
             self._go(now + latency, node)
 
     def _go(self, time: float, node: Node) -> None:
@@ -241,8 +240,7 @@ class _Simulation:
             return
         node.spend("delete", time)
         node.gone = time
-        fleet = self.fleet
-        heappush(fleet.leaves if node.registered < NEVER else fleet.losses, time)
+        self.fleet.at(time, "leave" if node.registered < NEVER else "lose", node.pool)
 
     # --- loops
 
@@ -262,7 +260,6 @@ class _Simulation:
         """Run the first half of a loop, until it has thought: requests for nodes."""
         scaler = self.scaler
         self.fleet.count(now)
-        self.fleet.count_health(now)
         step = scaler.scale_up(now, self.pods)
         if scaler.events:
             self.events += [Event(now, *event) for event in scaler.events]
@@ -285,7 +282,7 @@ class _Simulation:
             self.client.queue(end, cloud.event_requests * len(deleted))
             self._delete(end, deleted)
         if settings.soft_taints and not settings.karpenter:
-            end = self._taint_softly(end)
+            end = self._taint_softly(end) if fleet.untainted else end
             end, _ = self.client.send(end, _STATUS_REQUESTS)
         self.last_loop = now
         if self.has_timeline:
