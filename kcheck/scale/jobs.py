@@ -62,6 +62,16 @@ def gpu_scale(thing: Thing, world: World) -> Value[int]:
 
 
 @or_unknown
+def asked_gpus(workload: Workload, world: World) -> Value[int]:
+    """Count the GPUs of a workload: of its pods, or of one pod on each node that is asked for if its own are few."""
+    cluster = world.inventory.cluster_of.get(workload)
+    asked = world.sizes.requested(cluster) if cluster else world.config.nodes.get("")
+    own, pods = need(all_gpus(workload, world)), max(1, need(workload.pods))
+    few = own <= world.numbers.limits("any")["job.large_gpus"].number
+    return computed(workload, own * max(pods, asked or 0) // pods if few else own)
+
+
+@or_unknown
 def all_gpus(workload: Workload, _world: World) -> Value[int]:
     """Sum the GPUs of all pods of a workload."""
     return computed(workload, sum(need(one.count) * need(one.gpus) for one in workload.templates))

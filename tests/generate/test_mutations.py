@@ -458,6 +458,31 @@ EKS = [
     mistake("budget-allows-no-eviction", "eks", add(ADDED, budget())),
     mistake("budget-keeps-every-pod", "eks", add(ADDED, f"{deployment(pod(0))}---\n{budget(kept=2)}")),
     mistake("budget-selects-nothing", "eks", add(ADDED, f"{deployment(pod(0))}---\n{budget('adde', allowed=1)}")),
+    mistake(
+        "packages-installed-at-start",
+        "eks",
+        add(ADDED, job(4, worker(own={"command": ["sh", "-c", "pip install flash-attn && python train.py"]}))),
+    ),
+    mistake(
+        "retries-below-faults",
+        "eks",
+        swap(JOB, r"maxRestarts: \d+", "maxRestarts: 1"),
+    ),
+    mistake(
+        "driver-upgrade-drains-jobs",
+        "eks",
+        add(
+            ADDED,
+            text(
+                thing(
+                    "nvidia.com/v1",
+                    "ClusterPolicy",
+                    "gpus",
+                    {"driver": {"upgradePolicy": {"autoUpgrade": True, "drain": {"enable": True}}}},
+                )
+            ),
+        ),
+    ),
     mistake("gpus-held-day-and-night", "eks", add(ADDED, deployment(pod(8), replicas=4))),
     mistake("gpus-held-without-work", "eks", add(ADDED, deployment(pod(8, own={"command": ["sleep", "infinity"]})))),
     mistake(
@@ -913,10 +938,12 @@ def carried() -> Iterator[Mistake]:
 MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
+    "nothing-outlives-job": "every job can be preempted, and preempted-without-checkpoint says so",
     "auto-provisioning-below-job": "generated clusters write a pool for each accelerator",
     "gpu-pool-of-fixed-size": "all pools that are generated grow from zero",
     "gpu-pool-unused": "pools that are generated are empty until a job comes",
     "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",
+    "karpenter-gpus-untainted": "NodePools that are generated have their cluster beside them, which gpu-pool-untainted judges",
     "retired-module": "generated clusters call no module",
     "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",
     **dict.fromkeys(

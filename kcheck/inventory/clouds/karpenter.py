@@ -81,7 +81,7 @@ def _pool(
     place = Origin((addon.place,))
     name = yaml.text(tree, "metadata", "name")
     needs = required(tree)
-    machine, vcpus = _machine(tree, name, cluster.cloud, place)
+    machine, others = _machine(tree, name, cluster.cloud, place)
     system = _system(node_class)
     if karpenter_pools.is_of_auto_mode(tree):
         system = System(local_disks=Unknown("EKS Auto Mode sets up the local disks of its nodes", place))
@@ -94,7 +94,7 @@ def _pool(
         cluster.root,
         mode=Known("Karpenter", place),
         managed=False,
-        size=_size(tree, name, (machine.gpus, vcpus, _memory(machine, cluster.cloud)), place),
+        size=_size(tree, name, (machine.gpus, *others), place),
         upgrade=Upgrade(surge=Known(Surge(), place)),
         machine=replace(machine, efa=_efa(node_class)),
         addresses=Addresses(
@@ -108,8 +108,8 @@ def _pool(
     )
 
 
-def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[Machine, Value[int]]:
-    """Return the machines that a pool's requirements allow, and the vCPUs of one."""
+def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[Machine, list[Value[int]]]:
+    """Return the machines that a pool's requirements allow, and the vCPUs and bytes of memory of one."""
     needs = required(tree)
     if missing := placeholders.unknown((value for _, values in needs.values() for value in values), place):
         return Machine(missing, gpu_of_pool(tree, "NodePool", needs, place), missing), missing
@@ -118,25 +118,25 @@ def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[
     why = f"Karpenter chooses the instance types of NodePool {name}: name one"
     few = listed or len(types) <= karpenter_machines.MOST
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
-    gpus, vcpus = _alike(types, name, cloud, place, listed=listed)
+    gpus, *others = _alike(types, name, cloud, place, listed=listed)
     gpu = _with_gpus(types, cloud, gpus) if types else gpu_of_pool(tree, "NodePool", needs, place)
-    return Machine(instance_types, gpu, Known(0, place) if known(gpu) is False else gpus), vcpus
+    return Machine(instance_types, gpu, Known(0, place) if known(gpu) is False else gpus), others
 
 
-def _alike(
-    types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool
-) -> tuple[Value[int], Value[int]]:
-    """Return GPUs and vCPUs of a node: the minimum of listed types, or the common number of matching ones."""
+def _alike(types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool) -> list[Value[int]]:
+    """Return GPUs, vCPUs and memory of a node: the minimum of listed types, or the common amount of matching ones."""
     gpus = karpenter_machines.gpus(types, cloud)
     vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
+    share = 1000 - profiles.settings("any")["karpenter.memory_overhead"].number
+    memory = {(machines.memory(cloud, one) or 0) * share // 1000 for one in types}
     found: list[Value[int]] = []
-    for what, counts in (("GPUs", gpus), ("vCPUs", vcpus)):
+    for what, counts in (("GPUs", gpus), ("vCPUs", vcpus), ("bytes of memory", memory)):
         if counts and (listed or len(counts) == 1):
             found.append(Known(min(counts), place))
             continue
         many = f"{min(counts)} to {max(counts)} {what}" if counts else f"any number of {what}"
         found.append(Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place))
-    return found[0], found[1]
+    return found
 
 
 def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
@@ -231,14 +231,6 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not set"),
     )
     return replace(pool, addresses=addresses)
-
-
-def _memory(machine: Machine, cloud: str) -> Value[int]:
-    """Return the bytes that Karpenter counts for the smallest machine, its vmMemoryOverheadPercent aside."""
-    share = 1 - profiles.settings("any")["karpenter.memory_overhead"].number / 1000
-    found = [machines.memory(cloud, one) for one in known(machine.instance_types) or ()]
-    sizes = [one for one in found if one is not None]
-    return Known(int(min(sizes) * share), Origin(())) if sizes and None not in found else NOTHING
 
 
 def _size(tree: yaml.Mapping, name: str, of_node: tuple[Value[int], ...], place: Origin) -> Size:

@@ -34,6 +34,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("nodes", "int", "nodes that run a pod of it", lambda w, world: world.sizes.of_workload(w), "nodes"),
         _SCALE,
         made("all_gpus", "int", "GPUs of all its pods", jobs.all_gpus, "GPUs"),
+        made("asked_gpus", "int", "GPUs of its pods, or of a pod on each of the nodes that --nodes asks for if its own are few", jobs.asked_gpus, "GPUs"),
         made("gpu_scale", "int", "GPUs that it may have: those of its pods, or of as many pods as its scale has nodes", jobs.gpu_scale, "GPUs"),
         made("cards", "string", "the noun for its accelerators: GPUs, TPUs, accelerators", jobs.cards),
         made("gpu_pods", "int", "its pods with GPUs; all its pods where none has any", jobs.gpu_pods, "pods"),
