@@ -1526,7 +1526,11 @@ managedNodeGroups:
     ],
 )  # fmt: skip
 def test_an_image_that_a_module_does_not_know_is_not_written(module: str, fixed: bool, check: Check) -> None:
-    common = 'subnet_ids = ["subnet-1"]\n  min_size = 0\n  max_size = 2\n  desired_size = 0' if "cloudposse" in module else ""
+    common = (
+        'subnet_ids = ["subnet-1"]\n  min_size = 0\n  max_size = 2\n  desired_size = 0'
+        if "cloudposse" in module
+        else ""
+    )
     cluster = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'
     found = only("retired-node-image", check, {"main.tf": f'{cluster}module "a" {{\n  {module}\n  {common}\n}}\n'})
     assert (found.fix is not None) is fixed
@@ -1569,7 +1573,10 @@ def test_a_value_with_a_reason_in_a_comment_stays(comment: str, reason: str, che
     ("above", "reason"),
     [
         ("  # keep it, because we look at the results\n", "keep it, because we look at the results"),
-        ("  # shut down after\n  # the job finishes should be off\n  backoffLimit: 1\n", "the job finishes should be off"),
+        (
+            "  # shut down after\n  # the job finishes should be off\n  backoffLimit: 1\n",
+            "the job finishes should be off",
+        ),
         ("  # the retries should be few\n  backoffLimit: 1\n", ""),
         ("  # job finishes should be off\n\n", ""),
         ("  # whether its cluster goes\n", ""),
@@ -1618,7 +1625,9 @@ SLICE = 'placement_policy {\n    type         = "COMPACT"\n    tpu_topology = "T
         ("10.0.0.0/12", "ct5lp-hightpu-4t", "2x2", ""),
     ],
 )  # fmt: skip
-def test_a_pool_grows_where_its_nodes_can_start(cidr: str, machine: str, topology: str, told: str, check: Check) -> None:
+def test_a_pool_grows_where_its_nodes_can_start(
+    cidr: str, machine: str, topology: str, told: str, check: Check
+) -> None:
     text = GROWING.replace("CIDR", cidr).replace("MACHINE", machine)
     text = text.replace("MORE", SLICE.replace("TOPOLOGY", topology) if topology else "")
     found = only("pool-ends-below-target", check, {"main.tf": text})

@@ -112,7 +112,7 @@ def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[
     """Return the machines that a pool's requirements allow, and the vCPUs and bytes of memory of one."""
     needs = required(tree)
     if missing := placeholders.unknown((value for _, values in needs.values() for value in values), place):
-        return Machine(missing, gpu_of_pool(tree, "NodePool", needs, place), missing), missing
+        return Machine(missing, gpu_of_pool(tree, "NodePool", needs, place), missing), [missing, missing]
     listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
     types = karpenter_machines.fitting(requirements(tree), cloud)
     why = f"Karpenter chooses the instance types of NodePool {name}: name one"
