@@ -1,31 +1,19 @@
 """Autoscalers, their flags, and node pools of Karpenter: what they add and delete, how fast, what ends growth."""
 
+from __future__ import annotations
+
 from collections import defaultdict
-from collections.abc import Callable, Hashable
 from math import ceil
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import (
-    Addon,
-    Autoscaler,
-    Cluster,
-    Flag,
-    KarpenterPool,
-    Machine,
-    Market,
-    NodePool,
-    Scheduling,
-    Size,
-    Workload,
-)
-from kcheck.scale import deletion, money, placement
+from kcheck.model import Machine, Market, NodePool, Scheduling, Size
+from kcheck.scale import deletion, placement
 from kcheck.scale.basics import anyone, cluster_of, computed, is_default, may_count, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.queue_limits import Excess
 from kcheck.scale.simulate import scenario
-from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
 from kcheck.text.interval import Bounded, Interval
@@ -34,6 +22,13 @@ from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, minor_version
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, sure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from kcheck.model import Addon, Autoscaler, Cluster, Flag, KarpenterPool, Workload
+    from kcheck.scale import money
+    from kcheck.scale.world import World
 
 
 def has_work(autoscaler: Autoscaler, world: World) -> bool:
