@@ -1,7 +1,5 @@
 """Template values for AKS: one node subnet behind a NAT gateway, pools by zone and machine type, InfiniBand."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import NamedTuple, TypedDict
 

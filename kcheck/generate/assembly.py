@@ -1,7 +1,5 @@
 """Turn an intent into files: draft them, read them back, size the ranges, and refuse impossible intents."""
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from itertools import count

@@ -1,7 +1,5 @@
 """Template values for EKS: a VPC in blocks of at most /16, subnets and node groups by zone, quotas, Lustre."""
 
-from __future__ import annotations
-
 import re
 from itertools import groupby
 from math import ceil

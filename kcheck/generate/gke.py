@@ -1,7 +1,5 @@
 """Template values for GKE: one subnet with ranges for pods and Services, NAT gateway, pools, GPU networks."""
 
-from __future__ import annotations
-
 import re
 from math import ceil
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Read an intent, fill in defaults, and write an intent file with all fields explained."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

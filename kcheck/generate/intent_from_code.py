@@ -1,7 +1,5 @@
 """Read the intent of an existing cluster from its code, and list assumptions."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, TypeVar

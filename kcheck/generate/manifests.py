@@ -1,7 +1,5 @@
 """Template values of the manifests for all clouds: team shares, tiers, queues, the sample job."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 from ipaddress import ip_network

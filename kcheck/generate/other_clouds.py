@@ -1,7 +1,5 @@
 """Translate an intent to other clouds and compare the results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Choose address ranges inside the allowed network, apart from all ranges in use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Template values for self-managed clusters: control plane by size, flags, kernel tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

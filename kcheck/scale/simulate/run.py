@@ -1,7 +1,5 @@
 """Simulation of a run: pods, nodes and loops in time order, without clock or files."""
 
-from __future__ import annotations
-
 from heapq import heappush
 from math import ceil
 

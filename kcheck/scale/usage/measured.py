@@ -1,7 +1,5 @@
 """Measured use of the code's containers: all their runs together."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kcheck.config.config import ConfigError
