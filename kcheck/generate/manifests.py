@@ -128,11 +128,7 @@ FLAGS: dict[str, object] = {
 
 
 def autoscaler_chart(intent: Intent) -> str:
-    """Return the autoscaler's chart version for the cluster's Kubernetes.
-
-    Raises:
-        ConfigError: no chart fits.
-    """
+    """Return the autoscaler's chart version for the cluster's Kubernetes. Raises ConfigError if no chart fits."""
     found = flags.chart_of(intent.minor)
     if found is None:
         raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
