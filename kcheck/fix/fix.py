@@ -1,5 +1,7 @@
 """Apply fixes in rounds of edits, each proved by a new check. Nothing is written to disk here."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
