@@ -21,7 +21,7 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
 from kcheck.text.syntax.cel_tree import Usage
 
-Steps: TypeAlias = "tuple[str | int, ...]"
+Steps: TypeAlias = tuple[str | int, ...]
 """Keys under which a text stands in its file."""
 
 

@@ -20,7 +20,7 @@ from kcheck.text.files.boundary import contains_path
 from kcheck.text.syntax import cel
 from kcheck.text.units import as_text
 
-RuleEntry: TypeAlias = "tuple[str, str, Written]"
+RuleEntry: TypeAlias = tuple[str, str, Written]
 """Group of a rule, its path below the folder of rules, and its table."""
 
 

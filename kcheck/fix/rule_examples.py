@@ -1,7 +1,5 @@
 """Run the examples of rules: `bad` fires, `good` is silent, `fixed` is the result of fixing `bad`."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

@@ -1,7 +1,5 @@
 """Savings of fixes for a simulated run, each alone and all together, with the same random draws."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple

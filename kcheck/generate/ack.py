@@ -1,7 +1,5 @@
 """Template values for ACK: a VPC with vSwitches and pools by zone, and the scaling engine."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

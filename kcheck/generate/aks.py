@@ -1,7 +1,5 @@
 """Template values for AKS: one node subnet behind a NAT gateway, pools by zone and machine type, InfiniBand."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import NamedTuple, TypedDict
 
@@ -52,8 +50,7 @@ class Market(NamedTuple):
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
     """List the node subnet and the cluster's ranges for Services and pods.
 
-    Raises:
-        ConfigError: Azure or Karpenter cannot provide the intent.
+    Raises ConfigError if Azure or Karpenter cannot provide the intent.
     """
     _refuse(intent)
     usual = recommended.values("aks")

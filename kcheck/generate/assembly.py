@@ -1,7 +1,5 @@
 """Turn an intent into files: draft them, read them back, size the ranges, and refuse impossible intents."""
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from itertools import count
@@ -83,8 +81,7 @@ class _Assembled(Struct):
 def generate(intent: Intent) -> Output:
     """Generate the files for an intent, deterministically.
 
-    Raises:
-        ImpossibleError: a wall cannot be moved, or the network has too little room.
+    Raises ImpossibleError if a wall cannot be moved, or the network has too little room.
     """
     made = _assemble(intent)
     if isinstance(made, str):
@@ -166,8 +163,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
 def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
     """Return the addresses each slot needs by the capacity model, with growth.
 
-    Raises:
-        AssertionError: the need is unknown, which is a bug of kcheck.
+    Raises AssertionError if the need is unknown, which is a bug of kcheck.
     """
     every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
     places = {known(place.cidr): place for place in every}

@@ -1,7 +1,5 @@
 """Template values for EKS: a VPC in blocks of at most /16, subnets and node groups by zone, quotas, Lustre."""
 
-from __future__ import annotations
-
 import re
 from itertools import groupby
 from math import ceil
@@ -39,8 +37,7 @@ class Interface(NamedTuple):
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
     """List the ranges: a private and a public subnet per zone, and Services.
 
-    Raises:
-        ConfigError: it is unknown how many addresses a node takes.
+    Raises ConfigError if it is unknown how many addresses a node takes.
     """
     unknown = next((name for name in intent.machines if machines.interfaces(intent.cloud, name) is None), None)
     if unknown is not None:

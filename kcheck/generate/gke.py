@@ -1,7 +1,5 @@
 """Template values for GKE: one subnet with ranges for pods and Services, NAT gateway, pools, GPU networks."""
 
-from __future__ import annotations
-
 import re
 from math import ceil
 from typing import NamedTuple
@@ -94,8 +92,7 @@ _FLAGS: dict[str, object] = {
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """Return the template values for GKE.
 
-    Raises:
-        ConfigError: the machine types are of a kind that is not generated.
+    Raises ConfigError if the machine types are of a kind that is not generated.
     """
     usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
     own = _own_pools(intent, pools)
@@ -197,8 +194,7 @@ def _divided(pool: Pool, machine: str, zones: int) -> list[TrainingPool]:
 def _machine(name: str, intent: Intent) -> Machine:
     """Return the template values of a node pool's machine type.
 
-    Raises:
-        ConfigError: its GPUs are missing or unknown, it needs whole racks, or it is not sold on demand.
+    Raises ConfigError if its GPUs are missing or unknown, it needs whole racks, or it is not sold on demand.
     """
     usual = recommended.values(intent.cloud)
     if re.search(str(usual["pools.racks"]), name):

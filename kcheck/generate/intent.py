@@ -1,7 +1,5 @@
 """Read an intent, fill in defaults, and write an intent file with all fields explained."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -123,8 +121,7 @@ class Intent(Struct, frozen=True):
 def load(path: str) -> dict[str, object]:
     """Read an intent file.
 
-    Raises:
-        ConfigError: it cannot be read or does not fit the schema; the message names the line.
+    Raises ConfigError if it cannot be read or does not fit the schema; the message names the line.
     """
     try:
         content = Disk().read(path)
@@ -141,8 +138,7 @@ def load(path: str) -> dict[str, object]:
 def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     """Make an intent with the cloud's defaults for missing fields.
 
-    Raises:
-        ConfigError: fields contradict each other or do not fit the cloud.
+    Raises ConfigError if fields contradict each other or do not fit the cloud.
     """
     usual = recommended.values(cloud)
 
@@ -183,8 +179,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
 def _usual_gpus(cloud: str, machine: str, usual: recommended.Values) -> int:
     """Return the GPUs of a machine type, else the cloud's default.
 
-    Raises:
-        ConfigError: the type is unknown and there is no default.
+    Raises ConfigError if the type is unknown and there is no default.
     """
     gpus = machine_types.gpus(cloud, machine)
     if gpus is None and "intent.gpus" not in usual and machine_types.machine(cloud, machine) is None:

@@ -1,7 +1,5 @@
 """Read each field of an intent from the code of a cluster."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Read the intent of an existing cluster from its code, and list assumptions."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, TypeVar
@@ -70,11 +68,9 @@ class Source(NamedTuple):
 def intent_of(source: Source, cloud: str | None, given: Mapping[str, object]) -> Intent:
     """Read the intent of the cluster below some paths; `given` fields win over the code.
 
-    An intent file beside the code supplies what code cannot express, as far as the code still matches it.
-
-    Raises:
-        ConfigError: there is not exactly one cluster, it is on another `cloud`, or its machines or their number are
-            unknown.
+    An intent file beside the code supplies what code cannot express, as far as the code still matches it. Raises
+    ConfigError if there is not exactly one cluster, it is on another `cloud`, or its machines or their number are
+    unknown.
     """
     found = read(source)
     if cloud and cloud != found.cloud:
@@ -220,11 +216,7 @@ def _recorded(source: Source) -> dict[str, object] | None:
 
 
 def read(source: Source) -> Found:
-    """Read the fields of the only cluster below some paths.
-
-    Raises:
-        ConfigError: there is not exactly one cluster.
-    """
+    """Read the fields of the only cluster below some paths. Raises ConfigError if there is not exactly one cluster."""
     config = source.config
     return _read_tree(Tree(list(source.paths), None, config.exclude, config.boundary), config, source)
 

@@ -1,7 +1,5 @@
 """Numbers of the sample job: pod resources, deadline and nodes."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kcheck.config.numbers import fabrics, machines

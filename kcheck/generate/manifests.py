@@ -1,7 +1,5 @@
 """Template values of the manifests for all clouds: team shares, tiers, queues, the sample job."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 from ipaddress import ip_network
@@ -132,11 +130,7 @@ FLAGS: dict[str, object] = {
 
 
 def autoscaler_chart(intent: Intent) -> str:
-    """Return the autoscaler's chart version for the cluster's Kubernetes.
-
-    Raises:
-        ConfigError: no chart fits.
-    """
+    """Return the autoscaler's chart version for the cluster's Kubernetes. Raises ConfigError if no chart fits."""
     found = flags.chart_of(intent.minor)
     if found is None:
         raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")

@@ -1,7 +1,5 @@
 """Size Prometheus for a cluster (series, shards, memory, disk) and build its dashboard."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from math import ceil

@@ -1,7 +1,5 @@
 """Translate an intent to other clouds and compare the results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -68,8 +66,7 @@ def _on_cloud(intent: Intent, cloud: str) -> Translated | Refused:
 def translated(intent: Intent, cloud: str) -> Intent:
     """Translate an intent to another cloud; choices without an equivalent are assumed and listed.
 
-    Raises:
-        ConfigError: the cloud has no such machines, or fields contradict each other there.
+    Raises ConfigError if the cloud has no such machines, or fields contradict each other there.
     """
     named = () if intent.accelerator else intent.machines  # attached GPUs are no part of a machine type
     found = [machines.equivalent(intent.cloud, name, cloud) for name in named]

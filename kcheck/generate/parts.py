@@ -1,7 +1,5 @@
 """Parts of a cluster that a small one begins without, each with a flag."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatch
 
 SMALL = 32

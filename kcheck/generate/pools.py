@@ -1,7 +1,5 @@
 """Split training nodes into pools below every limit: by market and, on demand, by zone."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Choose address ranges inside the allowed network, apart from all ranges in use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -47,8 +45,7 @@ def draft(slots: list[Slot]) -> Layout:
 def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: str, in_use: tuple[str, ...]) -> Layout:
     """Choose ranges for the needed addresses, largest first to leave no gaps.
 
-    Raises:
-        NoRoomError: a range does not fit.
+    Raises NoRoomError if a range does not fit.
     """
     prefixes = {slot.name: _prefix(slot, needed, reserved) for slot in slots}
     for slot in slots:

@@ -1,7 +1,5 @@
 """Recommended values with reasons, from the second document of `settings.yaml`, and node counts from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from math import ceil

@@ -1,7 +1,5 @@
 """Template values for self-managed clusters: control plane by size, flags, kernel tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -45,8 +43,7 @@ class Neighbours(NamedTuple):
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
     """List the ranges of pods and Services; both exist inside the cluster only.
 
-    Raises:
-        ConfigError: fields contradict each other.
+    Raises ConfigError if fields contradict each other.
     """
     _check(intent)
     return [Slot("pods", routed=False, least=22), Slot("services", prefix=_SERVICES, routed=False)]
@@ -122,8 +119,7 @@ def _range(intent: Intent, role: str, first: int, last: int) -> str:
 def _kubespray(intent: Intent) -> dict[str, object]:
     """Return the inventory and the parts that kubespray brings itself.
 
-    Raises:
-        ConfigError: it does not support the version of Kubernetes.
+    Raises ConfigError if it does not support the version of Kubernetes.
     """
     usual = recommended.values(_CLOUD)
     known = str(usual["kubespray.versions"]).split(", ")

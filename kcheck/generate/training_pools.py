@@ -1,7 +1,5 @@
 """Choose the training pools of an existing cluster, and read what is known of them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

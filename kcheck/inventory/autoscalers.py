@@ -1,7 +1,5 @@
 """Cluster autoscalers that run as workloads or Helm releases, with their flags."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any

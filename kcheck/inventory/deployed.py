@@ -1,7 +1,5 @@
 """Objects and chart releases, added to the inventory's lists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from kcheck.inventory import autoscalers

@@ -1,7 +1,5 @@
 """Read a tree, and join Terraform and Kubernetes into one inventory: each manifest with its cluster."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Terraform clusters, machines and deployments of modules, into an inventory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib import import_module

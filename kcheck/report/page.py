@@ -30,7 +30,7 @@ class Name(NamedTuple):
     code: bool = True
 
 
-Line: TypeAlias = "tuple[str | Name, ...]"
+Line: TypeAlias = tuple[str | Name, ...]
 
 
 class Title(NamedTuple):

@@ -1,7 +1,5 @@
 """Allocatable CPU and memory of the nodes of a pool, by machine type."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple

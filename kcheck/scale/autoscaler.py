@@ -292,8 +292,7 @@ Group: TypeAlias = "dict[tuple[Hashable, ...], list[NodePool]]"
 def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[object], ...]]) -> Group:
     """Group the autoscaled pools of an autoscaler by some of their fields.
 
-    Raises:
-        NotKnown: one of these is not known.
+    Raises NotKnown if one of these is not known.
     """
     groups = defaultdict(list)
     for pool in need(world.pools.all_of_cluster(need(cluster_of(autoscaler, world)))):

@@ -1,7 +1,5 @@
 """Helpers that computed words share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sized
 from typing import TypeVar

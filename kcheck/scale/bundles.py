@@ -1,7 +1,5 @@
 """Bundles: objects that are applied together, to one cluster or from one folder."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from kcheck.model import PriorityClass, Thing, Workload

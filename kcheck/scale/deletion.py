@@ -1,7 +1,5 @@
 """Speed of node deletion by the cluster autoscaler, and NotReady nodes that it tolerates."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from kcheck.config.numbers import flags, profiles

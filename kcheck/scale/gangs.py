@@ -1,7 +1,5 @@
 """Gangs: what starts the pods of a job together, and what Volcano admits."""
 
-from __future__ import annotations
-
 import re
 
 from kcheck.model import Cluster, Scheduler, Workload

@@ -1,7 +1,5 @@
 """GPUs: how they are shared, claimed (dynamic resource allocation) and made known to the cluster."""
 
-from __future__ import annotations
-
 from kcheck.config.numbers import flags, machines
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Sharing
 from kcheck.scale.basics import anyone, computed, may_count, runs

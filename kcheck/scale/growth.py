@@ -1,7 +1,5 @@
 """Growing pools: surge, shares of a target, use of a range, and how far they get."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from heapq import heapify, heapreplace

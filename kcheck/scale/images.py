@@ -1,7 +1,5 @@
 """Images: their tags, pulls from a registry, and copies elsewhere."""
 
-from __future__ import annotations
-
 from kcheck.config.numbers import tags
 from kcheck.inventory.clouds import registry
 from kcheck.model import Container, Image, Workload, image_names

@@ -1,7 +1,5 @@
 """Workloads: their size, placement, processes, state, leftovers and cost."""
 
-from __future__ import annotations
-
 import re
 
 from kcheck.config.numbers import names

@@ -1,7 +1,5 @@
 """Prometheus servers and their needs, and exporters of GPU metrics."""
 
-from __future__ import annotations
-
 from kcheck.model import Cluster, Monitor
 from kcheck.scale.basics import anyone, computed, runs
 from kcheck.scale.world import World

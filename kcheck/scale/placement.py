@@ -1,7 +1,5 @@
 """Fit of pods on pools: labels and taints, GPUs, CPU and memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct

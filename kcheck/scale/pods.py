@@ -1,7 +1,5 @@
 """Pods and their containers: placement, requests, volumes, time to stop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kcheck.config.numbers import flags, profiles

@@ -1,7 +1,5 @@
 """Clusters and node pools: counts, upgrades, disks, zones."""
 
-from __future__ import annotations
-
 import operator
 import os
 from fractions import Fraction

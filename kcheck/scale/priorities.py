@@ -1,7 +1,5 @@
 """Priority tiers: guarantees of the highest priority, and lower ones on the same nodes."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kcheck.model import Container, NodePool, PodTemplate, Workload

@@ -96,10 +96,9 @@ def _by_resource(amounts: dict[tuple[str, str], int]) -> Flavors:
 def most(queue: Queue, world: World) -> Flavors:
     """Return the most that a queue gives, while no other queue uses what it lends.
 
-    As Kueue's `potentialAvailable`: https://github.com/kubernetes-sigs/kueue/blob/main/pkg/cache/scheduler/resource_node.go
-
-    Raises:
-        NotKnown: a quota is not known, or the code has nothing else of its cohort, or cohorts form a circle.
+    As Kueue's `potentialAvailable`:
+    https://github.com/kubernetes-sigs/kueue/blob/main/pkg/cache/scheduler/resource_node.go.
+    Raises NotKnown if a quota is not known, or the code has nothing else of its cohort, or cohorts form a circle.
     """
     if queue.kind == "Queue" or isinstance(queue.cohort, Unset):
         return _own(queue)

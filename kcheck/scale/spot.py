@@ -1,7 +1,5 @@
 """Spot nodes: fallbacks, zones, machine types, prices."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 

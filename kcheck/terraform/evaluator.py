@@ -1,7 +1,5 @@
 """Evaluate HCL expressions like Terraform; unknown values stay Unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction

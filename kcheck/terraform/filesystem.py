@@ -1,7 +1,5 @@
 """Functions and data sources that read files of the repository, fill templates or compute file digests."""
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import Callable

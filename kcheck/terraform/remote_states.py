@@ -3,8 +3,6 @@
 https://developer.hashicorp.com/terraform/language/state/remote-state-data
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Instances of resource blocks: expand count and for_each, read nested and dynamic blocks."""
 
-from __future__ import annotations
-
 import re
 from _thread import get_ident  # threading takes 3 ms to import
 from collections.abc import Callable, Iterable, Iterator

@@ -264,7 +264,7 @@ def _distinct(paths: list[str]) -> list[str]:
     return ["-".join(reversed(parts[1:])) for parts in steps]
 
 
-Place: TypeAlias = "Span | Missing"
+Place: TypeAlias = Span | Missing
 """Place where a value is written, or would be."""
 
 

@@ -1,7 +1,5 @@
 """Partly known values: their elements, candidates and names in the code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product

@@ -287,7 +287,7 @@ DatumValue: TypeAlias = (
 )
 """Result of an expression: tuple for a tuple, list or set, dict for a map or object (see `data_types`)."""
 
-Datum: TypeAlias = "Known[DatumValue] | Unknown"
+Datum: TypeAlias = Known[DatumValue] | Unknown
 """Result of evaluating an expression, with its origin."""
 
 

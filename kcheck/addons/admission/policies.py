@@ -1,25 +1,20 @@
 """Conversion of rules to policies: eligibility, condition and message."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcheck.addons.admission import kinds, table
 from kcheck.addons.admission.kinds import literal
 from kcheck.addons.admission.words import RESERVED, Variable, Words, route
 from kcheck.config.numbers import profiles
 from kcheck.engine import rule_words
+from kcheck.engine.expression_types import Type
+from kcheck.engine.rule import Rule
 from kcheck.engine.variables import bodies
 from kcheck.text.syntax import cel
+from kcheck.text.syntax.cel_tree import Node
 from kcheck.text.units import singular
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.engine.expression_types import Type
-    from kcheck.engine.rule import Rule
-    from kcheck.text.syntax.cel_tree import Node
 
 
 class Policy(NamedTuple):

@@ -1,16 +1,17 @@
 """Completion of rule names in ignore comments, and of keys and values in kcheck.yaml."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from kcheck.addons.editor.half_typed import slot
+from kcheck.addons.editor.half_typed import Slot, Steps, slot
+from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.config import schemas
 from kcheck.config.locations import NAME
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
+from kcheck.config.schemas import Schema
 from kcheck.engine import rules
 from kcheck.engine.suppressions import IGNORE
 from kcheck.report.places import by_name
@@ -19,13 +20,6 @@ from kcheck.text.files.tree import MANIFESTS
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.addons.editor.half_typed import Slot, Steps
-    from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.config.schemas import Schema
 
 _NAMES = (
     regex(r"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)$"),

@@ -1,38 +1,31 @@
 """LSP requests that change code: code actions and completion."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from itertools import count
 from queue import PriorityQueue
 from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from lsprotocol import types
 
 from kcheck.addons.editor import actions
-from kcheck.addons.editor.actions import Plan, Request
-from kcheck.addons.editor.completion import completions
+from kcheck.addons.editor.actions import Offer, Plan, Request
+from kcheck.addons.editor.completion import Completion, completions
 from kcheck.addons.editor.positions import path, uri
+from kcheck.addons.editor.server import Server
+from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.addons.editor.workspace_edits import Client, Edited, UneditableError, client, workspace_edit
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.text import deadline
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
+from kcheck.text.findings import Finding
 from kcheck.text.text import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from kcheck.addons.editor.actions import Offer
-    from kcheck.addons.editor.completion import Completion
-    from kcheck.addons.editor.server import Server
-    from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.text.findings import Finding
 
 APPLY = "kcheck.applyAction"
 GO_TO = "kcheck.goToReason"

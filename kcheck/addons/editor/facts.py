@@ -1,31 +1,24 @@
 """Facts about places in code: fields of the model written there, limits they affect, findings."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.addons.editor.values_at import code_of
 from kcheck.engine.words.subjects import PARTS, SUBJECTS, things
+from kcheck.engine.words.tables.field import Field
+from kcheck.model import NodePool, Thing
 from kcheck.scale.walls import find_walls
-from kcheck.scale.walls.model import WallFinder
+from kcheck.scale.walls.model import Wall, WallFinder
 from kcheck.scale.world.numbers import needs
 from kcheck.terraform.evaluator import evaluate
+from kcheck.text.findings import Finding
+from kcheck.text.interval import Interval
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.values import Unset, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.engine.words.tables.field import Field
-    from kcheck.model import NodePool, Thing
-    from kcheck.scale.walls.model import Wall
-    from kcheck.text.findings import Finding
-    from kcheck.text.interval import Interval
-    from kcheck.text.text import Source, Span
-    from kcheck.text.values import Origin, Value
+from kcheck.text.text import Source, Span
+from kcheck.text.values import Origin, Unset, Value, known
 
 _MEASURED = frozenset({"request", "gpu_usage", "fragment", "wall", "object", "resource", "input"})
 """Subjects that no code declares, or whose words are raw code."""

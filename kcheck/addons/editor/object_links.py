@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.addons.editor.values_at import code_of
-from kcheck.model import Requirement, Toleration
+from kcheck.model import KarpenterPool, NodePool, Requirement, Toleration
 from kcheck.model.queues import KUEUE_PRIORITY
 from kcheck.scale import placement
 from kcheck.text.files.tree import KUSTOMIZATIONS, MANIFESTS
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.text import leading
-from kcheck.text.values import Known, known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.model import KarpenterPool, NodePool
-    from kcheck.text.text import Source, Span
-    from kcheck.text.values import Value
+from kcheck.text.text import Source, Span, leading
+from kcheck.text.values import Known, Value, known
 
 _BY_KEY: dict[str, tuple[str, ...]] = {
     "priorityClassName": ("PriorityClass",), KUEUE_PRIORITY: ("WorkloadPriorityClass",),

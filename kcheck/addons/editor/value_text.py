@@ -1,27 +1,20 @@
 """Values and places as bounded plain text and Markdown."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.addons.editor.values_at import code_of
 from kcheck.report.escape import as_code, markdown
 from kcheck.report.text import line_text
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
+from kcheck.text.text import Span
 from kcheck.text.units import as_text, clipped
-from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.text.text import Span
-    from kcheck.text.values import Value
+from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset, Value, parts
 
 HIDDEN = "(sensitive, not shown)"
 _UNKNOWN = "(unknown)"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kcheck.addons.editor.snapshot import Snapshot
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.evaluator import evaluate, rounds, value_of
 from kcheck.terraform.module import Module
@@ -19,15 +21,8 @@ from kcheck.text.files.tree import HCL, TERRAFORM, VARIABLES
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.names import Outline, inner
-from kcheck.text.text import grouped
-from kcheck.text.values import Known, Secret, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.text.text import Source, Span
-    from kcheck.text.values import Value
+from kcheck.text.text import Source, Span, grouped
+from kcheck.text.values import Known, Secret, Unknown, Value
 
 MOST = 24
 """Values computed per expression: block instances, loop iterations, callers of the module."""

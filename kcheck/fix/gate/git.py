@@ -5,8 +5,6 @@ folder with the parts of a repository for one. Git then lists the index and read
 the work tree, for which it would run filters of the repository's settings.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

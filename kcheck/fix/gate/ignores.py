@@ -1,7 +1,5 @@
 """Plan ignore comments that silence findings. Nothing is saved here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain

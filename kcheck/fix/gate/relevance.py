@@ -1,7 +1,5 @@
 """Whether changed files can change findings, decided with as little reading as possible."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Account and region of a cluster, from its resource and its provider."""
 
-from __future__ import annotations
-
 import re
 from typing import TypedDict
 

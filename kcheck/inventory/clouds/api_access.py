@@ -1,7 +1,5 @@
 """Addresses that can reach the API server of a managed cluster."""
 
-from __future__ import annotations
-
 from kcheck.config.numbers.fields import Fields
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
 

@@ -1,7 +1,5 @@
 """Clusters and pools of Cluster API, of a managed cloud or self-managed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Karpenter NodePools as node pools of their EKS or AKS cluster."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles

@@ -1,7 +1,5 @@
 """Known machine types that meet the requirements of a Karpenter NodePool."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """Karpenter NodePools and Provisioners as written: limits, disruption, expiry."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from kcheck.config.numbers import machines, profiles

@@ -1,7 +1,5 @@
 """Resources that a node's start-up script reserves in its kubelet."""
 
-from __future__ import annotations
-
 import re
 
 from kcheck.config.numbers.fields import Fields

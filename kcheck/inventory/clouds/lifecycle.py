@@ -1,7 +1,5 @@
 """Attributes whose later changes Terraform ignores: `lifecycle { ignore_changes = [...] }`."""
 
-from __future__ import annotations
-
 from kcheck.model import NOTHING
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes

@@ -1,7 +1,5 @@
 """NAT gateways of private nodes: Google's Cloud NAT, AWS, the VPC module and ACK; endpoints in their subnets."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import chain

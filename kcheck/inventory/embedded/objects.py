@@ -1,7 +1,5 @@
 """Kubernetes objects in Terraform: manifests, typed resources, and values as YAML trees, each part with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 

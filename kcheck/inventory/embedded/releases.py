@@ -4,8 +4,6 @@ Such a module takes chart values as an object argument (`karpenter = { values = 
 `vpa_helm_config = { set = [...] }`), as several by name (`helm_releases = { ... }`), or as its own arguments.
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

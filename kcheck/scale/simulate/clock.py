@@ -1,7 +1,5 @@
 """Time of a run: calls in order, and requests within the budget of a client."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from heapq import heappop, heappush
 

@@ -1,7 +1,5 @@
 """Jobs that run at the same time: the largest one, CronJobs that start together, or those of a queue."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Inputs and results of a run: pools, autoscaler settings, cloud parameters, the job. Times are in seconds."""
 
-from __future__ import annotations
-
 from math import ceil, inf
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Cloud parameters of simulated runs: from `simulation.yaml`, with bounds and origins, or as measured (kcheck.yaml)."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from math import asinh

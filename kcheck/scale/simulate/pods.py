@@ -1,7 +1,5 @@
 """Jobs of a run and their pods: admitted by queues, created, bound to nodes, preempted, done."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from itertools import chain, zip_longest

@@ -1,7 +1,5 @@
 """Simulation of a run: pods, nodes and loops in time order, without clock or files."""
 
-from __future__ import annotations
-
 from math import ceil, inf
 
 from kcheck.scale.simulate.clock import Client, Clock

@@ -4,8 +4,6 @@ core/static_autoscaler.go and below of https://github.com/kubernetes/autoscaler/
 not said otherwise; `minor` decides between its generations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import exp, sqrt
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Measured GPUs: how busy they were, and what would carry the same work."""
 
-from __future__ import annotations
-
 from kcheck.model import NodePool, PodTemplate, Thing
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import histogram, measured

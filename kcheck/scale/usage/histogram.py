@@ -1,7 +1,5 @@
 """Histograms with values rounded to 1 %: percentiles in little memory, that can be added up."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Join of recorded pods with the code that they came from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 

@@ -1,7 +1,5 @@
 """Measured use of the code's containers: all their runs together."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kcheck.config.config import ConfigError
@@ -54,11 +52,7 @@ class GpuUse(Struct, frozen=True):
 
 @once
 def of(world: World) -> Joined | None:
-    """Join the recording of the settings with the code; None without one.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
+    """Join the recording of the settings with the code; None without one. Raises ConfigError if it cannot be read."""
     path = world.config.usage.recording
     return joining.joined(_read(path), world) if path else None
 

@@ -1,7 +1,5 @@
 """Recorded nodes: their pool in the code, their price, and what they share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 

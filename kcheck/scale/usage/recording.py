@@ -208,8 +208,7 @@ def as_bytes(recording: Recording) -> bytes:
 def read(path: str, *, part: bool = False) -> Recording:
     """Read the recording in a file; with `part`, also an unfinished one.
 
-    Raises:
-        RecordingError: there is none, or it is cut off, too large, or of another version.
+    Raises RecordingError if there is none, or it is cut off, too large, or of another version.
     """
     try:
         data = system.read(path)
@@ -219,11 +218,7 @@ def read(path: str, *, part: bool = False) -> Recording:
 
 
 def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
-    """Decode a recording, plain or compressed, of the file `path`.
-
-    Raises:
-        RecordingError: it is none.
-    """
+    """Decode a recording, plain or compressed, of the file `path`. Raises RecordingError if it is none."""
     found = _decoded(data, path)
     if not found.is_whole and not part:
         raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")

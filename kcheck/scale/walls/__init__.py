@@ -1,7 +1,5 @@
 """Walls of a cluster, in the order in which it hits them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kcheck.model import Cluster, NodePool

@@ -1,7 +1,5 @@
 """Walls of addresses: subnets and ranges, and on AWS interfaces of a zone and address units of a VPC."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction

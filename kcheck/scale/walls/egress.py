@@ -1,7 +1,5 @@
 """Ways out and their walls: shared public addresses and ports, pulls from Docker Hub, load balancers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Documented limits of clusters, pools and pods, and quotas of the account, as walls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace

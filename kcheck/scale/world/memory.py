@@ -1,7 +1,5 @@
 """Values that are computed once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar

@@ -1,7 +1,5 @@
 """Limits and prices from the profiles and the settings, and the quotas that nodes count against."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Relations: cluster, workload and neighbours of a thing, autoscaler of a cluster."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Functions of lists and maps; elements are passed on unchanged, unknown ones too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace

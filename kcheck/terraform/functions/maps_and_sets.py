@@ -1,7 +1,5 @@
 """Functions of maps and sets; entries of maps are passed on unchanged, unknown ones too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod

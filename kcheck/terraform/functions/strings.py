@@ -1,7 +1,5 @@
 """Functions of text."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Terragrunt's functions; those that run programs or look outside the code are unknown."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import TypeAlias

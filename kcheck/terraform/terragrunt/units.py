@@ -1,7 +1,5 @@
 """Terragrunt units; those that depend on each other become one root module."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Read texts made of pieces as YAML; each part keeps its place, unknown parts too."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """ACK: the behaviour of its clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from kcheck.config.numbers import profiles

@@ -1,7 +1,5 @@
 """ACK clusters, node pools and vSwitches from alicloud resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from kcheck.config.numbers import fabrics, machines, profiles

@@ -1,7 +1,5 @@
 """Location of an AKS cluster: subscription, region and resource group."""
 
-from __future__ import annotations
-
 import re
 
 from kcheck.config.numbers.fields import Fields

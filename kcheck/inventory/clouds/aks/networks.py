@@ -1,7 +1,5 @@
 """Network mode of an AKS cluster, and public addresses of its nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kcheck.config.numbers import profiles

@@ -1,7 +1,5 @@
 """Azure's VM sizes by name, their local disks and InfiniBand, and upgrades of a pool."""
 
-from __future__ import annotations
-
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.machines import machine, tables_of

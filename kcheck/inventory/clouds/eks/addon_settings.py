@@ -1,7 +1,5 @@
 """Settings of EKS add-ons, the VPC CNI and CoreDNS, or their defaults; Fargate profiles."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -3,8 +3,6 @@
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

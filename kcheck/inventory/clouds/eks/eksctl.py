@@ -1,7 +1,5 @@
 """EKS clusters, node groups and subnets from eksctl's ClusterConfig."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from ipaddress import IPv4Network
 from itertools import islice

@@ -1,7 +1,5 @@
 """EKS node groups and their EC2 launch templates: machine types, images, disks, EFA interfaces, updates."""
 
-from __future__ import annotations
-
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines

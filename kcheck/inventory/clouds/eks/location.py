@@ -1,7 +1,5 @@
 """Location of an EKS cluster: account, region and VPC."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from kcheck.config.numbers.fields import Fields

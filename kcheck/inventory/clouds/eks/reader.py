@@ -1,7 +1,5 @@
 """EKS clusters, node groups and subnets from aws resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 

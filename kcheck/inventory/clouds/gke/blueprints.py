@@ -3,8 +3,6 @@
 https://github.com/GoogleCloudPlatform/cluster-toolkit/blob/main/pkg/config/expand.go
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Location of a GKE cluster: project, and region or zone."""
 
-from __future__ import annotations
-
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts, registry
 from kcheck.inventory.clouds.accounts import Place

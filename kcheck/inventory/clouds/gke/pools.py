@@ -1,7 +1,5 @@
 """Google's machine types, and the machines of a pool: accelerators, disks, containerd and upgrades."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Pod ranges on Google: secondary ranges by name, and a cluster's own block."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import NamedTuple
 

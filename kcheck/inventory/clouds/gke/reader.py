@@ -1,7 +1,5 @@
 """GKE clusters, node pools and subnets from google resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kcheck.config.numbers.fields import Fields

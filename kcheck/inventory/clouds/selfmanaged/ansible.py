@@ -1,7 +1,5 @@
 """Ansible inventories: hosts and variables of groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Shared parts of the readers of self-managed clusters: pools, pod ranges, and nodes at registration."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """Self-managed clusters, instance groups and subnets from kops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec.structs import replace

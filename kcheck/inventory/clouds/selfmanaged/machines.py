@@ -1,7 +1,5 @@
 """Terraform machines that are nodes of self-managed clusters: single ones, and groups of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple

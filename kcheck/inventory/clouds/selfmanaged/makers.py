@@ -1,7 +1,5 @@
 """Clusters whose makers give each node a block of the pods' range: k3s, RKE, RKE2, Talos and OpenShift."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Self-managed clusters from kubeadm configuration and static pods."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
