@@ -202,10 +202,8 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
     if not found:
         return []
     lines = ["", f"  {quotas_title(cluster, world)}:"]
-    for one in found:
-        more = "" if one.sure else " or more"
-        lines.append(f"  {one.amount:>9,} {one.need.unit:5}{more}  {one.need.quota.code}: {one.need.quota.name}")
-    return lines
+    quota = ((one, one.need.quota) for one in found)
+    return lines + [f"  {one.figure:>9} {one.unit:5}  {own.code}: {own.name}" for one, own in quota]
 
 
 def _is_relevant(wall: Wall) -> bool:
@@ -285,7 +283,6 @@ def _section(cluster: Cluster, world: World) -> str:
     found = quotas.at_target(cluster, world)
     lines += ["", "| needed | quota | name |", "|---:|---|---|"] if found else []
     for one in found:
-        more = "" if one.sure else " or more"
         code, name = markdown_code(one.need.quota.code), markdown(one.need.quota.name)
-        lines.append(f"| {one.amount:,} {one.need.unit}{more} | {code} | {name} |")
+        lines.append(f"| {one.figure} {one.unit} | {code} | {name} |")
     return "\n".join(lines) + "\n"

@@ -18,6 +18,16 @@ class Asked(NamedTuple):
     amount: int
     sure: bool
 
+    @property
+    def figure(self) -> str:
+        """The amount, or a question mark where nothing of it is known."""
+        return f"{self.amount:,}" if self.amount or self.sure else "?"
+
+    @property
+    def unit(self) -> str:
+        """Unit of the amount, with the words that make it a lower bound."""
+        return self.need.unit + (" or more" if self.amount and not self.sure else "")
+
 
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
     """List the quotas a cluster needs at its target; a lower bound if sizes or markets are unknown."""
@@ -51,10 +61,10 @@ class QuotaNeed(NamedTuple):
 def quota_needs(cluster: Cluster, world: World) -> list[QuotaNeed]:
     """List the account's quotas that a cluster needs at its target."""
     need(world.sizes.target(cluster))
-    need(world.pools.all_of_cluster(cluster))
-    found, result = at_target(cluster, world), []
+    pools = need(world.pools.all_of_cluster(cluster))
+    found, result = [one for one in at_target(cluster, world) if one.amount], []
     if not found:
-        need(first_unknown(pool.machine.instance_types for pool in world.pools.of_cluster(cluster)))
+        need(first_unknown([*(pool.machine.instance_types for pool in pools), *map(world.sizes.of_pool, pools)]))
     for one in found:
         quota, limit = one.need.quota, world.config.limits.get(f"{cluster.cloud}.quota.{one.need.quota.key}")
         granted = None if limit is None else world.numbers.limits(cluster.cloud)[f"quota.{quota.key}"].number

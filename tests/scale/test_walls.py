@@ -992,3 +992,13 @@ def test_the_subnet_that_aks_makes_ends(capacity: Callable[..., dict[str, Any]])
         '"azure"\n', '"azure"\n    network_plugin_mode = "overlay"\n    pod_cidr = "10.0.0.0/8"\n'
     )
     assert capacity(overlay)["reaches"] == 903
+
+
+def test_a_quota_of_which_nothing_is_known_is_not_zero(write: Write) -> None:
+    text = gke(location="us-central1-a").replace("max_node_count = 100", "max_node_count = var.most")
+    write({"main.tf": text + 'variable "most" {}\n'})
+    output = CliRunner().invoke(cli, ["capacity", "."], catch_exceptions=False).stdout
+    assert re.search(r"^ +\? vCPUs +CPUS_ALL_REGIONS", output, re.MULTILINE)
+    assert not re.search(r"^ +0 ", output.partition("quotas that")[2], re.MULTILINE)
+    checked = CliRunner().invoke(cli, ["check", ".", "--info", "--nodes", "100"], catch_exceptions=False).stdout
+    assert "at least 0" not in checked

@@ -83,14 +83,8 @@ def _place(wall: Wall) -> Markup:
 
 
 def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:
-    return [
-        (
-            f"{one.amount:,} {one.need.unit}{'' if one.sure else ' or more'}",
-            one.need.quota.code,
-            one.need.quota.name,
-        )
-        for one in quotas.at_target(cluster, world)
-    ]
+    found = ((one, one.need.quota) for one in quotas.at_target(cluster, world))
+    return [(f"{one.figure} {one.unit}", quota.code, quota.name) for one, quota in found]
 
 
 def as_svg(cluster: Cluster, world: World) -> str | None:
