@@ -73,7 +73,6 @@ def test_a_value_of_another_type_is_found(read: Read, spec: str, wanted: str) ->
     assert [one for _, one, _ in said(read, job(spec))] == [wanted]
 
 
-
 def test_fields_of_each_release_of_the_trainer_that_may_be_installed_are_known(read: Read) -> None:
     spec = "runtimeRef: {name: torch}, trainer: {numProcPerNode: auto}"
     older = "podTemplateOverrides: [{targetJobs: [{name: node}], spec: {nodeSelector: {a: b}}}]"

@@ -112,9 +112,9 @@ REFUSED = {
     "{{ range .Files.Glob \"{a,b}/*\" }}{{ end }}": ("it uses .Files.Glob {a,b}/*", ".Files.Glob {a,b}/*"),
     "{{ range .Files.Glob \"a/**\" }}{{ end }}": ("it uses .Files.Glob a/**", ".Files.Glob a/**"),
     "{{ (.Files.Glob \"a/*\").AsSecrets }}": ("it uses .AsSecrets", ".AsSecrets"),
-    "{{ join \",\" .Values.name }}": ("it uses join of a string", "join of a string"),
-    "{{ fromJson \"[1]\" }}": ("it uses JSON that is no map", "JSON that is no map"),
-    "{{ fromJson \"a: b\" }}": ("it uses JSON that is no map", "JSON that is no map"),
+    "{{ join \",\" .Values.name }}": ("join gets string", ""),
+    "{{ fromJson \"[1]\" }}": ("it uses YAML that is no map", "YAML that is no map"),
+    "{{ (.Files.Glob \"a/*\").Get \"a/b\" }}": ("it gives arguments to what is no function", ""),
     "{{ required \"name the image\" .Values.missing }}": ("name the image", ""),
     "{{ required \"name the image\" .Values.empty }}": ("name the image", ""),
     "{{ .Capabilities.KubeVersion.Version }}": ("it uses .KubeVersion", ".KubeVersion"),
@@ -250,7 +250,12 @@ data:
 
 @pytest.mark.parametrize("program", [rendered, lambda: by_helm().stdout])
 def test_files_beside_the_templates(program: Callable[[], str], write: Write) -> None:
-    files = {"scripts/run.sh": "set -e\necho a", "scripts/deep/b.sh": "no", "scripts/c.py": "no", "settings/a.conf": "x: 1\n"}
+    files = {
+        "scripts/run.sh": "set -e\necho a",
+        "scripts/deep/b.sh": "no",
+        "scripts/c.py": "no",
+        "settings/a.conf": "x: 1\n",
+    }
     write({"Chart.yaml": CHART, "templates/a.yaml": SCRIPTS, **files})
     assert yaml.safe_load(program())["data"] == {"run.sh": "set -e\necho a", "a.conf": "x: 1\n", "none": ""}
 
