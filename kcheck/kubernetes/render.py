@@ -19,15 +19,7 @@ from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.charts import Chart, Charts
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
-from kcheck.kubernetes.template_functions import (
-    MOST_TEXT,
-    Fields,
-    Files,
-    TemplateError,
-    from_yaml,
-    unsupported,
-    values_of,
-)
+from kcheck.kubernetes.template_functions import MOST_TEXT, Fields, TemplateError, from_yaml, unsupported, values_of
 from kcheck.kubernetes.templates import NOTHING, Body, Interpreter, parse
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
@@ -49,9 +41,9 @@ _VALUE = regex(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
 _HEAD = regex(r"[\w./\"'-]*")
 _DOCUMENT_END = regex(r"(?:^|\n)---\s*", re.ASCII)
 _APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
-_GLOB = regex(r"[\w./-]*(?:\*[\w./-]*)?")
-_OWN = frozenset({"Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json"})
-"""Files of a chart that its templates cannot read."""
+_GLOB = regex(r"(?:[\w./-]|\*(?!\*))*")
+_NO_FILE = regex(r"Chart\.|values\.|templates/|charts/")
+"""Parts of a chart that its templates cannot read."""
 _NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
 
 
@@ -274,18 +266,12 @@ def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
     )
 
 
-def _files(chart: Chart, tree: Tree, pattern: str) -> Files:
-    """Read the files of a chart that are no templates, and whose paths match a pattern with at most one `*`."""
+def _files(chart: Chart, tree: Tree, pattern: str) -> dict[str, str]:
+    """Read the files of a chart whose paths match a pattern."""
     if _GLOB.fullmatch(pattern) is None:
         raise unsupported(f".Files.Glob {pattern}")
-    before, star, after = pattern.partition("*")
-    found = Files()
-    for inside in _inside(chart, tree, ""):
-        of_star = inside[len(before) : len(inside) - len(after)]
-        matches = f"{before}{of_star}{after}" == inside and "/" not in of_star and bool(star) >= bool(of_star)
-        if matches and inside not in _OWN and not inside.startswith(("templates/", "charts/")):
-            found[inside] = _text(tree, os.path.join(chart.folder, inside))
-    return found
+    found = (one for one in _inside(chart, tree, "") if one.count("/") == pattern.count("/") and fnmatch(one, pattern))
+    return {one: _text(tree, os.path.join(chart.folder, one)) for one in found if not _NO_FILE.match(one)}
 
 
 def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:

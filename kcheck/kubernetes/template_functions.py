@@ -6,7 +6,6 @@ import json
 import math
 import posixpath
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 import yaml as pyyaml
 
@@ -25,8 +24,8 @@ _QUOTED = regex(r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?.*|[-+]?[0-9][0-9_]*(?::[0-5]?
 _ESCAPES = {ord(char): f"\\{name}" for char, name in zip('\n\r\t\\"', 'nrt\\"', strict=True)}
 _WHOLE = regex(r"(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?")
 _VERB = regex(r"%(.?)")
-_METHODS = frozenset({"AsMap", "Encode", "PathValue", "Table", "YAML"})
-"""Methods of helm's values: they win over keys."""
+_METHODS = frozenset({"AsMap", "AsSecrets", "Encode", "PathValue", "Table", "YAML"})
+"""Methods of helm's values and files: they win over keys."""
 
 
 class TemplateError(Exception):
@@ -276,37 +275,15 @@ def field(value: object, key: str) -> object:
         raise TemplateError(f"it takes .{key} of {kind(value)}")
     if key in _METHODS or (isinstance(value, Fields) and key not in value):
         raise unsupported(f".{key}")
+    if key == "AsConfig":  # of files that .Files.Glob found
+        return to_yaml({posixpath.basename(path): text for path, text in value.items()})
     return value.get(key)
-
-
-class Files(dict[str, str]):
-    """Files of a chart by path, as `.Files.Glob` finds them."""
-
-    def get(self, key: str, _default: object = None) -> object:  # type: ignore[override]  # what a template may ask of them
-        """Return the data of a ConfigMap with these files."""
-        if key != "AsConfig":
-            raise unsupported(f".{key}")
-        return to_yaml({posixpath.basename(path): text for path, text in self.items()})
-
-
-def _from_json(text: str) -> dict[str, object]:
-    with suppress(ValueError):
-        found = json.loads(text, parse_int=float)
-        if isinstance(found, dict):
-            return found
-    raise unsupported("JSON that is no map")
 
 
 def _required(message: str, value: object) -> object:
     if value is None or value == "":
         raise TemplateError(message)
     return value
-
-
-def _join(between: str, items: object) -> str:
-    if not isinstance(items, list):
-        raise unsupported(f"join of a {kind(items)}")
-    return between.join(shown(item) for item in items if item is not None)
 
 
 def _random_text(length: int) -> Chance:
@@ -328,7 +305,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "div": ("aa", _arithmetic(_divided)),
     "empty": ("a", lambda value: not value),
     "eq": ("aaa*", _equal),
-    "fromJson": ("s", _from_json),
+    "fromJson": ("s", from_yaml),
     "fromYaml": ("s", from_yaml),
     "ge": ("aa", lambda one, other: not _less(one, other)),
     "gt": ("aa", lambda one, other: not _less(one, other) and one != other),
@@ -336,7 +313,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "hasKey": ("ms", lambda values, key: key in values),
     "indent": ("ip", _indent),
     "int": ("a", lambda value: int(_integer(value))),
-    "join": ("sa", _join),
+    "join": ("sl", lambda between, items: between.join(shown(item) for item in items if item is not None)),
     "le": ("aa", lambda one, other: _less(one, other) or one == other),
     "len": ("c", lambda value: len(value.encode()) if isinstance(value, str) else len(value)),
     "list": ("a*", lambda *items: list(items)),
