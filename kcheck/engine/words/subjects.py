@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -137,13 +138,7 @@ def cloud_of(thing: Thing, world: World) -> str:
     return "any"
 
 
-def word(subject: str, name: str) -> Field:
-    """Return the field of a subject by name.
-
-    Raises:
-        KeyError: there is no such word.
-    """
-    for field in SUBJECTS[subject]:
-        if field.name == name:
-            return field
-    raise KeyError(f"{subject}.{name}")
+@cache
+def words(subject: str) -> dict[str, Field]:
+    """Map names to the fields of a subject."""
+    return {field.name: field for field in SUBJECTS[subject]}
