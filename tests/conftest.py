@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,9 +17,10 @@ import pytest
 from hypothesis import settings
 
 from kcheck.config.config import Config
-from kcheck.engine import linter
+from kcheck.engine import linter, rule
 from kcheck.inventory import reader
 from kcheck.model import Requirement
+from kcheck.text.bundled import RULES
 from kcheck.text.files.tree import Tree
 from tests.places import LONG, ROOT, TESTS
 
@@ -100,6 +101,18 @@ def pytest_collection_modifyitems(
     if {Path(argument).name for argument in config.args} == {TESTS.name}:
         unused = sorted(markers(config.option.markexpr) - used)
         items += [Unmarked.from_parent(session, name=name) for name in unused]
+
+
+_read = rule._documentation
+_once = cache(_read)
+
+
+def _documentation(path: str) -> rule.Documentation:
+    """The examples of kcheck's own rules, read once: tests ask ten times for those of each."""
+    return _once(path) if path.startswith(RULES) else _read(path)
+
+
+vars(rule)["_documentation"] = _documentation
 
 
 gc.disable()

@@ -187,22 +187,26 @@ def next_step(context: click.Context, report: Report) -> str:
     findings = report.findings
     if not findings or context.params.get("hook") or context.params["paths"] == ("-",):
         return ""
-    from kcheck.commands import explain, fix
-
     steps = []
     fixes = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
     unsafe = not fixes["safe"] + fixes["costs"]
     if fixes:
-        names = {param.name for param in fix.command.params} - {"fail_on"}
         number = counted(fixes["unsafe"] if unsafe else fixes["safe"] + fixes["costs"], "fix", "fixes")
         flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]
         flags += ["--info"] if report.least is Severity.INFO and not context.params.get("info") else []
-        steps.append(f"`{shlex.join(['kcheck', 'fix', *_given(context, names), *flags])}` shows {number}")
+        steps.append(f"{_suggested(context, 'fix', flags=flags)} shows {number}")
     told = [finding for finding in findings if not finding.about] or findings  # a file itself says enough
     worst = max(told, key=lambda finding: finding.severity)
-    names = {param.name for param in explain.command.params}
-    steps.append(f"`{shlex.join(['kcheck', 'explain', worst.rule, *_given(context, names)])}`")
+    steps.append(_suggested(context, "explain", worst.rule))
     return f"Next: {'; '.join(steps)}."
+
+
+def _suggested(context: click.Context, name: str, *words: str, flags: Collection[str] = ()) -> str:
+    """Format a command with the arguments given to this one that it takes; it is imported here."""
+    group = context.find_root().command
+    command = group.get_command(context, name) if isinstance(group, click.Group) else None
+    taken = {param.name for param in (command.params if command is not None else ())} - {"fail_on"}
+    return f"`{shlex.join(['kcheck', name, *words, *_given(context, taken), *flags])}`"
 
 
 _OUTPUT = {

@@ -142,7 +142,6 @@ def results(
 ) -> tuple[Result, Result]:  # fmt: skip
     """Check a tree; return the result with and without the findings that a comparison knows, and list those gone."""
     from kcheck.api import Project
-    from kcheck.fix.gate.comparison import without_known
 
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
@@ -154,6 +153,8 @@ def results(
         whole = project.check(tell=tell).result
         if comparison is None:
             return whole, whole
+        from kcheck.fix.gate.comparison import without_known
+
         tell("comparing")
         result = without_known(whole, comparison.find_known(whole.findings).contains)
     for text in comparison.notes if not quiet else ():

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 
 from msgspec import Struct, convert
 
@@ -47,14 +46,16 @@ def _table() -> _Table:
     return convert(bundled.load(os.path.join(bundled.PROFILES, "any", "fields.json")), _Table)
 
 
-def errors(item: Object, label: str) -> Iterator[FieldError]:
-    """Yield the fields of an object that its kind does not have, or whose value the API server refuses.
+def errors(item: Object, label: str) -> list[FieldError]:
+    """List the fields of an object that its kind does not have, or whose value the API server refuses.
 
     `label` is the identity of the object. Terraform has checks and names of its own for the objects of its resources.
     """
     type_, release = _table().kinds.get(f"{item.api_version} {item.kind}", ("", ""))
+    walk = _Walk(label, type_, f"{item.kind} in {release}")
     if type_ and not isinstance(item.root, Stated):
-        yield from islice(_Walk(label, type_, f"{item.kind} in {release}").errors(item.root, type_, ()), _MOST)
+        walk.visit(item.root, type_, ())
+    return walk.found
 
 
 class _Walk:
@@ -63,55 +64,59 @@ class _Walk:
     def __init__(self, label: str, type_: str, release: str) -> None:
         self._label, self._type, self._release = label, type_, release
         self._seen: set[tuple[int, str]] = set()
+        self.found: list[FieldError] = []
 
-    def errors(self, node: Node, type_: str, path: tuple[str, ...]) -> Iterator[FieldError]:
+    def visit(self, node: Node, type_: str, path: tuple[str, ...]) -> None:
+        """Note the errors of a node and of all below it."""
         target = yaml.resolve(node)
-        if type_ == "any" or (id(target), type_) in self._seen:
+        if type_ == "any" or (id(target), type_) in self._seen or len(self.found) == _MOST:
             return
         if isinstance(target, yaml.Scalar):
             if not _fits(target, type_):
-                yield self._mistyped(target, path, type_)
+                self._mistyped(target, path, type_)
             return
         self._seen.add((id(target), type_))
         if isinstance(target, yaml.Sequence) and type_[0] == "[":
             for number, item in enumerate(target.items):
-                yield from self.errors(item, type_[1:-1], (*path, f"[{number}]"))
+                self.visit(item, type_[1:-1], (*path, f"[{number}]"))
         elif isinstance(target, yaml.Mapping) and (type_[0] == "{" or type_ in _table().types):
-            yield from self._members(target, type_, path)
+            self._members(target, type_, path)
         elif type_ != "string" or not (_is_placeholder(target) or target.source.path.endswith(TERRAFORM)):
-            yield self._mistyped(target, path, type_)  # in Terraform, yamlencode makes a text of it
+            self._mistyped(target, path, type_)  # in Terraform, yamlencode makes a text of it
 
-    def _members(self, target: yaml.Mapping, type_: str, path: tuple[str, ...]) -> Iterator[FieldError]:
+    def _members(self, target: yaml.Mapping, type_: str, path: tuple[str, ...]) -> None:
         fields = _table().types.get(type_)
         for name, entry in yaml.entries(target).items():
             own = (*path, name)
             if fields is None:
-                yield from self.errors(entry.value, type_[1:-1], own)
+                self.visit(entry.value, type_[1:-1], own)
             elif name in fields:
-                yield from self.errors(entry.value, fields[name], own)
-            elif name[:1] != "$" and own != ("sops",) and not placeholders.first(name):  # for kustomize, and for sops
+                self.visit(entry.value, fields[name], own)
+            elif name[:1] == "$" or own == ("sops",) or placeholders.first(name):
+                continue  # for kustomize, and for sops
+            elif len(self.found) < _MOST:
                 meant = self._meant(name, path, type_)
                 right = meant[-1] if meant and meant[:-1] == path else None
-                yield self._error(entry.key, own, name, right, meant=_written(meant) or None)
+                self._note(entry.key, own, name, right, meant=_written(meant) or None)
 
-    def _mistyped(self, node: yaml.Target, path: tuple[str, ...], type_: str) -> FieldError:
+    def _mistyped(self, node: yaml.Target, path: tuple[str, ...], type_: str) -> None:
         text, right = "a list" if isinstance(node, yaml.Sequence) else "a map", None
         if isinstance(node, yaml.Scalar):
             kind = {str: "text", bool: "boolean"}.get(type(yaml.value(node)), "number")
             text = f"the {kind} {(node.text.splitlines() or [''])[0]}"
             right = node.text if type_ == "string" and not node.tag else None
-        return self._error(node, path, text, right, wanted=_WANTED.get(type_, "a list" if type_[0] == "[" else "a map"))
+        self._note(node, path, text, right, wanted=_WANTED.get(type_, "a list" if type_[0] == "[" else "a map"))
 
-    def _error(
+    def _note(
         self, node: yaml.Target, path: tuple[str, ...], text: str, right: str | None, *, wanted: str | None = None,
         meant: str | None = None,
-    ) -> FieldError:  # fmt: skip
+    ) -> None:  # fmt: skip
         own, written = _written(path), Known(text, Origin((node.span,), literal=True))
         is_plain = isinstance(node, yaml.Scalar) and node.span.text.strip("\"'") == node.text
-        return FieldError(
+        self.found.append(FieldError(
             f"{self._label}#{own}", node.span, path=own, written=written, wanted=wanted, meant=meant,
             right=right if is_plain else None, release=self._release,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _meant(self, name: str, path: tuple[str, ...], type_: str) -> tuple[str, ...]:
         """Find the nearest field of that name around or below a place, else one of nearly that name beside it."""

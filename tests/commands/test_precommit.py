@@ -268,6 +268,7 @@ def test_a_bad_commit_is_stopped(repository: Repository) -> None:
     assert repository.run("git", "log", "--oneline").text.count("\n") == 1
 
 
+@pytest.mark.slow  # pre-commit installs kcheck from its source, as it does for users: a quarter of a minute
 def test_a_good_commit_passes(repository: Repository) -> None:
     done = repository.commit({"infra/terraform.tfvars": "nodes = 4\n"})
     assert done.status == 0, done.text

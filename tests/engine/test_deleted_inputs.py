@@ -193,7 +193,7 @@ def silent(before: Result, after: Result, name: str) -> list[str]:
     return sorted({one.rule for one in before.findings} - {one.rule for one in after.findings})
 
 
-CORE = 24
+CORE = 12
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ _OURS = re.compile(r"(^|[\s`(])(it|part of )?\.\w").search
 @pytest.mark.parametrize(
     ("rule", "example"),
     [
-        pytest.param(*one, id=one[0].name, marks=() if number % 8 == 0 else pytest.mark.slow)
+        pytest.param(*one, id=one[0].name, marks=() if number % 24 == 0 else pytest.mark.slow)
         for number, one in enumerate(EXAMPLES)
     ],
 )

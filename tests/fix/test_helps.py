@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,7 @@ import yaml
 
 import kcheck
 from kcheck.engine import rules
+from tests.conftest import written
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from kcheck.api import Project
     from kcheck.text.findings import Finding
-    from tests.conftest import Write
 
 UNPROVED = {
     "autoscaler-starved": "of the requests and of the limits",
@@ -69,14 +70,26 @@ CASES = [
 ]
 
 
-def load(case: Case, write: Write) -> Project:
-    write(dict(case.files))
-    return kcheck.load(".", nodes=case.nodes, price=case.price)
+class Checked(NamedTuple):
+    """A tree, and what was found in it."""
+
+    case: Case
+    project: Project
+    findings: list[Finding]
 
 
-def findings_of(project: Project) -> list[Finding]:
-    found = project.check(info=True).findings
-    return [part for one in found for part in (one.parts or (one,)) if part.help]
+@contextlib.contextmanager
+def loaded(case: Case, folder: Path) -> Iterator[Project]:
+    with contextlib.chdir(written(folder, case.files)):
+        yield kcheck.load(".", nodes=case.nodes, price=case.price)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
+    """Each tree, checked once for all tests."""
+    with loaded(request.param, tmp_path_factory.mktemp("tree")) as project:
+        found = project.check(info=True).findings
+        yield Checked(request.param, project, [part for one in found for part in (one.parts or (one,)) if part.help])
 
 
 # --- language
@@ -108,13 +121,12 @@ NEITHER = {"gc_thresh3", "io_cluster", "autoscaler_node", "template_resources_rd
 """Names of the kernel, and of tags."""
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_help_speaks_the_language_of_the_file(case: Case, write: Write) -> None:
+def test_help_speaks_the_language_of_the_file(checked: Checked) -> None:
     """A help names no word of kcheck as if it were an attribute, and Terraform's only where there is Terraform."""
-    project, wrong = load(case, write), []
+    case, wrong = checked.case, []
     words = set(_SNAKE.findall(" ".join(text for text in case.files.values() if isinstance(text, str))))
     terraform = any(name.endswith((".tf", ".tf.json", ".tfvars", ".hcl", ".j2")) for name in case.files)
-    for one in findings_of(project):
+    for one in checked.findings:
         named = set(_SNAKE.findall(re.sub(r"https?://\S+|\w+\.(?:quota|limit)\S*", "", one.help)))
         allowed = words | NEITHER | (attributes() | OTHERS if terraform else set())
         wrong += [f"{one.rule}: {name} in `{one.help}`" for name in sorted(named - allowed)]
@@ -181,20 +193,18 @@ def reached(project: Project) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_help_that_is_followed_lowers_no_wall(case: Case, write: Write) -> None:
-    project = load(case, write)
-    before, missing = reached(project), []
-    for one in findings_of(project):
-        texts = applied(one, case.files)
+def test_help_that_is_followed_lowers_no_wall(checked: Checked, tmp_path: Path) -> None:
+    before, missing = reached(checked.project), []
+    for one in checked.findings:
+        texts = applied(one, checked.case.files)
         if texts is None:
             continue
-        again = load(case._replace(files=texts), write)
-        after = reached(again)
+        with loaded(checked.case._replace(files=texts), tmp_path) as again:
+            after, findings = reached(again), again.check(info=True).findings
         missing += [
             f"{one.rule}: {name} falls to {after[name]}" for name in before if after.get(name, 0) < before[name]
         ]
-        same = {(other.rule, other.object) for other in again.check(info=True).findings}
+        same = {(other.rule, other.object) for other in findings}
         if (one.rule, one.object) in same and one.rule not in UNPROVED:
             missing.append(f"{one.rule} still holds after `{one.help}`")
     assert missing == []

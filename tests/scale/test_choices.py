@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine.words.subjects import word
+from kcheck.engine.words.subjects import words
 from kcheck.inventory import reader
 from kcheck.scale import control_plane, images
 from kcheck.scale.world import World
@@ -93,7 +93,7 @@ def test_conditional_subnets_are_subnets_of_both_branches(world: World) -> None:
 
 def test_pools_in_the_same_choice_of_subnets_are_twins(check: Check, world: World) -> None:
     assert check({"main.tf": CODE}).bugs == []
-    assert isinstance(word("autoscaler", "twins").read(world.inventory.autoscalers[0], world), Unknown)
+    assert isinstance(words("autoscaler")["twins"].read(world.inventory.autoscalers[0], world), Unknown)
 
 
 def test_addresses_of_one_of_two_service_ranges_are_one_of_two_numbers(world: World) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 from functools import reduce
@@ -56,7 +57,7 @@ def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
 
 @pytest.mark.medium
 def test_a_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "pass"]
+    command = ["true", "x"] if shutil.which("true") else [sys.executable, "-c", "pass"]  # valgrind counts it
     beside = (bench.Beside("python", command, 10_000), bench.Beside("itself", command))
     load = bench.Load("nothing", command, tmp_path, beside, most_ms=0, most_memory=10_000)
     first, *others = bench.rows(load, 1)

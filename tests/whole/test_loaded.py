@@ -133,8 +133,8 @@ def test_manifest_needs_nothing_that_is_simulated_or_written(tmp_path: Path) -> 
     (tmp_path / "pod.yaml").write_text(bench_growth.job(0))
     modules = loaded("check", "pod.yaml", "--fail-on", "never", cwd=tmp_path)
     assert "kcheck.commands.explain" in modules
-    assert not modules & {"tempfile", "kcheck.scale.autoscaler", "kcheck.scale.savings"}
-    assert not {name for name in modules if name.startswith("kcheck.scale.simulate")}
+    assert not modules & {"tempfile", "subprocess", "kcheck.scale.autoscaler", "kcheck.scale.savings"}
+    assert not {name for name in modules if name.startswith(("kcheck.scale.simulate", "kcheck.fix"))}
 
 
 def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Subjects of rules: their words, by the tables in `tables/`, and their things in an inventory."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 
 from kcheck.engine.words.tables.field import Field, annotated
@@ -131,9 +132,7 @@ def cloud_of(thing: Thing, world: World) -> str:
     return "any"
 
 
-def word(subject: str, name: str) -> Field:
-    """Return the field of a subject by name. Raises KeyError if there is no such word."""
-    for field in SUBJECTS[subject]:
-        if field.name == name:
-            return field
-    raise KeyError(f"{subject}.{name}")
+@cache
+def words(subject: str) -> dict[str, Field]:
+    """Map names to the fields of a subject."""
+    return {field.name: field for field in SUBJECTS[subject]}

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kcheck.engine.words.subjects import SUBJECTS, things, word
+from kcheck.engine.words.subjects import things, words
 from kcheck.engine.words.tables.field import Field
 from kcheck.model import Thing
 from kcheck.scale.world import World
@@ -104,8 +104,9 @@ class View:
         result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
-        for field in SUBJECTS[subject]:
-            if field.name not in fields if fields is not None else nested and field.kind in ("record", "records"):
+        own = words(subject)
+        for field in own.values() if fields is None else [own[name] for name in fields if name in own]:
+            if fields is None and nested and field.kind in ("record", "records"):
                 continue
             inner = None if fields is None else fields[field.name]
             where = f"{path}.{field.name}"
@@ -188,7 +189,7 @@ class View:
         """
         subject, thing = self._things[record]
         own = thing if isinstance(thing, Thing) else self.thing
-        field = word(subject, path[-1])
+        field = words(subject)[path[-1]]
         value = field.read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
         return Target(
@@ -223,7 +224,7 @@ def _items(field: Field, value: object) -> Iterable[object]:
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
     """Yield where a field of a subject's things is or would be written, with their ids."""
-    field = word(subject, name)
+    field = words(subject)[name]
     for thing in things(subject, world):
         value = field.read(thing, world)
         origin = None if isinstance(value, list) else value.origin

@@ -67,8 +67,8 @@ class Client:
 
     def send_one(self, now: float) -> float:
         """Send a request and no events; return when it passes (generic cell rate algorithm)."""
-        used = self._used = (now if now > self._used else self._used) + self._gap  # ten times a loop: no call of max()
-        return now if now > used - self._ahead else used - self._ahead
+        self._used = max(self._used, now) + self._gap
+        return max(now, self._used - self._ahead)
 
     def _drain(self, now: float) -> None:
         """Send the events that the budget allowed since the last time."""

@@ -228,6 +228,7 @@ def usage(expression: Expression) -> Usage:
     return expression.used
 
 
+@cache
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
     """Return the values of a path for which a condition can hold; None if it can with any."""
     return cel_tree.required_texts(tree(expression), path)

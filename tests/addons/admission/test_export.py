@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,12 +23,26 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+    from kcheck.addons.admission.policies import Policy
     from kcheck.engine import linter
 
 EXAMPLES = ROOT / "examples"
 ALL = Parameters(dict.fromkeys(table.table()["parameters"], ""), {})
-EVERY = export.select(Config(), (), ALL, info=True)
-POLICIES = (*EVERY.policies, *export.select(Config(), (), ALL).policies, *export.select(Config(), (), None).policies)
+
+
+@cache
+def every() -> export.Selection:
+    """Policies of all rules with all parameters."""
+    return export.select(Config(), (), ALL, info=True)
+
+
+@cache
+def policies() -> tuple[Policy, ...]:
+    """Policies of all selections."""
+    others = (export.select(Config(), (), parameters) for parameters in (ALL, None))
+    return (*every().policies, *(policy for other in others for policy in other.policies))
+
+
 PODS = """\
 apiVersion: batch/v1
 kind: Job
@@ -161,8 +176,8 @@ def test_what_a_controller_makes_is_judged_by_what_it_is_made_from() -> None:
 
 def test_every_word_of_the_table_is_of_use() -> None:
     """Words that no rule can name, and that no exported rule needs in turn, are not in the table."""
-    used = {variable.name for one in POLICIES for variable in one.variables}
-    texts = "".join(variable.expression for one in POLICIES for variable in one.variables)
+    used = {variable.name for one in policies() for variable in one.variables}
+    texts = "".join(variable.expression for one in policies() for variable in one.variables)
     unused = [
         f"{subject}.{name}"
         for subject, words in table.table()["words"].items()
@@ -173,7 +188,7 @@ def test_every_word_of_the_table_is_of_use() -> None:
 
 
 def test_every_parameter_is_of_use_and_computed() -> None:
-    needed = {name for one in POLICIES for name in one.parameters}
+    needed = {name for one in policies() for name in one.parameters}
     assert needed == set(table.table()["parameters"])
 
 
@@ -187,7 +202,7 @@ def test_names_in_the_table_are_those_of_rules_and_kinds() -> None:
 def test_headlines_are_those_of_check(check: Callable[..., linter.Result]) -> None:
     """The texts of findings, as far as an object alone tells their numbers."""
     same = different = 0
-    for one in EVERY.policies:
+    for one in every().policies:
         if one.parameters:
             continue
         for example in one.rule.documentation.examples:
@@ -209,7 +224,7 @@ def test_what_the_api_server_writes_itself_counts_as_not_set(limit: int | None, 
     job = yaml.safe_load(PODS)
     job["spec"] |= {"completions": 600, "parallelism": 600, "completionMode": "Indexed"}
     job["spec"] |= {} if limit is None else {"backoffLimit": limit}
-    rule = next(one for one in EVERY.policies if one.rule.name == "retries-run-out")
+    rule = next(one for one in every().policies if one.rule.name == "retries-run-out")
     policy = export.policy(rule, "Warn", "default")[0]
     values = ALL.values | {"pools": "gpu;;8;600;0;192;autoscaled,gpu;;", "nodes": "600"}
     assert bool(refusals(policy, job, values)) is refused

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.engine.words import views
-from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.engine.words.subjects import words
 from kcheck.text.files.tree import Tree
 from kcheck.text.interval import Bounded, Interval
 
@@ -75,8 +74,7 @@ def test_bounds_beyond_all_numbers_leave_it_undecided(write: Write, monkeypatch:
     def read(_thing: object, _world: object) -> Bounded:
         return Bounded("a range of any size", None, bounds=Interval(1, 10**21))
 
-    fields = tuple(replace(one, compute=read) if one.name == "addresses_needed" else one for one in SUBJECTS["subnet"])
-    monkeypatch.setattr(views, "SUBJECTS", {**SUBJECTS, "subnet": fields})
+    monkeypatch.setitem(words("subnet"), "addresses_needed", replace(words("subnet")["addresses_needed"], compute=read))
     write({"main.tf": AKS.format(prefix=24, nodes=10)})
     result = linter.run(Tree(["."]), Config())
     assert not result.bugs

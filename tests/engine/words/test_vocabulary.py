@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import rule_words, rules
-from kcheck.engine.words.subjects import _TABLES, PARTS, SUBJECTS, things, word
+from kcheck.engine.words import subjects
+from kcheck.engine.words.subjects import _TABLES, PARTS, SUBJECTS, things
 from kcheck.model import Input, Inventory
 from kcheck.scale.world import World
 from kcheck.text.text import Source, Span
@@ -36,7 +37,7 @@ def words(path: str) -> set[tuple[str, str]]:
 
 def test_every_word_has_a_rule_that_uses_it() -> None:
     used = {  # a word that two subjects have is one
-        word(*one)
+        subjects.words(one[0])[one[1]]
         for rule in rules.all_rules([str(STANDARDS)])
         for path in rule_words.places(rule)
         for one in words(path)
