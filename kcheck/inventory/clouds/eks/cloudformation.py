@@ -51,7 +51,7 @@ _OF_VALUES: dict[str, Callable[[list[str]], str]] = {
     "Or": lambda a: f"({' || '.join(a)})",
 }
 """Expressions of the functions whose arguments are values."""
-_OF_NAMES: dict[str, Callable[[_Template, Sequence[yaml.Node], list[str]], str]] = {
+_OF_NAMES: dict[str, Callable[["_Template", Sequence[yaml.Node], list[str]], str]] = {
     "Condition": lambda _template, _items, words: f"local.{words[0]}",
     "FindInMap": lambda own, items, words: f"local.mapping_{words[0]}[{own.text(items[1])}][{own.text(items[2])}]",
     "GetAtt": lambda own, _items, words: own.reference(".".join(words)),
