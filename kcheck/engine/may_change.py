@@ -22,7 +22,7 @@ from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.findings import Change, Finding
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
-from kcheck.text.syntax.anchors import uses
+from kcheck.text.syntax.names import uses
 from kcheck.text.text import Span
 from kcheck.text.units import data_text
 from kcheck.text.values import Missing, Origin, Overlaid
