@@ -128,13 +128,13 @@ def _stale_comments(finding: Finding, places: _Places) -> Iterable[tuple[str, st
         if not change.origin.literal or len(old) < _NAMED or old == str(change.value):
             continue
         beside = span.source.line(span.begin.line)[span.begin.column - 1 :]
-        for number, text in ((span.begin.line, beside), *_above(span)):
+        for number, text in ((span.begin.line, beside), *_comments_above(span)):
             comment = _COMMENT.search(text)
             if comment and re.search(rf"(?<![\w.-]){re.escape(old)}(?![\w.-])", comment[0]):
                 yield places.of(span.source, number), old
 
 
-def _above(span: Span) -> Iterable[tuple[int, str]]:
+def _comments_above(span: Span) -> Iterable[tuple[int, str]]:
     """Yield the comment lines right above a place, each with its number."""
     for number in range(span.begin.line - 1, max(0, span.begin.line - _LINES), -1):
         text = span.source.line(number).strip()

@@ -115,7 +115,7 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
 
 
 def _of_auto_mode(own: Value[str], tree: yaml.Mapping, cluster: Value[Cluster]) -> Value[str]:
-    """Return the policy; one that is not written is another in new versions of EKS Auto Mode."""
+    """Return the policy, whose default is another one in new versions of EKS Auto Mode."""
     owner, written = known(cluster), own.origin is None or own.origin.missing is None
     minor = minor_version(known(owner.version) or "") if owner is not None else None
     group, usual = yaml.text(tree, *_spec("NodePool"), "nodeClassRef", "group"), profiles.settings("any")
