@@ -126,7 +126,7 @@ class Module:
             if "default" not in entries:
                 if self.configuration.unread:
                     return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
-                reason = f"var.{self.address_of(name) if self.address else name} has no value"
+                reason = f"var.{self.address_of(name)} has no value"
                 return Unknown(reason, Origin((block.header,)))
             other = self.configuration.defaults.get(name)
             default = evaluate(entries["default"].expression, self.scope) if other is None else other
@@ -145,7 +145,7 @@ class Module:
             except BudgetError as error:
                 return self.scope.budget.refuse(error, Origin((block.header,)))
         if _says(block, "sensitive", value=True):
-            full = f"var.{self.address_of(name) if self.address else name}"
+            full = f"var.{self.address_of(name)}"
             return concealed(given, f"{full} is sensitive", Symbol(full, ""))
         return given
 
