@@ -1,7 +1,5 @@
 """Withhold fixes that would change a value others need, a protected file, or a place that cannot take it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable
@@ -38,6 +36,13 @@ def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Ite
         reason = judge.reason(finding) if finding.fix else ""
         result.append(replace(finding, fix=None, help=reason) if reason else finding)
     return result
+
+
+class _Use(Struct, frozen=True):
+    """A field of a thing that a value sets."""
+
+    owner: str
+    name: str
 
 
 class _Judge:
@@ -159,13 +164,6 @@ def _commented(change: Change) -> str:
         if not names_it and not _DESCRIPTION.match(found[1]):
             why = f"a comment gives the reason for the value: {found[1].strip()}"
     return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
-
-
-class _Use(Struct, frozen=True):
-    """A field of a thing that a value sets."""
-
-    owner: str
-    name: str
 
 
 _ALIKE = {("container", f"{name}_{side}"): (f"{name}_request", f"{name}_limit")
