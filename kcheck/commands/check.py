@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Collection
@@ -187,6 +186,8 @@ def next_step(context: click.Context, report: Report) -> str:
     findings = report.findings
     if not findings or context.params.get("hook") or context.params["paths"] == ("-",):
         return ""
+    import shlex
+
     from kcheck.commands import explain, fix
 
     steps = []
@@ -216,6 +217,8 @@ def command_line(context: click.Context) -> str:
 
     Values of variables, which may be secrets, are masked, and absolute paths are shortened.
     """
+    import shlex
+
     words = ["kcheck", context.info_name or ""]
     for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):
         option, equals, value = word.partition("=")

@@ -2,7 +2,6 @@
 
 import datetime
 import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -231,6 +230,8 @@ def find_program(name: str, flag: str) -> str:
     Windows searches the working directory before the PATH, and so does a PATH with a relative folder. Raises
     ConfigError if it is not on the PATH, or is in the repository being checked.
     """
+    import shutil  # with zlib, bz2 and lzma
+
     found = shutil.which(name)
     if found is None:
         raise ConfigError(f"{flag} needs {name}, which is not installed, or not on the PATH")
