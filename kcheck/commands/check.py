@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Collection
@@ -206,6 +205,8 @@ def _suggested(context: click.Context, name: str, *words: str, flags: Collection
     group = context.find_root().command
     command = group.get_command(context, name) if isinstance(group, click.Group) else None
     taken = {param.name for param in (command.params if command is not None else ())} - {"fail_on"}
+    import shlex
+
     return f"`{shlex.join(['kcheck', name, *words, *_given(context, taken), *flags])}`"
 
 
@@ -220,6 +221,8 @@ def command_line(context: click.Context) -> str:
 
     Values of variables, which may be secrets, are masked, and absolute paths are shortened.
     """
+    import shlex
+
     words = ["kcheck", context.info_name or ""]
     for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):
         option, equals, value = word.partition("=")

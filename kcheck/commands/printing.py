@@ -85,7 +85,7 @@ _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 def diffs(files: Iterable[File]) -> None:
     """Print changes for `git apply`, and note those that it would not apply exactly."""
-    from kcheck.text.files.patch import diff
+    from kcheck.text.files.save import diff
 
     found = {file.path: diff(file) for file in files}
     if screen():

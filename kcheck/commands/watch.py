@@ -16,7 +16,7 @@ from kcheck.config.config import Config, ConfigError
 from kcheck.config.locations import find_file
 from kcheck.engine import linter
 from kcheck.engine.linter import Result
-from kcheck.fix.gate.comparison import news, without_known
+from kcheck.fix.gate.comparison import compare, without_known
 from kcheck.fix.gate.relevance import can_change_findings
 from kcheck.report import text
 from kcheck.report.formats import Report
@@ -140,7 +140,7 @@ class _Watch:
             return
 
         report = Report(result, self._info)
-        found = news(self._shown or [], report.findings)
+        found = compare(self._shown or [], report.findings)
         broken = [one for one in found.new if one.rule == _UNREADABLE and one.span.source.path in _shown_paths(changed)]
         if broken:  # what was found before stands until it can be read
             printing.line(f"{head}: it cannot be read; the findings before stand")

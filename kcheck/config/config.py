@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from kcheck.text.control_characters import visible
 from kcheck.text.errors import Error
-from kcheck.text.files.boundary import Boundary
+from kcheck.text.files.boundary import Boundary, contains_path, repository
 from kcheck.text.text import Span
 from kcheck.text.units import whole_number
 
@@ -222,3 +222,22 @@ def has_come(day: datetime.date) -> bool:
 def days_since(day: datetime.date) -> int:
     """Count the days since a date, including that day; zero or less before it."""
     return (today() - day).days + 1
+
+
+def find_program(name: str, flag: str) -> str:
+    """Return the absolute path of a program.
+
+    Windows searches the working directory before the PATH, and so does a PATH with a relative folder. Raises
+    ConfigError if it is not on the PATH, or is in the repository being checked.
+    """
+    import shutil  # with zlib, bz2 and lzma
+
+    found = shutil.which(name)
+    if found is None:
+        raise ConfigError(f"{flag} needs {name}, which is not installed, or not on the PATH")
+    top = repository(".")
+    if not os.path.isabs(found) or (top and any(contains_path(top, path) for path in (os.path.dirname(found), found))):
+        raise ConfigError(
+            f"{flag}: {found} is in the repository that is checked; put {name} from elsewhere on the PATH"
+        )
+    return found

@@ -284,7 +284,7 @@ class Evaluator:
         """Return the fix of a finding, or None and what a person must do instead."""
         for obstacle in rule.withheld:
             if self.holds(obstacle.where) is not False:
-                return None, self.fill(obstacle.help)
+                return None, self.fill(obstacle.say)
         changes: list[Change] = []
         titles: list[str] = []
         for setting in rule.settings:

@@ -1,7 +1,5 @@
 """Withhold fixes that would change a value others need, a protected file, or a place that cannot take it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable
@@ -22,8 +20,8 @@ from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.findings import Change, Finding
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
-from kcheck.text.syntax.anchors import uses
 from kcheck.text.syntax.insertion import words_of
+from kcheck.text.syntax.names import uses
 from kcheck.text.text import Span
 from kcheck.text.units import data_text
 from kcheck.text.values import Missing, Origin, Overlaid
@@ -39,6 +37,13 @@ def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Ite
         reason = judge.reason(finding) if finding.fix else ""
         result.append(replace(finding, fix=None, help=reason) if reason else finding)
     return result
+
+
+class _Use(Struct, frozen=True):
+    """A field of a thing that a value sets."""
+
+    owner: str
+    name: str
 
 
 class _Judge:
@@ -184,13 +189,6 @@ def _commented(change: Change) -> str:
     elif reason := _above(span, change.key):
         why = f"a comment gives the reason for the value: {reason}"
     return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
-
-
-class _Use(Struct, frozen=True):
-    """A field of a thing that a value sets."""
-
-    owner: str
-    name: str
 
 
 _ALIKE = {("container", f"{name}_{side}"): (f"{name}_request", f"{name}_limit")

@@ -120,17 +120,21 @@ def _lists(span: Span) -> Iterator[Hashable]:
 def _copies(group: list[Finding]) -> list[list[Finding]]:
     """Group equal findings by the bytes of their files, from three copies on; two may be environments."""
     found = grouped(group, lambda finding: finding.span.source.data).values()
-    return [part for own in found for part in ([own] if len(own) >= _COPIES else ([one] for one in own))]
+    return [part for own in found for part in _whole(own, len(own), _COPIES)]
 
 
 def _alike(group: list[Finding]) -> list[list[Finding]]:
     """Keep equal findings in files of one name together from eight files on: one template was adapted in each."""
-    files = {finding.span.source.path for finding in group}
-    return [group] if len(files) >= _ALIKE else [[finding] for finding in group]
+    return _whole(group, len({finding.span.source.path for finding in group}), _ALIKE)
 
 
 def _many(group: list[Finding]) -> list[list[Finding]]:
-    return [group] if len(group) >= _MANY else [[finding] for finding in group]
+    return _whole(group, len(group), _MANY)
+
+
+def _whole(group: list[Finding], number: int, least: int) -> list[list[Finding]]:
+    """Keep a group together if a number of it is large enough."""
+    return [group] if number >= least else [[finding] for finding in group]
 
 
 def _together(group: list[Finding]) -> Finding:

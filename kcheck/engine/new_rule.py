@@ -1,9 +1,10 @@
-"""Text of a new rule of the user's own that works, as a template."""
+"""Text of a new rule of the user's own that works: a template of `new_rules/`, or like one of kcheck's."""
 
 import os
 import re
 import textwrap
 from collections import Counter
+from importlib.resources import files
 
 import yaml
 
@@ -16,55 +17,6 @@ from kcheck.text.bundled import RULES
 from kcheck.text.files import save
 
 _WIDTH = 110
-_OBJECT = """\
-when: object.kind == "Job"                # which objects: name their kinds first
-problem: "!has(object.metadata.labels) || !has(object.metadata.labels.team)"     # it fires where this holds
-at: object.metadata.labels.team           # the place that a finding points at: it is there, or it would be
-message: "Job {object.metadata.name} has no label `team`"       # {...} is CEL
-fix: {set: object.metadata.labels.team, to: object.metadata.namespace, safety: safe}    # or `help` for a person
-"""
-_OBJECT_EXAMPLE = """\
-  - file: job.yaml
-    bad: |                                # it must fire here
-      apiVersion: batch/v1
-      kind: Job
-      metadata:
-        name: train
-        namespace: vision
-    fixed: |                              # what `kcheck fix` makes of `bad`
-      apiVersion: batch/v1
-      kind: Job
-      metadata:
-        name: train
-        namespace: vision
-        labels:
-          team: vision
-    good: |                               # it must be silent here
-      apiVersion: batch/v1
-      kind: Job
-      metadata:
-        name: train
-        labels:
-          team: speech
-"""
-_RESOURCE = """\
-when: resource.type == "aws_eks_node_group"     # which resources: name their types first
-problem: "!has(resource.values.tags) || !has(resource.values.tags.team)"     # it fires where this holds
-at: resource.values.tags                  # the place that a finding points at: it is there, or it would be
-message: "{resource.address} has no tag `team`"     # {...} is CEL
-help: add the tag `team`                  # what a person has to do; `fix` in its place is what `kcheck fix` does
-"""
-_RESOURCE_EXAMPLE = """\
-  - bad: |                                # it must fire here
-      resource "aws_eks_node_group" "gpu" {
-        node_group_name = "gpu"
-      }
-    good: |                               # it must be silent here
-      resource "aws_eks_node_group" "gpu" {
-        node_group_name = "gpu"
-        tags            = { team = "vision" }
-      }
-"""
 _SOURCES = "# sources: [limits.eks.pool.quota]        # numbers of the profiles, or addresses\n"
 _MISTAKES = """\
 # mistakes:                               # put back into a generated cluster: the rule finds them, and no other
@@ -74,7 +26,6 @@ _MISTAKES = """\
 """
 JUDGED = (*RAW, *(subject for subject in SUBJECTS if subject not in PARTS))
 """Subjects that a rule can be about."""
-_WRITTEN = {"object": (_OBJECT, _OBJECT_EXAMPLE), "resource": (_RESOURCE, _RESOURCE_EXAMPLE)}
 
 
 def write(name: str, folder: str, subject: str) -> str:
@@ -107,8 +58,9 @@ def text(path: str, subject: str, folder: str) -> str:
     """
     if subject not in JUDGED:
         raise ConfigError(f"there is no subject {subject}; {nearest('' if subject in PARTS else subject, JUDGED)}")
-    if subject in _WRITTEN:
-        severity, (body, example), origin = "warning", _WRITTEN[subject], ""
+    if subject in RAW:
+        written = files(__package__).joinpath("new_rules", f"{subject}.yaml").read_text(encoding="utf-8")
+        severity, (body, example), origin = "warning", written.split("---\n"), ""
     else:
         model = _model(subject)
         severity, body, example = model.severity or "warning", _body(model), _example(model.documentation.examples[0])
@@ -184,15 +136,15 @@ def _example(example: Example) -> str:
     """Format an example as a list item, without its `fixed`."""
     single = len(example.bad) == 1 and example.bad.keys() == example.good.keys()
     lines = [f"file: {next(iter(example.bad))}\n"] if single else []
-    for key, files, comment in (
+    for key, texts, comment in (
         ("bad", example.bad, "it must fire here"),
         ("good", example.good, "it must be silent here"),
     ):
         if single:
-            lines.append(f"{key}: |{' ' * 32}# {comment}\n{textwrap.indent(next(iter(files.values())), '  ')}")
-        elif files:
+            lines.append(f"{key}: |{' ' * 32}# {comment}\n{textwrap.indent(next(iter(texts.values())), '  ')}")
+        elif texts:
             lines.append(f"{key}:  # {comment}\n")
-            lines += [f"  {path}: |\n{textwrap.indent(content, '    ')}" for path, content in files.items()]
+            lines += [f"  {path}: |\n{textwrap.indent(content, '    ')}" for path, content in texts.items()]
     lines += [f"nodes: {example.nodes}\n"] if example.nodes else []
     lines += [f"price: {example.price}\n"] if example.price else []
     return "  - " + textwrap.indent("".join(lines), "    ").lstrip()

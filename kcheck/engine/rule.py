@@ -47,13 +47,6 @@ class Setting(Struct, frozen=True):
     append: bool = False
 
 
-class Obstacle(Struct, frozen=True):
-    """A CEL condition that forbids a fix, and the help to show instead."""
-
-    where: str
-    help: str
-
-
 class Sentence(Struct, frozen=True):
     """A text with holes below the headline of a finding.
 
@@ -111,7 +104,8 @@ class Rule(Struct, frozen=True):
     safety: str
     unsafe: str
     settings: tuple[Setting, ...]
-    withheld: tuple[Obstacle, ...]
+    withheld: tuple[Sentence, ...]
+    """Conditions that forbid its fix, and the help to show instead."""
     sources: tuple[str, ...]
     variables: tuple[Variable, ...] = ()
     written: Rule | None = None

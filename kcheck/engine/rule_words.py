@@ -71,7 +71,7 @@ def texts(rule: Rule) -> Iterator[Text]:
     for i, obstacle in enumerate(rule.withheld):
         steps = ("fix", "withheld", i)
         yield Text((*steps, "where"), obstacle.where, "condition", fires, held[:i])
-        yield from _holes((*steps, "help"), obstacle.help, (*fires, obstacle.where), held[:i])
+        yield from _holes((*steps, "help"), obstacle.say, (*fires, obstacle.where), held[:i])
     yield from _holes(("message",), rule.message, fires)
     for name, sentences in (("details", rule.details), ("help", rule.help)):
         for i, sentence in enumerate(sentences):

@@ -11,7 +11,7 @@ from kcheck.config.config import Config, ConfigError, Written, nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.engine import variables
-from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
+from kcheck.engine.rule import Cap, Grade, Rule, RuleError, Sentence, Setting
 from kcheck.engine.words.raw_views import KINDS
 from kcheck.model import Raw
 from kcheck.text import bundled
@@ -200,7 +200,7 @@ def _plain_rule(group: str, path: str, data: Written) -> Rule:
             waste=data.get("waste", False), tag=data.get("tag", ""), unless=tuple(data.get("unless", ())),
             at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),
             safety=fix.get("safety", ""), unsafe=fix.get("unsafe", ""), settings=tuple(map(_setting, changes)),
-            withheld=tuple(Obstacle(one["where"], one["help"].strip()) for one in fix.get("withheld", ())),
+            withheld=tuple(Sentence(one["help"].strip(), one["where"]) for one in fix.get("withheld", ())),
             sources=tuple(data.get("sources", ())),
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:

@@ -13,8 +13,7 @@ from kcheck.engine import linter, rules
 from kcheck.engine.linter import Result
 from kcheck.engine.words.subjects import MISTAKES, SUBJECTS, things
 from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
-from kcheck.text.files.patch import diff
-from kcheck.text.files.save import File, save
+from kcheck.text.files.save import File, diff, save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Finding, Severity
 from kcheck.text.syntax import edit

@@ -139,7 +139,7 @@ class Fields(Struct, eq=False):
             self.losses.setdefault(why, span)
 
     def unknown(self, name: str) -> None:
-        """Record a field that sets values, which stay unknown."""
+        """Record a field that is not evaluated, so that the values it sets are unknown."""
         self.gap(f"`{name}` are not evaluated, so their results are unknown", self.place(name), complete=True)
 
     def place(self, name: str) -> Span:

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.config import programs
-from kcheck.config.config import ConfigError
+from kcheck.config.config import ConfigError, find_program
 from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.charts import Chart, Charts
 from kcheck.kubernetes.objects import Object, objects_in
@@ -56,7 +55,7 @@ def program(values: tuple[str, ...]) -> str:
     for path in values:
         if not os.path.isfile(path):
             raise ConfigError(f"--helm-values {path}: no such file")
-    return programs.find("helm", "--render helm")
+    return find_program("helm", "--render helm")
 
 
 class Rendering:

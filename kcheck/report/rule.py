@@ -114,7 +114,7 @@ def _by_hand(rule: Rule) -> Iterator[Block]:
         for one in rule.help
     ]
     for one in rule.withheld:
-        found += [Point(("no fix where ", Name(" ".join(one.where.split())), f": {_readable(one.help)}"))]
+        found += [Point(("no fix where ", Name(" ".join(one.where.split())), f": {_readable(one.say)}"))]
     if found:
         yield Part("By hand")
         yield from found

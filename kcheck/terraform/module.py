@@ -108,7 +108,7 @@ class Module:
         """Files that its functions may read, by paths relative to the root's folder."""
         return self.root.host.files(self.root.configuration.folder)
 
-    def prefixed(self, name: str) -> str:
+    def address_of(self, name: str) -> str:
         """Return the full address of a name in this module."""
         return f"{self.address}.{name}" if self.address else name
 
@@ -126,7 +126,7 @@ class Module:
             if "default" not in entries:
                 if self.configuration.unread:
                     return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
-                reason = f"var.{self.prefixed(name) if self.address else name} has no value"
+                reason = f"var.{self.address_of(name)} has no value"
                 return Unknown(reason, Origin((block.header,)))
             other = self.configuration.defaults.get(name)
             default = evaluate(entries["default"].expression, self.scope) if other is None else other
@@ -145,7 +145,7 @@ class Module:
             except BudgetError as error:
                 return self.scope.budget.refuse(error, Origin((block.header,)))
         if _says(block, "sensitive", value=True):
-            full = f"var.{self.prefixed(name) if self.address else name}"
+            full = f"var.{self.address_of(name)}"
             return concealed(given, f"{full} is sensitive", Symbol(full, ""))
         return given
 
@@ -177,7 +177,7 @@ class Module:
         block = self.configuration.resources.get((kind, name))
         if block is None:
             return self._lost(f"{kind}.{name}")
-        return expand(block, self.prefixed(f"{kind}.{name}"), self.scope)
+        return expand(block, self.address_of(f"{kind}.{name}"), self.scope)
 
     def data(self, kind: str) -> Datum:
         """Return `data.kind`: identities are known, the cloud's answers are not."""
@@ -186,7 +186,7 @@ class Module:
             block = self.configuration.data.get((kind, name))
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
-            address = self.prefixed(f"data.{kind}.{name}")
+            address = self.address_of(f"data.{kind}.{name}")
             asker = f"{self.address} reads its {kind} from the cloud" if self.configuration.skeleton else ""
             answer = partial(self._answer, asker or f"{address} is read from the cloud")
             return map_instances(expand(block, address, self.scope), answer)
@@ -229,7 +229,7 @@ class Module:
         for module in self.all():
             for (found_kind, name), block in module.configuration.data.items():
                 if found_kind == kind:
-                    for instance in instances_in(expand(block, module.prefixed(f"data.{kind}.{name}"), module.scope)):
+                    for instance in instances_in(expand(block, module.address_of(f"data.{kind}.{name}"), module.scope)):
                         yield instance.address, instance
 
     def kinds(self) -> set[str]:
@@ -258,7 +258,7 @@ class Module:
             if lost is None:
                 raise UncaughtError(f"there is no module.{name}")
             return lost
-        address = self.prefixed(f"module.{name}")
+        address = self.address_of(f"module.{name}")
         origin = Origin((block.header,))
         if self.depth >= NESTED:
             error = BudgetError(f"modules are nested more than {NESTED} deep")
@@ -284,11 +284,11 @@ class Module:
             own = module.configuration
             for (kind, name), block in own.resources.items():
                 if kind in types and _is_empty(module.scope.namespace(kind).attribute(name)):
-                    yield module, block, module.prefixed(f"{kind}.{name}")
+                    yield module, block, module.address_of(f"{kind}.{name}")
             for name in own.calls:
                 found = self.host.child(module, own.calls[name]) if _is_empty(module.call(name)) else ""
                 if not isinstance(found, str) and types & Module(found, {}, self.host, caller=module).kinds():
-                    yield module, own.calls[name], module.prefixed(f"module.{name}")
+                    yield module, own.calls[name], module.address_of(f"module.{name}")
 
     def output(self, name: str) -> Datum | None:
         """Evaluate an output; None if not declared."""
@@ -299,7 +299,7 @@ class Module:
         if value is not None:
             self.scope.checked(value, f"{self.address}.{name}", block.body.attributes["value"].span)
         if value is not None and _says(block, "sensitive", value=True):
-            return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
+            return concealed(value, f"{self.address_of(f'output.{name}')} is sensitive")
         return value
 
     def unread(self) -> Iterator[tuple[Module, nodes.Block, bool]]:
@@ -324,7 +324,7 @@ class Module:
                     if own is not None:
                         read.update(own.configuration.variables, *own.configuration.inputs.values())
                     left = [key for key in block.body.attributes if key not in read]
-                    for instance in instances_in(expand(block, module.prefixed(f"module.{name}"), module.scope)):
+                    for instance in instances_in(expand(block, module.address_of(f"module.{name}"), module.scope)):
                         yield instance, left
 
     def callers(self) -> Iterator[Module]:

@@ -248,7 +248,7 @@ class Loader:
         if isinstance(configuration, str) or configuration.skeleton:
             return configuration
         if any(caller.configuration is configuration for caller in module.callers()):
-            module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
+            module.scope.report(Problem(circular(module.address_of(f"module.{block.labels[0]}")), block.header))
             return "it calls itself"
         return missing_modules.copy_of(configuration) or configuration
 

@@ -83,7 +83,7 @@ _KIND = regex(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
 def is_encrypted_file(data: bytes) -> bool:
-    """Whether a whole file is encrypted; sops does so except for YAML, JSON and dotenv."""
+    """Whether a whole file is encrypted; of YAML, JSON and dotenv files sops encrypts the values only."""
     return data.startswith(_ENCRYPTED_FILES) or (b"ENC[" in data[:ENCRYPTED_HEAD] and _SEALED.match(data) is not None)
 
 

@@ -10,7 +10,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
-from kcheck.text.files import patch, save
+from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
 from kcheck.text.text import Edit
 
@@ -250,7 +250,7 @@ def test_diff_is_what_git_apply_takes(write: Write) -> None:
     folder = write(files)
     subprocess.run(["git", "init", "-q"], check=True, cwd=folder)
     outcome = fix.fix(["infra"], Config())
-    diff = "".join(patch.diff(file).text for file in outcome.files).encode("utf-8", "surrogateescape")
+    diff = "".join(save.diff(file).text for file in outcome.files).encode("utf-8", "surrogateescape")
     subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=folder)
     for file in outcome.files:
         assert (folder / file.path).read_bytes() == file.new

@@ -204,7 +204,7 @@ def as_json(labels: str, ttl: str, tabs: bool) -> str:
 
 
 @pytest.mark.parametrize("tabs", [False, True], ids=["blanks", "tabs"])
-def test_json(tabs: bool, write: Write) -> None:
+def test_json_gets_lines_where_its_neighbours_have_them(tabs: bool, write: Write) -> None:
     """Nested maps get lines of their own where all others have them."""
     folder = write({"job.json": as_json("", "", tabs), "queue.yaml": LOCAL_QUEUE})
     labels = ',\n    "labels": {\n      "kueue.x-k8s.io/queue-name": "gpu"\n    }'

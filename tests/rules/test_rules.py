@@ -16,7 +16,7 @@ from kcheck.engine import linter, rule_files, rule_words, rules
 from kcheck.engine.rule_words import located
 from kcheck.fix import fix, rule_examples
 from kcheck.fix.rule_examples import ExampleRun
-from kcheck.text.files import patch
+from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES
 
@@ -87,7 +87,7 @@ def test_diff_is_what_git_applies(rule: Rule, example: Example, newline: str, wr
     config = replace(settings.load(["."]), nodes=nodes, price=parse_price(example.price))
     outcome = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
     subprocess.run(["git", "init", "-q"], check=True)
-    diff = "".join(patch.diff(file).text for file in outcome.files).encode()
+    diff = "".join(save.diff(file).text for file in outcome.files).encode()
     subprocess.run(["git", "apply", "-"], input=diff, check=True)
     for name, text in (example.fixed or {}).items():
         assert (folder / name).read_bytes() == text.replace("\n", newline).encode()

@@ -54,7 +54,7 @@ def test_texts_are_read_as_the_type_says(
     assert answer["origins"][0].startswith(way)
 
 
-def test_the_last_one_wins(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_file_that_sets_a_variable_wins(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     names = "abcdef"
     files = {
         "terraform.tfvars": "bcdef", "terraform.tfvars.json": "cdef", "m.auto.tfvars": "def", "p.tfvars": "ef",

@@ -114,6 +114,13 @@ def test_completion_knows_every_group_and_rule() -> None:
     assert complete_rules(click.Context(cli), click.Argument(["rule"]), "") == names
 
 
+def test_check_of_nothing_needs_no_archives(tmp_path: Path) -> None:
+    """What looks for programs brings zlib, bz2 and lzma, a twentieth of such a run."""
+    modules = loaded("check", ".", cwd=tmp_path)
+    assert "kcheck.commands.check" in modules
+    assert not modules & {"shutil", "lzma", "shlex"}
+
+
 def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)

@@ -200,7 +200,7 @@ class Code:
         if key not in self._records:
             scope = _afresh(module.scope)
             name = ".".join((*(() if block.type == "resource" else (block.type,)), *block.labels))
-            self._records[key] = list(instances_in(expand(block, module.prefixed(name), scope)))
+            self._records[key] = list(instances_in(expand(block, module.address_of(name), scope)))
         return self._records[key]
 
 

@@ -313,14 +313,6 @@ def _bytes(value: object) -> int:
     return int(number)  # minus zero is a kind of its own
 
 
-def _list(value: object) -> tuple[str, ...]:
-    return tuple(scalars.to_string(item) for item in value) if isinstance(value, list) else ()
-
-
-def _map(value: object) -> dict[str, str]:
-    return {key: scalars.to_string(item) for key, item in value.items()} if isinstance(value, dict) else {}
-
-
 _TYPES: dict[str, Callable[[object], object]] = {
     "string": scalars.to_string,
     "int": _whole,
@@ -328,6 +320,8 @@ _TYPES: dict[str, Callable[[object], object]] = {
     "number": lambda value: int(scalars.to_number(value)),
     "bool": scalars.to_bool,
     "seconds": lambda value: seconds(scalars.to_string(value)),
-    "list": _list,
-    "map": _map,
+    "list": lambda value: tuple(map(scalars.to_string, value)) if isinstance(value, list) else (),
+    "map": lambda value: (
+        {key: scalars.to_string(item) for key, item in value.items()} if isinstance(value, dict) else {}
+    ),
 }

@@ -121,8 +121,8 @@ class News(NamedTuple):
     gone: list[Finding]
 
 
-def news(before: Sequence[Finding], now: Sequence[Finding]) -> News:
-    """Compare two runs by the identities and contents of their findings."""
+def compare(before: Sequence[Finding], now: Sequence[Finding]) -> News:
+    """Compare the findings of two runs by their identities and contents."""
     counts = [Counter(identity for one in findings for identity in one.identities) for findings in (before, now)]
     said_before, said_now = ({_said(finding) for finding in findings} for findings in (before, now))
     gone = _whole(before, counts[0] - counts[1], said_now)

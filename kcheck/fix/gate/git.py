@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from kcheck.config import programs
-from kcheck.config.config import ConfigError
+from kcheck.config.config import ConfigError, find_program
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, Boundary, contains_path, remedy, repository
 from kcheck.text.files.disk import MAX_BYTES, Disk
@@ -83,7 +82,7 @@ class Repository:
     """
 
     def __init__(self, paths: Iterable[str], boundary: Boundary | None) -> None:
-        self._git = programs.find("git", _FLAG)
+        self._git = find_program("git", _FLAG)
         self._boundary = boundary
         self.top = repository(".")
         if not self.top:

@@ -127,7 +127,7 @@ def _expiry(fields: Fields, tree: yaml.Mapping, place: Origin) -> Value[int]:
 
 
 def _of_auto_mode(own: Value[str], tree: yaml.Mapping, cluster: Value[Cluster]) -> Value[str]:
-    """Return the policy; one that is not written is another in new versions of EKS Auto Mode."""
+    """Return the policy, whose default is another one in new versions of EKS Auto Mode."""
     owner, written = known(cluster), own.origin is None or own.origin.missing is None
     minor, usual = minor_version(known(owner.version) or "") if owner is not None else None, profiles.settings("any")
     if written or not is_of_auto_mode(tree) or (minor or 0) < usual["karpenter.auto_mode_from"].number:

@@ -160,7 +160,7 @@ class _Code:
 
     @staticmethod
     def _in(pod: Pod, found: Iterable[Workload]) -> list[Workload]:
-        """List those that may be in the namespace of a pod, each once; those that name it, if any does."""
+        """List workloads that may be in a pod's namespace, each once; only those that name it, if any does."""
         fits = [one for one in dict.fromkeys(found) if known(one.namespace) in (None, pod.namespace)]
         sure = [one for one in fits if known(one.namespace) is not None]
         return sure or fits

@@ -111,7 +111,7 @@ def _power(value: float, power: float) -> float:
 
 
 def _digits(datum: Datum) -> str:
-    """Require a string; parseint() converts no numbers."""
+    """Return the text of a number; parseint() takes no number itself."""
     value = present(datum)
     if not isinstance(value, str):
         raise EvaluationError("parseint() reads strings only")

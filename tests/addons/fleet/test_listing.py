@@ -49,7 +49,7 @@ def test_each_folder_is_one_repository_however_it_is_named(checkouts: Path) -> N
     assert names("checkouts/web", "./checkouts//web/", "again") == ["again"]  # as it was called last
 
 
-def test_names_are_as_long_as_it_takes(write: Write) -> None:
+def test_names_are_long_enough_to_differ(write: Write) -> None:
     write({"a/x/infra/main.tf": "", "b/x/infra/main.tf": "", "b/other/main.tf": ""})
     assert names("a/x/infra", "b/x/infra", "b/other") == ["a/x/infra", "b/x/infra", "other"]
 

@@ -299,7 +299,7 @@ def test_the_query_itself_needs_no_results(tmp_path: Path) -> None:
     assert (result.exit_code, result.output) == (0, question("money").sql)
 
 
-def test_a_name_that_is_none_is_refused(folder: Path) -> None:
+def test_an_unknown_question_is_refused(folder: Path) -> None:
     result = query("monney", "-o", str(folder))
     assert result.exit_code == 2
     assert f"no such question: monney; there are {', '.join(QUESTIONS)}" in result.output

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.fix.gate.comparison import News, news
+from kcheck.fix.gate.comparison import News, compare
 from kcheck.text.findings import Finding, Severity
 from kcheck.text.text import Source
 
@@ -28,31 +28,31 @@ def names(found: News) -> tuple[Sequence[str], ...]:
 
 
 def test_what_has_moved_is_no_change() -> None:
-    assert news([finding("a"), finding("b", 2)], [finding("b", 7), finding("a", 9)]) == ([], [], [])
+    assert compare([finding("a"), finding("b", 2)], [finding("b", 7), finding("a", 9)]) == ([], [], [])
 
 
 def test_what_is_new_and_what_is_gone() -> None:
-    assert names(news([finding("a"), finding("b")], [finding("b"), finding("c")])) == (["c"], [], ["a"])
+    assert names(compare([finding("a"), finding("b")], [finding("b"), finding("c")])) == (["c"], [], ["a"])
 
 
 def test_what_says_something_else_has_changed() -> None:
     after = finding("a", message="It is full at 3")
-    assert names(news([finding("a")], [after])) == ([], ["a"], [])
+    assert names(compare([finding("a")], [after])) == ([], ["a"], [])
     worse = replace(finding("a"), severity=Severity.ERROR)
-    assert names(news([finding("a")], [worse])) == ([], ["a"], [])
+    assert names(compare([finding("a")], [worse])) == ([], ["a"], [])
 
 
 def test_of_several_alike_the_one_that_was_not_said_is_new() -> None:
     before = [finding("a", message="first"), finding("a", message="second")]
     after = [finding("a", message="first"), finding("a", 2, "third"), finding("a", 3, "second")]
-    (new,) = news(before, after).new
+    (new,) = compare(before, after).new
     assert new.message == "third"
-    (gone,) = news(after, before).gone
+    (gone,) = compare(after, before).gone
     assert gone.message == "third"
 
 
 def test_of_merged_findings_a_part_may_go() -> None:
     together = finding("a", also=("b",))
-    assert names(news([together], [finding("a")])) == ([], ["a"], [])
-    assert names(news([finding("a")], [together])) == ([], ["a"], [])
-    assert names(news([together], [])) == ([], [], ["a"])
+    assert names(compare([together], [finding("a")])) == ([], ["a"], [])
+    assert names(compare([finding("a")], [together])) == ([], ["a"], [])
+    assert names(compare([together], [])) == ([], [], ["a"])

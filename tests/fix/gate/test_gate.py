@@ -623,7 +623,7 @@ def test_what_stands_in_a_changed_line_is_told(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_what_the_change_causes_is_told(write: Write, git: Git) -> None:
+def test_findings_that_a_change_causes_elsewhere_are_reported(write: Write, git: Git) -> None:
     text = cluster().replace("300", "var.nodes")
     commit(git, write, {"main.tf": text, "v.tf": 'variable "nodes" {\n  default = 5\n}\n'})
     write({"v.tf": 'variable "nodes" {\n  default = 300\n}\n'})

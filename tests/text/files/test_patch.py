@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.text.files.patch import diff
-from kcheck.text.files.save import File
+from kcheck.text.files.save import File, diff
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.text.files import patch, save
+from kcheck.text.files import save
 from kcheck.text.files.save import File, SaveError
 from tests.places import LONG
 
@@ -131,7 +131,7 @@ def test_no_new_folder_is_left_if_a_file_cannot_be_written(tmp_path: Path, monke
 def test_a_new_file_in_a_diff_is_what_git_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new = File(str(tmp_path / "a" / "c.yml"), "a/c.yml", b"", b"one\ntwo", fresh=True)
-    text = patch.diff(new).text.encode()
+    text = save.diff(new).text.encode()
     assert text.startswith(b"--- /dev/null\n+++ b/a/c.yml\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline")
     subprocess.run(["git", "apply"], input=text, cwd=tmp_path, check=True)
     assert (tmp_path / "a" / "c.yml").read_bytes() == b"one\ntwo"

@@ -341,7 +341,7 @@ def test_problem_says_what_pyyaml_said() -> None:
         (b"a: 1\x7f", "U+007F", 1, 4),
     ],
 )
-def test_bytes_that_are_no_text(data: bytes, words: str, line: int, offset: int) -> None:
+def test_bytes_that_are_not_text_are_a_problem_at_their_place(data: bytes, words: str, line: int, offset: int) -> None:
     (document,) = read(data)
     assert document.problem is not None
     assert words in document.problem.message

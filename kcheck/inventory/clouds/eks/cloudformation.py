@@ -192,7 +192,7 @@ class _Template:
             return nodes.Invalid(node.span, str(error))
 
     def text(self, node: yaml.Node, *, inside: bool = False) -> str:
-        """Return a value as Terraform writes it; `inside` the function that its tag names."""
+        """Format a value as Terraform writes it; `inside` the function of its tag, the tag does not count."""
         node = yaml.resolve(node)
         if found := _function(node, inside=inside):
             text = self._called(*found)
