@@ -135,9 +135,13 @@ def as_text(world: World) -> Iterator[Line]:
 
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
-    """Map cluster ids to " in ROOT" where name and place alone are ambiguous, else to ""."""
-    alike = grouped(clusters, lambda one: (one.display_name, one.place.location)).values()
-    return {one.id: f" in {one.root or '.'}" if len(own) > 1 else "" for own in alike for one in own}
+    """Map cluster ids to " in ROOT" or their address where name and place alone are ambiguous, else to ""."""
+    alike, found = grouped(clusters, lambda one: (one.display_name, one.place.location)).values(), {}
+    for own in alike:
+        several = len({one.root for one in own}) > 1
+        words = {one.id: f" in {one.root or '.'}" if several else f" of {one.address}" for one in own}
+        found |= words if len(own) > 1 else dict.fromkeys(words, "")
+    return found
 
 
 def heading(cluster: Cluster, world: World) -> str:
@@ -145,7 +149,8 @@ def heading(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     environment = f", {cluster.environment}" if cluster.environment else ""
-    return f"{cluster.display_name} ({cluster.cloud}, {cluster.place.location}{environment}), {asked}"
+    name = f"{cluster.display_name}{roots(world.inventory.clusters)[cluster.id]}"
+    return f"{name} ({cluster.cloud}, {cluster.place.location}{environment}), {asked}"
 
 
 def _text(cluster: Cluster, world: World) -> Iterator[Line]:

@@ -16,17 +16,17 @@ from kcheck.scale.growth import Demand, Trial, addresses_needed, reach
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Unknown, known, number, reason_of
+from kcheck.text.values import Known, Unknown, known, number
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
     """Yield the walls of every subnet and range that a cluster has pools in, an unknown one without pools."""
     cluster, world = finder.cluster, finder.world
     fargate = ", ".join(known(cluster.serverless) or ())
-    asked = fargate or world.sizes.requested(cluster) or world.autoscaling.beyond_pools(cluster)
-    if asked and not (finder.pools or finder.gap or cluster.plane):
+    asked = fargate or finder.gap or world.sizes.requested(cluster) or world.autoscaling.beyond_pools(cluster)
+    if asked and not (finder.pools or cluster.plane):
         why = f"pods on Fargate ({fargate}) are not counted" if fargate else "none of its node pools is in this code"
-        why = reason_of(cluster.subnet_ids) if isinstance(cluster.subnet_ids, Unknown) else why
+        why = next((one.reason for one in (finder.gap, cluster.subnet_ids) if isinstance(one, Unknown)), why)
         yield unknown(finder.limit("subnet", "the nodes", cluster.name, finder.limits["subnet.reserved"]), why)
     for place in _places(finder):
         wall = _wall(place, finder)
