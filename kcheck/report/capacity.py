@@ -136,8 +136,8 @@ def as_text(world: World) -> Iterator[Line]:
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
     """Map cluster ids to " in ROOT" or their address where name and place alone are ambiguous, else to ""."""
-    alike, found = grouped(clusters, lambda one: (one.display_name, one.place.location)).values(), {}
-    for own in alike:
+    found: dict[str, str] = {}
+    for own in grouped(clusters, lambda one: (one.display_name, one.place.location)).values():
         several = len({one.root for one in own}) > 1
         words = {one.id: f" in {one.root or '.'}" if several else f" of {one.address}" for one in own}
         found |= words if len(own) > 1 else dict.fromkeys(words, "")
@@ -149,8 +149,8 @@ def heading(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     environment = f", {cluster.environment}" if cluster.environment else ""
-    name = f"{cluster.display_name}{roots(world.inventory.clusters)[cluster.id]}"
-    return f"{name} ({cluster.cloud}, {cluster.place.location}{environment}), {asked}"
+    place = f"{cluster.place.location}{roots(world.inventory.clusters)[cluster.id]}"
+    return f"{cluster.display_name} ({cluster.cloud}, {place}{environment}), {asked}"
 
 
 def _text(cluster: Cluster, world: World) -> Iterator[Line]:

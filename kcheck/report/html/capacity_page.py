@@ -31,9 +31,8 @@ _MOST = 300
 def as_html(world: World) -> str:
     """Render a page with a section per cluster."""
     clusters = world.inventory.clusters
-    roots = capacity.roots(clusters)
     sections = [
-        Section(f"{capacity.heading(cluster, world)}{roots[cluster.id]}", body(cluster, world), f"cluster-{at}")
+        Section(capacity.heading(cluster, world), body(cluster, world), f"cluster-{at}")
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
