@@ -71,17 +71,16 @@ def _is_open(wall: Wall, world: World) -> bool:
 def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
     """Return the nodes at the first wall; None if this or another wall may come earlier."""
     nodes = first.nodes.exact if first.nodes else None
-    nearest = earliest(cluster, world)
-    low = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
-    return nodes if nodes is not None and low >= nodes else None
+    return nodes if nodes is not None and earliest(cluster, world)[1].low >= nodes else None
 
 
-def earliest(cluster: Cluster, world: World) -> Wall | None:
-    """Return the wall that may come first; None if the number of any wall is unknown."""
+def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Interval]:
+    """Return the wall that may come first, and its nodes; None and 0 if the number of any wall is unknown."""
     found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
-    if any(wall.nodes is None for wall in found):
-        return None
-    return min(found, key=lambda wall: wall.nodes.low if wall.nodes else 0, default=None)
+    numbered = [(wall, wall.nodes) for wall in found if wall.nodes is not None]
+    if not found or len(numbered) < len(found):
+        return None, Interval(0, None)
+    return min(numbered, key=lambda pair: pair[1].low)
 
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
@@ -107,11 +106,11 @@ def _reach(cluster: Cluster, world: World) -> str:
     if not world.pools.of_cluster(cluster) and aim.high == 0:
         known_ = "known " if has_unknown_walls(cluster, world) else ""
         return f"{name} has no node pools in this code; the first {known_}wall is the {first.what}, at {high:,}."
-    nearest = earliest(cluster, world)
-    least = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
+    nearest, nodes = earliest(cluster, world)
+    least = nodes.low
     if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
         part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
-        at = "" if nearest.nodes is None or nearest.nodes.high is None else f", at {nearest.nodes}"
+        at = "" if nodes.high is None else f", at {nodes}"
         return f"{name} reaches at least {part}; the first wall is the {nearest.what}{at}."
     unknown = has_unknown_walls(cluster, world)
     what = f"; the first {'known wall' if unknown else 'wall'} is the {first.what}"
