@@ -134,13 +134,9 @@ def as_text(world: World) -> Iterator[Line]:
 
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
-    """Map cluster ids to " in ROOT" or their address where name and place alone are ambiguous, else to ""."""
-    found: dict[str, str] = {}
-    for own in grouped(clusters, lambda one: (one.display_name, one.place.location)).values():
-        several = len({one.root for one in own}) > 1
-        words = {one.id: f" in {one.root or '.'}" if several else f" of {one.address}" for one in own}
-        found |= words if len(own) > 1 else dict.fromkeys(words, "")
-    return found
+    """Map cluster ids to " in ROOT: ADDRESS" where name and place alone are ambiguous, else to ""."""
+    alike = grouped(clusters, lambda one: (one.display_name, one.place.location)).values()
+    return {one.id: f" in {one.root or '.'}: {one.address}" if own[1:] else "" for own in alike for one in own}
 
 
 def heading(cluster: Cluster, world: World) -> str:

@@ -77,7 +77,7 @@ def test_clusters_of_one_module_are_told_apart(command: str, write: Write) -> No
     page = Page(CliRunner().invoke(cli, words).stdout)
     end = "), target 50 nodes: " if command == "capacity" else ": "
     assert "train (eks, modules/eks/main.tf:1" in page.text
-    titles = [f" in {root}{end}" for root in ("a", "b")]
+    titles = [f" in {root}: module.eks.aws_eks_cluster.main{end}" for root in ("a", "b")]
     assert all(title in page.text for title in titles)
 
 

@@ -1046,7 +1046,7 @@ def test_clusters_of_one_name_in_a_root_keep_their_pools(write: Write) -> None:
     write({"main.tf": TWINS, "cluster/main.tf": CLUSTER_MODULE})
     output = CliRunner().invoke(cli, ["capacity", "."], catch_exceptions=False).stdout
     for module, said in (("east", "train reaches 10 of the 50 nodes"), ("west", "train reaches the 50 nodes")):
-        (_, own) = output.split(f"train (eks, cluster/main.tf:6 of module.{module}.aws_eks_cluster.main), ")
+        (_, own) = output.split(f"train (eks, cluster/main.tf:6 in .: module.{module}.aws_eks_cluster.main), ")
         assert next(line for line in own.splitlines() if line.startswith("train reaches")).startswith(said)
 
 

@@ -83,8 +83,8 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
     weights = _by_pool(found, found.high or found.low, lambda demand: demand.addresses(_MANY))
     if finder.growth.known:
         least = fits(found.low, 0)
-        exact = high is not None and not found.kept and all(map(_same, found.low, high))
-        most = least if exact else None if high is None else fits(high, 0, found.taken)
+        same = [(one.per_node, one.surge) for one in found.low] == [(one.per_node, one.surge) for one in high or ()]
+        most = least if same and not found.kept else None if high is None else fits(high, 0, found.taken)
     else:  # any pool may be empty and have no surge, or have a node and all of it
         least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
         most = None if high is None else fits(high, 1, found.taken)
@@ -104,10 +104,6 @@ def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, lea
 
 _MANY = 1000
 """Pool size at which demands are compared."""
-
-
-def _same(least: Demand, most: Demand) -> bool:
-    return (least.per_node, least.surge) == (most.per_node, most.surge)
 
 
 def _by_pool(found: Bounds, each: list[Demand], count: Callable[[Demand], int]) -> Counter[str]:
