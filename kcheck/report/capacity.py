@@ -106,19 +106,19 @@ def _reach(cluster: Cluster, world: World) -> str:
     if not world.pools.of_cluster(cluster) and aim.high == 0:
         known_ = "known " if has_unknown_walls(cluster, world) else ""
         return f"{name} has no node pools in this code; the first {known_}wall is the {first.what}, at {high:,}."
-    nearest, nodes = earliest(cluster, world)
-    least = nodes.low
+    nearest, (least, most) = earliest(cluster, world)
     if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
         part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
-        at = "" if nodes.high is None else f", at {nodes}"
+        at = "" if most is None else f", at {Interval(least, most)}"
         return f"{name} reaches at least {part}; the first wall is the {nearest.what}{at}."
-    unknown = has_unknown_walls(cluster, world)
+    sure = _nodes_at_first_wall(first, cluster, world) is not None
+    unknown = has_unknown_walls(cluster, world) and not sure
     what = f"; the first {'known wall' if unknown else 'wall'} is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
         bound = "at most " if unknown else ""
         at = "" if high == aim.exact else f", at {high:,}"
         return f"{name} reaches {bound}the {counted(aim.exact, 'node')} {asked}{what}{at}."
-    bound = "at most " if _nodes_at_first_wall(first, cluster, world) is None else ""
+    bound = "" if sure else "at most "
     part = counted(high, "node") if aim.exact is None else f"{high:,} of the {counted(aim.exact, 'node')} {asked}"
     return f"{name} reaches {bound}{part}{what}."
 

@@ -1069,3 +1069,13 @@ def test_pools_that_may_be_missing_are_no_documented_limit(capacity: Callable[..
     assert cluster["reaches"] is None
     assert cluster["summary"].startswith("Not known: ")
     assert "reaches at most 100,000 nodes" in cluster["summary"]
+
+
+def test_a_wall_whose_end_is_not_known_does_not_hide_a_lower_one(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = SUBNET_OF_AKS.replace("= 110", "= 30").replace("900", "90").replace('    network_plugin = "azure"\n', "")
+    cluster = capacity(text, "--nodes", "1000")
+    assert cluster["reaches"] == 93
+    assert at(cluster, "kubenet-routes") is None
+    assert cluster["summary"] == (
+        "train reaches 93 of the 1,000 nodes you ask for; the first wall is the written maximum of the pools."
+    )
