@@ -70,17 +70,16 @@ def _is_open(wall: Wall, world: World) -> bool:
 def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
     """Return the nodes at the first wall; None if this or another wall may come earlier."""
     nodes = first.nodes.exact if first.nodes else None
-    nearest = earliest(cluster, world)
-    low = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
-    return nodes if nodes is not None and low >= nodes else None
+    return nodes if nodes is not None and earliest(cluster, world)[1].low >= nodes else None
 
 
-def earliest(cluster: Cluster, world: World) -> Wall | None:
-    """Return the wall that may come first; None if the number of any wall is unknown."""
+def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Interval]:
+    """Return the wall that may come first, and its nodes; None and 0 if the number of any wall is unknown."""
     found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
-    if any(wall.nodes is None for wall in found):
-        return None
-    return min(found, key=lambda wall: wall.nodes.low if wall.nodes else 0, default=None)
+    numbered = [(wall, wall.nodes) for wall in found if wall.nodes is not None]
+    if not found or len(numbered) < len(found):
+        return None, Interval(0, None)
+    return min(numbered, key=lambda pair: pair[1].low)
 
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
@@ -106,19 +105,19 @@ def _reach(cluster: Cluster, world: World) -> str:
     if not world.pools.of_cluster(cluster) and aim.high == 0:
         known_ = "known " if has_unknown_walls(cluster, world) else ""
         return f"{name} has no node pools in this code; the first {known_}wall is the {first.what}, at {high:,}."
-    nearest = earliest(cluster, world)
-    least = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
+    nearest, (least, most) = earliest(cluster, world)
     if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
         part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
-        at = "" if nearest.nodes is None or nearest.nodes.high is None else f", at {nearest.nodes}"
+        at = "" if most is None else f", at {Interval(least, most)}"
         return f"{name} reaches at least {part}; the first wall is the {nearest.what}{at}."
-    unknown = has_unknown_walls(cluster, world)
+    sure = _nodes_at_first_wall(first, cluster, world) is not None
+    unknown = has_unknown_walls(cluster, world) and not sure
     what = f"; the first {'known wall' if unknown else 'wall'} is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
         bound = "at most " if unknown else ""
         at = "" if high == aim.exact else f", at {high:,}"
         return f"{name} reaches {bound}the {counted(aim.exact, 'node')} {asked}{what}{at}."
-    bound = "at most " if _nodes_at_first_wall(first, cluster, world) is None else ""
+    bound = "" if sure else "at most "
     part = counted(high, "node") if aim.exact is None else f"{high:,} of the {counted(aim.exact, 'node')} {asked}"
     return f"{name} reaches {bound}{part}{what}."
 
@@ -157,9 +156,9 @@ def as_text(world: World) -> Iterator[Line]:
 
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
-    """Map cluster ids to " in ROOT" where name and place alone are ambiguous, else to ""."""
+    """Map cluster ids to " in ROOT: ADDRESS" where name and place alone are ambiguous, else to ""."""
     alike = grouped(clusters, lambda one: (one.display_name, one.place.location)).values()
-    return {one.id: f" in {one.root or '.'}" if len(own) > 1 else "" for own in alike for one in own}
+    return {one.id: f" in {one.root or '.'}: {one.address}" if own[1:] else "" for own in alike for one in own}
 
 
 def heading(cluster: Cluster, world: World) -> str:
@@ -167,7 +166,8 @@ def heading(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     environment = f", {cluster.environment}" if cluster.environment else ""
-    return f"{cluster.display_name} ({cluster.cloud}, {cluster.place.location}{environment}), {asked}"
+    place = f"{cluster.place.location}{roots(world.inventory.clusters)[cluster.id]}"
+    return f"{cluster.display_name} ({cluster.cloud}, {place}{environment}), {asked}"
 
 
 def _text(cluster: Cluster, world: World) -> Iterator[Line]:

@@ -31,14 +31,11 @@ class Asked(NamedTuple):
 
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
     """List the quotas a cluster needs at its target; a lower bound if sizes or markets are unknown."""
-    nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
-    every = [
-        world.pools.all_of_cluster(cluster),
-        *(pool.machine.instance_types for pool in world.pools.of_cluster(cluster)),
-    ]
+    pools, result = world.pools.of_cluster(cluster), []
+    nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in pools}
+    every = [world.pools.all_of_cluster(cluster), *(pool.machine.instance_types for pool in pools)]
     complete = first_unknown(every) is None
-    result = []
-    for one in needs(cluster, world.pools.of_cluster(cluster)):
+    for one in needs(cluster, pools):
         many = one.amount({name: size or 0 for name, size in nodes.items()})
         sized = all(nodes[pool.id] is not None for pool in one.pools)
         market = all(not isinstance(pool.market.spot, Unknown) for pool in one.pools)

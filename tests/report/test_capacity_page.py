@@ -75,8 +75,9 @@ def test_clusters_of_one_module_are_told_apart(command: str, write: Write) -> No
     write({"modules/eks/main.tf": BARE, "a/main.tf": call, "b/main.tf": call})
     words = [command, "--nodes", "50", "--format", "html"]
     page = Page(CliRunner().invoke(cli, words).stdout)
-    assert "train (eks, modules/eks/main.tf:1)" in page.text
-    titles = [f"in {root}: " for root in ("a", "b")]
+    end = "), target 50 nodes: " if command == "capacity" else ": "
+    assert "train (eks, modules/eks/main.tf:1" in page.text
+    titles = [f" in {root}: module.eks.aws_eks_cluster.main{end}" for root in ("a", "b")]
     assert all(title in page.text for title in titles)
 
 

@@ -1002,3 +1002,80 @@ def test_a_quota_of_which_nothing_is_known_is_not_zero(write: Write) -> None:
     assert not re.search(r"^ +0 ", output.partition("quotas that")[2], re.MULTILINE)
     checked = CliRunner().invoke(cli, ["check", ".", "--info", "--nodes", "100"], catch_exceptions=False).stdout
     assert "at least 0" not in checked
+
+
+TWINS = """\
+locals {
+  name = "train"
+}
+module "east" {
+  source = "./cluster"
+  name   = local.name
+  bits   = 24
+}
+module "west" {
+  source = "./cluster"
+  name   = local.name
+  bits   = 20
+}
+"""
+CLUSTER_MODULE = """\
+variable "name" {}
+variable "bits" {}
+resource "aws_subnet" "nodes" {
+  cidr_block = "10.0.0.0/${var.bits}"
+}
+resource "aws_eks_cluster" "main" {
+  name = var.name
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = [aws_subnet.nodes.id]
+  instance_types  = ["m5.large"]
+  scaling_config {
+    min_size     = 0
+    max_size     = 50
+    desired_size = 0
+  }
+}
+"""
+
+
+def test_clusters_of_one_name_in_a_root_keep_their_pools(write: Write) -> None:
+    write({"main.tf": TWINS, "cluster/main.tf": CLUSTER_MODULE})
+    output = CliRunner().invoke(cli, ["capacity", "."], catch_exceptions=False).stdout
+    for module, said in (("east", "train reaches 10 of the 50 nodes"), ("west", "train reaches the 50 nodes")):
+        (_, own) = output.split(f"train (eks, cluster/main.tf:6 in .: module.{module}.aws_eks_cluster.main), ")
+        assert next(line for line in own.splitlines() if line.startswith("train reaches")).startswith(said)
+
+
+POOL_OF_NOBODY = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name = var.cluster
+  subnet_ids   = ["subnet-1"]
+  scaling_config {
+    min_size     = 0
+    max_size     = 50
+    desired_size = 0
+  }
+}
+"""
+
+
+def test_pools_that_may_be_missing_are_no_documented_limit(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = 'variable "cluster" {}\nresource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    cluster = capacity(text + POOL_OF_NOBODY)
+    assert cluster["reaches"] is None
+    assert cluster["summary"].startswith("Not known: ")
+    assert "reaches at most 100,000 nodes" in cluster["summary"]
+
+
+def test_a_wall_whose_end_is_not_known_does_not_hide_a_lower_one(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = SUBNET_OF_AKS.replace("= 110", "= 30").replace("900", "90").replace('    network_plugin = "azure"\n', "")
+    cluster = capacity(text, "--nodes", "1000")
+    assert cluster["reaches"] == 93
+    assert at(cluster, "kubenet-routes") is None
+    assert cluster["summary"] == (
+        "train reaches 93 of the 1,000 nodes you ask for; the first wall is the written maximum of the pools."
+    )

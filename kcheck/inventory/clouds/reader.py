@@ -176,12 +176,11 @@ class Reader:
         public: Value[bool] = NOTHING,
     ) -> Subnet:
         """Add a subnet."""
-        identity = self.identity(address)
         if isinstance(cidr, Unset) and cidr.origin.missing is None and len(cidr.origin.spans) > 1:
             cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
         found = Subnet(
-            identity, place, self.cloud, address, self.folder, self.gap, name=name, cidr=cidr, network=network,
-            tags=tags, zone=zone, public=public,
+            self.identity(address), place, self.cloud, address, self.folder, self.gap, name=name, cidr=cidr,
+            network=network, tags=tags, zone=zone, public=public,
         )  # fmt: skip
         self.found.subnets.append(found)
         return found
@@ -210,15 +209,16 @@ class Reader:
     def find_named(
         self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
     ) -> Value[N]:
-        """Find the unique object of a kind with this name, in this root, else in another.
+        """Find the unique object of a kind with this name, in this root, else in another; of several, the one it names.
 
         `read_all` must have read the kind in all roots.
         """
         if not isinstance(value, Known):
             return value
         everywhere = [thing for thing in self.names.find(self.area, kind, value.value) if fits(thing)]
-        own = [thing for thing in everywhere if thing.root == self.folder]
-        found = own or everywhere
+        found = [thing for thing in everywhere if thing.root == self.folder] or everywhere
+        if len(found) > 1:  # the value may have been passed on from the name of one
+            found = [t for t in found if (own := t.name.origin) and value.origin.spans[: len(own.spans)] == own.spans]
         if len(found) == 1:
             return Known(found[0], value.origin)
         return Unknown(f"no unique {what} named {value.value} in this code", value.origin)

@@ -31,9 +31,8 @@ _MOST = 300
 def as_html(world: World) -> str:
     """Render a page with a section per cluster."""
     clusters = world.inventory.clusters
-    roots = capacity.roots(clusters)
     sections = [
-        Section(f"{capacity.heading(cluster, world)}{roots[cluster.id]}", body(cluster, world), f"cluster-{at}")
+        Section(capacity.heading(cluster, world), body(cluster, world), f"cluster-{at}")
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
@@ -55,9 +54,7 @@ def _reach(cluster: Cluster, world: World) -> str:
 def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
     """Render the limits of a cluster; `folded` shortens the tables and lets the reader open them."""
     each = capacity.grouped_walls(cluster, world) if folded else [[one] for one in walls.find_walls(cluster, world)]
-    groups = [one for one in each if not capacity.is_account_quota(one[0])]
-    known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
-    unknown = [one for one in groups if one[0].number is None]
+    known, unknown = _by_number(each)
     first, drawn = walls.first(cluster, world), draw_ladder(cluster, world)
     return document.markup(
         "capacity.html", summary=capacity.summary_sentence(cluster, world),
@@ -67,6 +64,12 @@ def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
         unknown=[(_place(one[0]), capacity.group_name(one), one[0]) for one in unknown[:_MOST]],
         folded=folded, quotas_title=capacity.quotas_title(cluster, world), quotas=_quotas(cluster, world),
     )  # fmt: skip
+
+
+def _by_number(groups: list[list[Wall]]) -> tuple[list[list[Wall]], list[list[Wall]]]:
+    """Separate groups with a number, the lowest first, from those without one; account quotas are left out."""
+    known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
+    return known, [one for one in groups if one[0].number is None and not capacity.is_account_quota(one[0])]
 
 
 def _row(group: list[Wall]) -> tuple[Markup | str, ...]:
@@ -167,9 +170,7 @@ class Axis(NamedTuple):
 
 def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
     """Draw the ladder of a cluster; None if no limit has a number."""
-    groups = [one for one in capacity.grouped_walls(cluster, world) if not capacity.is_account_quota(one[0])]
-    known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
-    unknown = [capacity.group_title(one) for one in groups if one[0].number is None]
+    known, unknown = _by_number(capacity.grouped_walls(cluster, world))
     if not known:
         return None
     drawn, target = known[:_MOST_DRAWN], world.sizes.wanted_interval(cluster).exact
@@ -178,7 +179,7 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
     keys = _legend(drawn, rungs, target)
     top = 8 + 20 * ceil(len(keys) / 2)
     base = top + rungs[-1].bar + _BAR + _GAP
-    notes = _notes(known[_MOST_DRAWN:], unknown)
+    notes = _notes(known[_MOST_DRAWN:], list(map(capacity.group_title, unknown)))
     name = cluster.display_name
     height = base + 40 + _LINE * len(notes)
     svg = document.markup(

@@ -10,6 +10,7 @@ from kcheck.scale.walls.model import Wall, WallFinder
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Interval, bounded
+from kcheck.text.need import first_unknown
 from kcheck.text.values import Known, Origin, Unknown, Value, because, known
 
 _GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, limits.pod_walls, limits.quota_walls)
@@ -79,7 +80,7 @@ def nodes(wall: Wall, world: World) -> Value[int]:
         high = max(low, aim.low - 1 if high is None else min(high, aim.low - 1))
     elif wall.short is False and aim.high is not None:
         low = max(low, aim.high)
-    why = wall.why or _unknown_target(wall, world) or Unknown(wall.arithmetic)
+    why = wall.why or first_unknown([world.sizes.target(wall.cluster)]) or Unknown(wall.arithmetic)
     if wall.nodes is None and high is None:
         return because(why)
     return computed(wall, low) if low == high else bounded(why, Origin((wall.place,)), Interval(low, high))
@@ -90,7 +91,8 @@ def target(wall: Wall, world: World) -> Value[int]:
     aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
     if aim.exact is not None:
         return computed(wall, aim.exact)
-    return bounded(_unknown_target(wall, world) or Unknown(""), Origin((wall.place,)), aim)
+    why = first_unknown([world.sizes.target(wall.cluster)]) or Unknown("")
+    return bounded(why, Origin((wall.place,)), aim)
 
 
 def cluster_target(cluster: Cluster, world: World) -> Value[int]:
@@ -99,12 +101,6 @@ def cluster_target(cluster: Cluster, world: World) -> Value[int]:
     if not isinstance(found, Unknown) or (not aim.low and aim.high is None):
         return found
     return bounded(found, found.origin, aim)
-
-
-def _unknown_target(wall: Wall, world: World) -> Unknown | None:
-    """Return the target of a wall's cluster where it is unknown."""
-    found = world.sizes.target(wall.cluster)
-    return found if isinstance(found, Unknown) else None
 
 
 def cause(wall: Wall, _world: World) -> Value[str]:

@@ -14,17 +14,17 @@ from kcheck.scale.growth import Demand, Trial, addresses_needed, reach
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Unknown, known, number, reason_of
+from kcheck.text.values import Known, Unknown, known, number
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
     """Yield the walls of every subnet and range that a cluster has pools in, an unknown one without pools."""
     cluster, world = finder.cluster, finder.world
     fargate = ", ".join(known(cluster.serverless) or ())
-    asked = fargate or world.sizes.requested(cluster) or world.autoscaling.beyond_pools(cluster)
-    if asked and not (finder.pools or finder.gap or cluster.plane):
+    asked = fargate or finder.gap or world.sizes.requested(cluster) or world.autoscaling.beyond_pools(cluster)
+    if asked and not (finder.pools or cluster.plane):
         why = f"pods on Fargate ({fargate}) are not counted" if fargate else "none of its node pools is in this code"
-        why = reason_of(cluster.subnet_ids) if isinstance(cluster.subnet_ids, Unknown) else why
+        why = next((one.reason for one in (finder.gap, cluster.subnet_ids) if isinstance(one, Unknown)), why)
         yield unknown(finder.limit("subnet", "the nodes", cluster.name, finder.limits["subnet.reserved"]), why)
     for place in _places(finder):
         wall = _wall(place, finder)
@@ -81,8 +81,8 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
     weights = _by_pool(found, found.high or found.low, lambda demand: demand.addresses(_MANY))
     if finder.growth.known:
         least = fits(found.low, 0)
-        exact = high is not None and not found.kept and all(map(_same, found.low, high))
-        most = least if exact else None if high is None else fits(high, 0, found.taken)
+        same = [(one.per_node, one.surge) for one in found.low] == [(one.per_node, one.surge) for one in high or ()]
+        most = least if same and not found.kept else None if high is None else fits(high, 0, found.taken)
     else:  # any pool may be empty and have no surge, or have a node and all of it
         least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
         most = None if high is None else fits(high, 1, found.taken)
@@ -102,10 +102,6 @@ def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, lea
 
 _MANY = 1000
 """Pool size at which demands are compared."""
-
-
-def _same(least: Demand, most: Demand) -> bool:
-    return (least.per_node, least.surge) == (most.per_node, most.surge)
 
 
 def _by_pool(found: Bounds, each: list[Demand], count: Callable[[Demand], int]) -> Counter[str]:
