@@ -14,59 +14,10 @@ from kcheck.engine import rule_files, rules
 from kcheck.engine.rule import Example, Rule
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import PARTS, SUBJECTS
-from kcheck.text.bundled import RULES
+from kcheck.text.bundled import PROFILES, RULES, load
 from kcheck.text.files import save
 
 _WIDTH = 110
-_OBJECT = """\
-when: object.kind == "Job"                # which objects: name their kinds first
-problem: "!has(object.metadata.labels) || !has(object.metadata.labels.team)"     # it fires where this holds
-at: object.metadata.labels.team           # the place that a finding points at: it is there, or it would be
-message: "Job {object.metadata.name} has no label `team`"       # {...} is CEL
-fix: {set: object.metadata.labels.team, to: object.metadata.namespace, safety: safe}    # or `help` for a person
-"""
-_OBJECT_EXAMPLE = """\
-  - file: job.yaml
-    bad: |                                # it must fire here
-      apiVersion: batch/v1
-      kind: Job
-      metadata:
-        name: train
-        namespace: vision
-    fixed: |                              # what `kcheck fix` makes of `bad`
-      apiVersion: batch/v1
-      kind: Job
-      metadata:
-        name: train
-        namespace: vision
-        labels:
-          team: vision
-    good: |                               # it must be silent here
-      apiVersion: batch/v1
-      kind: Job
-      metadata:
-        name: train
-        labels:
-          team: speech
-"""
-_RESOURCE = """\
-when: resource.type == "aws_eks_node_group"     # which resources: name their types first
-problem: "!has(resource.values.tags) || !has(resource.values.tags.team)"     # it fires where this holds
-at: resource.values.tags                  # the place that a finding points at: it is there, or it would be
-message: "{resource.address} has no tag `team`"     # {...} is CEL
-help: add the tag `team`                  # what a person has to do; `fix` in its place is what `kcheck fix` does
-"""
-_RESOURCE_EXAMPLE = """\
-  - bad: |                                # it must fire here
-      resource "aws_eks_node_group" "gpu" {
-        node_group_name = "gpu"
-      }
-    good: |                               # it must be silent here
-      resource "aws_eks_node_group" "gpu" {
-        node_group_name = "gpu"
-        tags            = { team = "vision" }
-      }
-"""
 _SOURCES = "# sources: [limits.eks.pool.quota]        # numbers of the profiles, or addresses\n"
 _MISTAKES = """\
 # mistakes:                               # put back into a generated cluster: the rule finds them, and no other
@@ -76,7 +27,6 @@ _MISTAKES = """\
 """
 JUDGED = (*RAW, *(subject for subject in SUBJECTS if subject not in PARTS))
 """Subjects that a rule can be about."""
-_WRITTEN = {"object": (_OBJECT, _OBJECT_EXAMPLE), "resource": (_RESOURCE, _RESOURCE_EXAMPLE)}
 
 
 def write(name: str, folder: str, subject: str) -> str:
@@ -111,8 +61,9 @@ def text(path: str, subject: str, folder: str) -> str:
     """
     if subject not in JUDGED:
         raise ConfigError(f"there is no subject {subject}; {nearest('' if subject in PARTS else subject, JUDGED)}")
-    if subject in _WRITTEN:
-        severity, (body, example), origin = "warning", _WRITTEN[subject], ""
+    written = load(os.path.join(PROFILES, "new_rules.yaml")).get(subject)
+    if written is not None:
+        severity, body, example, origin = "warning", written["body"], textwrap.indent(written["example"], "  "), ""
     else:
         model = _model(subject)
         severity, body, example = model.severity or "warning", _body(model), _example(model.documentation.examples[0])
