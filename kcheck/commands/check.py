@@ -69,7 +69,8 @@ def command(
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    format_ = "statistics" if statistics else format_ or _default_format()
+    usual = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+    format_ = "statistics" if statistics else format_ or usual
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
@@ -101,11 +102,6 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
         return NOTHING
     relevant = comparison is None or comparison_options.change_is_relevant(paths, config, comparison)
     return "" if relevant else UNCHANGED
-
-
-def _default_format() -> str:
-    """Return the format that a run has without --format."""
-    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
 
 
 def _with_commands(

@@ -1,6 +1,6 @@
 """Images: their tags, pulls from a registry, and copies elsewhere."""
 
-from kcheck.config.numbers import tags
+from kcheck.config.numbers import names, tags
 from kcheck.inventory.clouds import registry
 from kcheck.model import Container, Image, Workload, image_names
 from kcheck.model.image_names import Ending
@@ -133,7 +133,7 @@ def _successor(image: Image) -> Value[str]:
     if text.startswith(_FORMER):
         return computed(image, _NOW + text.removeprefix(_FORMER))
     path = next((text.removeprefix(first) for first in _FIRST if text.startswith(first)), "")
-    return computed(image, _NOW + path if _OF_KUBERNETES.fullmatch(path) else None)
+    return computed(image, _NOW + path if _BUILD.sub("", path) in names.listed("project_images") else None)
 
 
 _NOW = "registry.k8s.io/"
@@ -143,12 +143,5 @@ _FORMER = "k8s.gcr.io/"
 _FIRST = ("gcr.io/google-containers/", "gcr.io/google_containers/")
 """Google's first registry: its images of July 2020 were copied, others came later."""
 
-_OF_KUBERNETES = regex(
-    r"(?:pause|etcd|coredns|hyperkube|conformance|busybox|echoserver|nginx-slim|addon-resizer|metrics-server|heapster"
-    r"|cluster-autoscaler|cluster-proportional(?:-vertical)?-autoscaler|defaultbackend|exechealthz|fluentd-elasticsearch"
-    r"|kube-(?:apiserver|controller-manager|scheduler|proxy|addon-manager|state-metrics|cross)"
-    r"|kubernetes-dashboard(?:-init)?|k8s-dns-(?:kube-dns|dnsmasq-nanny|sidecar|node-cache)"
-    r"|node-problem-detector|volume-nfs|serve_hostname|test-webserver)"
-    r"(?:-(?:amd64|arm|arm64|ppc64le|s390x))?(?::[\w.-]+)?"
-)
-"""Images of the Kubernetes project, by name or tag, which come from nowhere else since."""
+_BUILD = regex(r"(?:-(?:amd64|arm|arm64|ppc64le|s390x))?(?::[\w.-]+)?\Z")
+"""The end of an image's path that is not its name."""

@@ -231,7 +231,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     [
         ("select: [kubenet-retring]\n", "select: there is no rule kubenet-retring; did you mean kubenet-retiring?"),
         ("ignore: [netwrk]\n", "ignore: there is no rule netwrk; did you mean network?"),
-        ("severity: {nothing-like-it: error}\n", "severity: there is no rule nothing-like-it; see"),
+        ("severity: {xyzzy: error}\n", "severity: there is no rule xyzzy; see"),
         ("suppressions: [{rule: kubenet, reason: z}]\n", "suppressions: there is no rule kubenet"),
         ("limits: {eks.pool.quotas: {value: 1, reason: z}}\n", "limits: there is no limit eks.pool.quotas; did you mean eks.pool.quota?"),
         ("limits: {aks.kubenet.nodes: {value: 1000, reason: z}}\n", "limits: aks.kubenet.nodes is a hard limit of 400 nodes"),

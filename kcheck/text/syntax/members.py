@@ -1,7 +1,6 @@
 """Add members to maps and items to lists in YAML, in the style of their neighbours."""
 
 import re
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -95,11 +94,6 @@ def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit
         for i, line in enumerate(style.lines({name: value}))
     )
     return [Edit(source.span(end, end), "".join(lines))]
-
-
-def _are_apart(nodes: Sequence[yaml.Node]) -> bool:
-    """Whether an empty line separates all nodes, above their comments."""
-    return len(nodes) > 1 and all(_is_apart(node.source, node.start) for node in nodes[1:])
 
 
 def _is_apart(source: Source, at: int) -> bool:
@@ -253,7 +247,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
         return _listed(node, last.end, margin, texts, last=True)
     indent = " " * column(node)
     end = _own_end(source, max(last.end - 1, node.items[-1].start), len(indent))
-    gap = source.newline * _are_apart(node.items)
+    gap = source.newline * (len(node.items) > 1 and all(_is_apart(source, one.start) for one in node.items[1:]))
     lines = (
         f"{gap * (i == 0)}{source.newline}{indent}{line}" for item in items for i, line in enumerate(style.item(item))
     )
