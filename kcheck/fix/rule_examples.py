@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.config import Config, parse_price
-from kcheck.engine import linter, rule_words
+from kcheck.engine import linter, rule_words, rules
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.linter import Result
 from kcheck.engine.rule import Example, Rule
@@ -44,12 +44,12 @@ class ExampleRun:
     @cached_property
     def bad(self) -> Result:
         """Result of checking `bad`."""
-        return self._checked(self.example.bad)
+        return self.checked(self.example.bad, self._needed)
 
     @cached_property
     def good(self) -> Result:
         """Result of checking `good`."""
-        return self._checked(self.example.good)
+        return self.checked(self.example.good, self._needed)
 
     def findings(self) -> list[Finding]:
         """List the rule's findings in `bad`."""
@@ -72,7 +72,8 @@ class ExampleRun:
             return wrong
         if self.findings():
             return [self._mistake("bad", text) for text in failures(self.rule, self.bad.world)]
-        return [self._mistake("bad", f"`bad` must fire: {_silence(self.rule, self.bad, self.example)}")]
+        whole = self.checked(self.example.bad)
+        return [self._mistake("bad", f"`bad` must fire: {_silence(self.rule, whole, self.example)}")]
 
     def good_failures(self) -> list[Mistake]:
         """List failures of `good`: the rule fires, or there is nothing to judge."""
@@ -118,9 +119,20 @@ class ExampleRun:
             wrong.append(f"a second fix still changes {', '.join(file.path for file in again.files)}")
         return [self._mistake("bad" if example.fixed is None else "fixed", text) for text in wrong]
 
-    def _checked(self, files: Mapping[str, str]) -> Result:
+    def checked(self, files: Mapping[str, str], names: tuple[str, ...] = ()) -> Result:
+        """Check files by the rules with these names, or by all."""
         with _written(files):
-            return linter.run(Tree(["."]), self._config())
+            config = self._config()
+            return linter.run(Tree(["."]), config if config.select else replace(config, select=names))
+
+    @cached_property
+    def _needed(self) -> tuple[str, ...]:
+        """Names of the rule and those it leaves objects to; empty, for all, where it judges what others say."""
+        needed = [self.rule] if self.rule.subject != "input" else []
+        for rule in needed:
+            every = rules.all_rules(self._folders) if rule.unless else ()
+            needed += [other for other in every if other.name in rule.unless and other not in needed]
+        return tuple(rule.name for rule in needed)
 
     def _config(self) -> Config:
         """Read the settings in the example's folder, and add its nodes, price and rule folders."""

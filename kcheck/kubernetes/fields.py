@@ -88,10 +88,8 @@ class _Walk:
         fields = _table().types.get(type_)
         for name, entry in yaml.entries(target).items():
             own = (*path, name)
-            if fields is None:
-                self.visit(entry.value, type_[1:-1], own)
-            elif name in fields:
-                self.visit(entry.value, fields[name], own)
+            if inner := type_[1:-1] if fields is None else fields.get(name):
+                self.visit(entry.value, inner, own)
             elif name[:1] == "$" or own == ("sops",) or placeholders.first(name):
                 continue  # for kustomize, and for sops
             elif len(self.found) < _MOST:

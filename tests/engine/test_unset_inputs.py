@@ -103,7 +103,7 @@ def silent(rule: Rule, example: Example) -> tuple[set[str], set[str]]:
     """The values without which a rule neither fires nor names an input, and the inputs without a name or place."""
     result, nameless = set(), set()
     for place, files in variants(example.bad):
-        run = ExampleRun(rule, example)._checked(files)
+        run = ExampleRun(rule, example).checked(files)
         decided = [one.rule for one in run.findings] + [one.rule for one in run.undecided if one.missing]
         if rule.name not in decided:
             result.add(place)

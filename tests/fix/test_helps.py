@@ -65,7 +65,10 @@ def _examples() -> Iterator[Case]:
 
 
 CASES = [
-    *(pytest.param(case, id=case.name, marks=pytest.mark.medium) for case in _trees()),
+    *(
+        pytest.param(case, id=case.name, marks=pytest.mark.medium if number % 3 == 0 else pytest.mark.slow)
+        for number, case in enumerate(_trees())
+    ),
     *(pytest.param(case, id=case.name, marks=pytest.mark.slow) for case in _examples()),
 ]
 

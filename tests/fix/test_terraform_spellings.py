@@ -794,12 +794,13 @@ TABLES = {
     "idle-nodes-kept-long": RELEASE,
     "host-network-dns": POD,
 }
-KINDS = {(rule, re.split("[ ,]", name)[0]): name for rule, trees in TABLES.items() for name in reversed(trees)}
+NAMES = [(rule, name) for rule, trees in TABLES.items() for name in trees]
+CHOSEN = {re.split("[ ,]", name)[0]: (rule, name) for rule, name in reversed(NAMES)}
 """The first spelling of each kind: a literal, a local, a default ...; those that scripts/test runs."""
 SPELLINGS = [
     pytest.param(
         rule, tree, id=f"{rule}: {name}",
-        marks=pytest.mark.medium if KINDS[rule, re.split("[ ,]", name)[0]] == name else pytest.mark.slow,
+        marks=pytest.mark.medium if (rule, name) in CHOSEN.values() else pytest.mark.slow,
     )
     for rule, trees in TABLES.items()
     for name, tree in trees.items()

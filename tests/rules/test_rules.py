@@ -43,6 +43,13 @@ def test_example(rule: Rule, example: Example) -> None:
     assert [problem.message for problem in rule_examples.headline_failures(run.findings())] == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_no_other_rule_fails_on_an_example(rule: Rule, example: Example) -> None:
+    run = ExampleRun(rule, example)
+    assert [bug for files in (example.bad, example.good) for bug in run.checked(files).bugs] == []
+
+
 def test_rules_name_no_cloud_in_limits() -> None:
     """The profiles of other clouds are not read for them."""
     named = {path.split(".")[1] for rule in RULES for path in rule_words.places(rule) if path.startswith("limits.")}

@@ -269,7 +269,7 @@ def sizes(draw: random.Random) -> tuple[int, int]:
 
 
 RULES = {"subnet": "subnet-too-small", "pod-subnet": "pod-range-too-small", "pod-range": "pod-range-too-small"}
-CORE = 24
+CORE = 12
 """Trees that the core tests draw; the others are for the slow ones."""
 
 

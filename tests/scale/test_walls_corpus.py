@@ -47,8 +47,13 @@ RULES = {
 EXAMPLES = [path for path in sorted((ROOT / "examples").iterdir()) if path.is_dir() and path.name != "own-rules"]
 
 
-@pytest.mark.medium
-@pytest.mark.parametrize("tree", [*EXAMPLES, *TREES], ids=name)
+@pytest.mark.parametrize(
+    "tree",
+    [
+        pytest.param(tree, id=name(tree), marks=pytest.mark.medium if number % 3 == 1 else pytest.mark.slow)
+        for number, tree in enumerate((*EXAMPLES, *TREES))
+    ],
+)
 def test_a_rule_fires_exactly_where_its_wall_is_below_the_target(tree: Path) -> None:
     wanted = by_hand(tree)["arguments"][1:] if tree in TREES else []
     targets = {name: int(number) for name, _, number in (str(one).rpartition("=") for one in wanted)}

@@ -18,10 +18,6 @@ class Clock:
         self._number += 1
         heappush(self.queue, (time, self._number, act, arguments))
 
-    def clear(self) -> None:
-        """Forget all scheduled calls."""
-        self.queue.clear()
-
     def wait(self, until: float, last: float = 0) -> None:
         """Run the calls before a time, and those already scheduled at that time; all where `last` is infinite."""
         self._number += 1

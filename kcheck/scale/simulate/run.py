@@ -94,7 +94,7 @@ class _Simulation:
 
     def dissolve(self) -> None:
         """Break the rings of objects: no garbage collector looks for them, and a run of 300 nodes leaves 380 KiB."""
-        self.clock.clear()
+        self.clock.queue.clear()
         for work in self.pods.works:
             work.pods.clear()
         for group in self.fleet.groups:

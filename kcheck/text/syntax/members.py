@@ -2,8 +2,6 @@
 
 import re
 
-from msgspec.structs import replace
-
 from kcheck.text.keys import Json
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -36,24 +34,12 @@ def _read(container: Span) -> yaml.Target | None:
 
     Aliases are read as text, since their targets are elsewhere.
     """
-    source, data = container.source, container.source.data
-    blank = b" " * len(source.before(container.start))
-    inside = _FILLED.sub(lambda match: b"x" * len(match[0]), data[container.start : container.end])
-    part = Source(source.path, blank + _ALIAS.sub(b"x", inside))
-    root = next((document.root for document in yaml.documents(part)), None)
-    return _moved(root, source, container.start - len(blank)) if root and root.start == len(blank) else None
-
-
-def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
-    if isinstance(node, yaml.Scalar):
-        return replace(node, source=source, start=node.start + by, end=node.end + by, _span=None)
-    at = (source, node.start + by, node.end + by, node.anchor)
-    if isinstance(node, yaml.Sequence):
-        return yaml.Sequence(*at, tuple(_moved(yaml.resolve(item), source, by) for item in node.items), node.flow)
-    entries = ((_moved(e.key, source, by), _moved(yaml.resolve(e.value), source, by)) for e in node.entries)
-    return yaml.Mapping(
-        *at, tuple(yaml.Pair(key, value) for key, value in entries if isinstance(key, yaml.Scalar)), node.flow
-    )
+    source, start = container.source, container.start
+    before = len(source.before(start))
+    inside = _FILLED.sub(lambda match: b"x" * len(match[0]), source.data[start : container.end])
+    part = b" " * before + _ALIAS.sub(b"x", inside)
+    root = next((document.root for document in yaml.read_part(source, part, start - before)), None)
+    return root if root is not None and root.start == start else None
 
 
 # --- maps

@@ -69,12 +69,12 @@ def documents(
     start = len(BOM) if data.startswith(BOM) else 0
     for begin, end in _separators(data):
         if data[begin] == 0x2E:  # `...` belongs to no document
-            yield from _read(source, data[start:begin], start, wanted)
+            yield from read_part(source, data[start:begin], start, wanted)
             start = end
         elif any(line.lstrip()[:1] not in (b"", b"#", b"%") for line in data[start:begin].splitlines()):
-            yield from _read(source, data[start:begin], start, wanted)
+            yield from read_part(source, data[start:begin], start, wanted)
             start = begin
-    yield from _read(source, data[start:], start, wanted)
+    yield from read_part(source, data[start:], start, wanted)
 
 
 def _separators(data: bytes) -> Iterator[tuple[int, int]]:
@@ -85,7 +85,8 @@ def _separators(data: bytes) -> Iterator[tuple[int, int]]:
         yield match.span(1)
 
 
-def _read(source: Source, data: bytes, start: int, wanted: Callable[[bytes], bool]) -> Iterator[Document]:
+def read_part(source: Source, data: bytes, start: int, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
+    """Parse a part of a file without separators, which stands at `start`; its bytes may be others of that length."""
     span = source.span(start, start + len(data))
     if not wanted(data):
         return
