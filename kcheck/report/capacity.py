@@ -132,7 +132,8 @@ def month_text(lines: Sequence[money.Line]) -> str:
         return ""
     large = [one for one in lines if one.mills * 100 > total]
     rest = [one for one in lines if one not in large]
-    texts = [f"{one.what} {units.money(rough(one.mills))} ({one.price_of})" for one in large]
+    of = {one: f" ({one.price_of})" if one.price_of else "" for one in large}
+    texts = [f"{one.what} {units.money(rough(one.mills))}{of[one]}" for one in large]
     texts += [f"{listed([one.what for one in rest])} {units.money(rough(sum(one.mills for one in rest)))}"] * bool(rest)
     return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; traffic comes on top"
 

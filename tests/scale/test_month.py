@@ -68,7 +68,7 @@ def bill(write: Write, code: str) -> dict[str, int]:
     write({"main.tf": code})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
-    found = money.month(cluster, world, lambda pool: 2)
+    found = money.month(cluster, world, lambda _: 2)
     assert found is not None
     return {line.what: line.mills for line in found}
 
