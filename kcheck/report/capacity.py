@@ -14,7 +14,6 @@ from kcheck.text import units
 from kcheck.text.interval import Interval
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed, rough
-from kcheck.text.values import known
 
 _BAR = 20
 _INDENT = " " * 12
@@ -120,11 +119,6 @@ def _reach(cluster: Cluster, world: World) -> str:
     return f"{name} reaches {bound}{part}{what}."
 
 
-def month_of_all(cluster: Cluster, world: World) -> list[money.Line] | None:
-    """List what a month costs with all nodes up; None where a size or a price is unknown."""
-    return money.month(cluster, world, lambda pool: known(world.sizes.of_pool(pool)))
-
-
 def month_text(lines: Sequence[money.Line]) -> str:
     """Format a month's bill: its total, each part of more than 1 % with what its price is of, and the rest."""
     total = sum(one.mills for one in lines)
@@ -140,8 +134,8 @@ def month_text(lines: Sequence[money.Line]) -> str:
 
 def month_sentence(cluster: Cluster, world: World) -> str:
     """Say what a month costs with all nodes up; empty where that is unknown."""
-    found = month_of_all(cluster, world)
-    return f"With all nodes up {month_text(found)}." if found else ""
+    found = month_text(money.month(cluster, world))
+    return f"With all nodes up {found}." if found else ""
 
 
 # --- text
