@@ -7,7 +7,7 @@ from kcheck.config.numbers import fabrics, machines
 from kcheck.config.numbers.profiles import limits, settings
 from kcheck.generate import recommended
 from kcheck.generate.intent import Intent, label
-from kcheck.generate.jobs import interfaces
+from kcheck.generate.jobs import FileSystem, interfaces
 from kcheck.generate.pools import Pool, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 
@@ -71,15 +71,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     }  # fmt: skip
 
 
-class Checkpoints(NamedTuple):
-    """File system for checkpoints: MB/s wanted by the usual job, GiB, and MB/s at that size."""
-
-    wanted: int
-    capacity: int
-    speed: int
-
-
-def checkpoints(intent: Intent) -> Checkpoints | None:
+def checkpoints(intent: Intent) -> FileSystem | None:
     """Size CPFS for the usual GPU job; None without GPUs or where it is not sold."""
     usual = recommended.values(intent.cloud)
     sold = re.fullmatch(str(usual["storage.parallel"]), intent.region)
@@ -89,7 +81,7 @@ def checkpoints(intent: Intent) -> Checkpoints | None:
     wanted = intent.job_nodes * int(usual["storage.write"])
     needed = max(int(usual["storage.least"]), -(-min(wanted, fastest) * 1000 // each))
     capacity = -(-needed // step) * step
-    return Checkpoints(wanted, capacity, min(capacity * each // 1000, fastest))
+    return FileSystem(capacity, min(capacity * each // 1000, fastest), wanted)
 
 
 def _regions(pattern: str) -> str:

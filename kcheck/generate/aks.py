@@ -9,6 +9,7 @@ from kcheck.config.numbers.profiles import limits, load_own
 from kcheck.config.numbers.retirements import find
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import Intent, letters_of
+from kcheck.generate.jobs import FileSystem
 from kcheck.generate.manifests import PROVISIONING, dns_replicas
 from kcheck.generate.pools import Pool, in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
@@ -92,6 +93,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
     short, private = letters_of(intent.name), not intent.api_ranges
     new_registry = intent.registry if intent.registry.endswith(_REGISTRY) and "/" not in intent.registry else ""
+    ended, share = find("aks", "network_plugin", "kubenet")[0], deletion.percentage(len(intent.zones))
     found_prices = (machines.price("aks", one, spot=False, region=intent.region) for one in intent.machines)
     prices = [price for price in found_prices if price]
     return {
@@ -99,17 +101,19 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),
         "topology": _topology(intent.machine) if jobs.interfaces(intent).number else None, "lustre": lustre(intent),
         "private": private, "markets": markets(intent), "kinds": len({group.machine for group in found}) > 1,
-        **_disks(intent, found), "drain_minutes": drain(intent.job_hours),
-        "drain_reason": _drain_reason(intent.job_hours),
+        "disks": sorted({group.ephemeral for group in found}), "scratch": scratch(intent, found),
+        "managed_disk": max((sizes.managed_disk(one.machine) or 0 for one in found if not one.ephemeral), default=0),
+        "drain_minutes": drain(intent.job_hours), "drain_reason": _drain_reason(intent.job_hours),
         "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",
         "registry_name": new_registry.removesuffix(_REGISTRY),
         "docker_hub": new_registry and f"{new_registry}/docker-hub",
         "vault": f"{short[: _VAULT - 1 - len(intent.unique)]}-{intent.unique}", "nodes_at_most": nodes,
-        **_deletion(nodes, len(intent.zones)),
+        "deletion": batch(nodes), "pause_percentage": share,
+        "pause_nodes": deletion.tolerated(nodes, batch(nodes), share),
         "cap_is_low": any((intent.price_cap or one.mills) < one.mills for one in prices),
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
-        "refused": _retired() if intent.mode == "kubenet" else "", "accelerated": intent.gpus > 0,
-        "gpus_after": _driver(intent), "dns_ladder": dns_ladder(dns_replicas(intent)),
+        "refused": f"kubenet stops being supported on AKS on {ended.ends}" if intent.mode == "kubenet" else "",
+        "accelerated": intent.gpus > 0, "gpus_after": _driver(intent), "dns_ladder": dns_ladder(dns_replicas(intent)),
         "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
         "charts": not private, **_FLAGS,
     }  # fmt: skip
@@ -127,20 +131,6 @@ def _nat(region: str, nodes: int) -> dict[str, object]:
     sku = "Standard" if region in str(usual["nat.zonal"]).split(", ") else "StandardV2"
     bits = prefix(nodes * int(usual["nat.ports"]))
     return {"nat_sku": sku, "nat_prefix": bits, "nat_addresses": 1 << (32 - bits)}
-
-
-def _deletion(nodes: int, zones: int) -> dict[str, object]:
-    deleted, share = batch(nodes), deletion.percentage(zones)
-    tolerated = deletion.tolerated(nodes, deleted, share)
-    return {"deletion": deleted, "pause_percentage": share, "pause_nodes": tolerated}
-
-
-def _disks(intent: Intent, found: list[Group]) -> dict[str, object]:
-    return {
-        "disks": sorted({group.ephemeral for group in found}),
-        "managed_disk": max((sizes.managed_disk(one.machine) or 0 for one in found if not one.ephemeral), default=0),
-        "scratch": scratch(intent, found),
-    }
 
 
 def scratch(intent: Intent, found: list[Group]) -> int:
@@ -217,23 +207,10 @@ def batch(nodes: int) -> int:
     return ceil(nodes / int(recommended.values("aks")["autoscaler.batches"]) / 10) * 10
 
 
-def _retired() -> str:
-    return f"kubenet stops being supported on AKS on {find('aks', 'network_plugin', 'kubenet')[0].ends}"
-
-
 class _Topology(TypedDict):
     """Topology of a VM size, whose other parts the template reads."""
 
     machines: list[str]
-
-
-class Lustre(NamedTuple):
-    """Managed Lustre file system: TiB, its MB/s, MB/s wanted by the usual job, and its zone."""
-
-    capacity: int
-    speed: int
-    wanted: int
-    zone: str
 
 
 def _topology(machine: str) -> _Topology | None:
@@ -250,7 +227,7 @@ def _driver(intent: Intent) -> dict[str, str] | None:
     return {"label": str(label), "value": "false", "reason": reason}
 
 
-def lustre(intent: Intent) -> Lustre | None:
+def lustre(intent: Intent) -> FileSystem | None:
     """Size the checkpoint file system for a GPU job over InfiniBand, with room for all claims; else None."""
     if "storage" not in intent.parts or not intent.gpus or not jobs.by_pool(intent):
         return None
@@ -259,4 +236,4 @@ def lustre(intent: Intent) -> Lustre | None:
     wanted = intent.job_nodes * int(usual["lustre.write"])
     claims = ceil(len(intent.teams) * int(usual["storage.size"]) / GIB_IN_TIB)
     capacity = min(most, step * ceil(max(wanted / speed, claims) / step))
-    return Lustre(capacity, capacity * speed, wanted, intent.zones[0])
+    return FileSystem(capacity, capacity * speed, wanted)

@@ -10,6 +10,7 @@ from kcheck.config.numbers.fabrics import Fabric
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import Intent, label
+from kcheck.generate.jobs import FileSystem
 from kcheck.generate.pools import Pool, evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.gke import pools as own_machines
@@ -56,13 +57,6 @@ class Gateway(NamedTuple):
     nodes: int
     addresses: int
     ports: int
-
-
-class Checkpoints(NamedTuple):
-    """File system of all checkpoints: GiB, and MB/s at that size."""
-
-    size: int
-    speed: int
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
@@ -117,7 +111,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "vpcs": 1 + len({one.vpc for one in _networks(intent)}),
         "tested_with": usual[_BLUEPRINTS[fabric.name]] if fabric else "",
         "gpu_fabric": fabric, "sample_zone": next(able, intent.zones[0]), "shared_volume": "storage" in intent.parts,
-        "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
+        "lustre": checkpoints, "checkpoint_size": checkpoints.capacity if checkpoints else 0,
         "spot_grace": intent.minor >= int(usual["spot.since"]),
         "private_api": bool(intent.api_ranges) and all(map(is_private, intent.api_ranges)),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
@@ -130,7 +124,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     }  # fmt: skip
 
 
-def lustre(intent: Intent) -> Checkpoints | None:
+def lustre(intent: Intent) -> FileSystem | None:
     """Size Managed Lustre for the nodes of the usual job writing at once; None for machines that need none."""
     usual = recommended.values(intent.cloud)
     able = re.search(str(usual["storage.lustre"]), intent.machine)
@@ -142,7 +136,7 @@ def lustre(intent: Intent) -> Checkpoints | None:
     if size > int(usual["storage.small"]):
         step = int(usual["storage.large_step"])
         size = min(ceil(size / step) * step, int(usual["storage.most"]))
-    return Checkpoints(size, size * tier // GIB_IN_TIB)
+    return FileSystem(size, size * tier // GIB_IN_TIB, wanted)
 
 
 def gateway(nodes: int, cloud: str) -> Gateway:

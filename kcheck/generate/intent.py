@@ -153,23 +153,24 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     share, cap = int(spot.get("share", 0)), spot.get("price_cap")
     form = str(usual["intent.zone"])
     zones = given.get("zones") or [_zone(form, region, letter) for letter in _listed(usual["intent.zones"])]
-    most = max(nodes - nodes * share // 100, nodes * share // 100)
+    most, parts = max(nodes - nodes * share // 100, nodes * share // 100), tuple(given.get("parts", PARTS))
+    teams = tuple([Team(**one) for one in given.get("teams") or ()] or _teams(str(usual["intent.teams"])))
+    tiers = _listed(usual["intent.tiers"]) if "storage" in parts else ["normal"]  # a job that is stopped needs storage
     names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     intent = Intent(
         cloud=cloud, name=name, account=account, region=region, zones=tuple(zones),
         kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types,
         gpus=int(gpus or 0), spot=share, price_cap=None if cap is None else round(cap * 1000),
-        job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
+        job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"]), teams))),
         job_hours=int(job.get("hours", usual["intent.job_hours"])), accelerator=given.get("accelerator", ""),
-        teams=tuple([Team(**one) for one in given.get("teams") or ()] or _teams(str(usual["intent.teams"]))),
-        tiers=tuple(given.get("tiers") or _listed(usual["intent.tiers"])), scheduler=chosen("scheduler"),
+        teams=teams, tiers=tuple(given.get("tiers") or tiers), scheduler=chosen("scheduler"),
         autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"),
         mode=str(network.get("mode", usual["intent.mode"])), range=str(network.get("range", "")),
         in_use=tuple(network.get("in_use") or ()), api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
         fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
-        parts=tuple(given.get("parts", PARTS)), assumed=tuple(given.get("assumed") or ()),
+        parts=parts, assumed=tuple(given.get("assumed") or ()),
     )  # fmt: skip
     for mistake in _mistakes(intent, usual):
         raise ConfigError(mistake)
@@ -216,9 +217,10 @@ def _teams(text: str) -> list[Team]:
     return [Team(name, int(share)) for name, share in pairs]
 
 
-def _job(nodes: int, most: int) -> int:
-    """Return the usual job size: a power of two up to a quarter of the cluster, at most `most`."""
-    return min(most, 1 << max(0, (max(1, nodes // 4)).bit_length() - 1))
+def _job(nodes: int, most: int, teams: tuple[Team, ...]) -> int:
+    """Return the usual job size: a power of two, at most a quarter of the cluster, and less than any team's share."""
+    least = min(most, nodes // 4, *((nodes * team.share - 1) // 100 for team in teams))
+    return 1 << max(0, least.bit_length() - 1)
 
 
 _CLOUDS_OWN = {
@@ -322,7 +324,7 @@ def resized(intent: Intent, nodes: int) -> Intent:
     """Return the intent for another number of nodes; the job is adapted to fit."""
     most, now = _largest_market(intent), replace(intent, nodes=nodes, asked=nodes)
     fits, usual = _largest_market(now), int(recommended.values(intent.cloud)["intent.job_nodes"])
-    wanted = _job(fits, usual) if intent.job_nodes == _job(most, usual) else intent.job_nodes
+    wanted = _job(fits, usual, now.teams) if intent.job_nodes == _job(most, usual, now.teams) else intent.job_nodes
     return replace(now, job_nodes=max(1, min(wanted, fits)))
 
 

@@ -117,15 +117,10 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
             break
         unclear["network.mode"] = f"{mode} of the code is impossible for this cluster: {files}"
         del fields["network.mode"]
-    if not isinstance(files, str):
-        _compare(found, files, source)
+    if not isinstance(files, str) and found.reader is not None:
+        now = _read_tree(*as_tree(files), source._replace(cluster="")).reader
+        found.left_out += differences(found.reader, now) if now is not None else ()
     return _with_assumptions(made, found, unclear, given.keys(), given.keys() | fields.keys())
-
-
-def _compare(found: Found, files: dict[str, bytes], source: Source) -> None:
-    made = _read_tree(*as_tree(files), source._replace(cluster=""))
-    if found.reader is not None and made.reader is not None:
-        found.left_out += differences(found.reader, made.reader)
 
 
 def _with_assumptions(
@@ -287,33 +282,28 @@ _MOST_LISTED = 6
 
 def differences(old: CodeReader, new: CodeReader) -> Iterator[str]:
     """Yield a sentence for each part of the old code that the new code does not keep."""
-    yield from _name(old, new)
-    yield from _tier(old, new)
-    yield from _family(old)
+    yield from _cluster(old, new)
     yield from _system(old, new)
     yield from _taints(old, new)
     yield from _least(old, new)
     yield from _ranges(old, new)
 
 
-def _name(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    before, after = known(old.cluster.name), known(new.cluster.name)
+def _cluster(old: CodeReader, new: CodeReader) -> Iterator[str]:
+    """Report another name, tier or family of addresses."""
+    was, now = old.cluster, new.cluster
+    before, after = known(was.name), known(now.name)
     if before and after and before != after:
-        yield f"the cluster is called {after}; in the code it is {before} ({old.cluster.place.location})"
+        yield f"the cluster is called {after}; in the code it is {before} ({was.place.location})"
+    before, after = known(was.tier), known(now.tier)
+    if before and after and before.lower() != after.lower():
+        yield f"the control plane has the tier {after}; in the code it has {before} ({_place(was.tier, was)})"
+    if known(was.ip_family) == "ipv6":
+        yield f"pods and Services get IPv4 addresses; in the code they get IPv6 ({_place(was.ip_family, was)})"
 
 
-def _tier(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    before, after = old.cluster.tier, new.cluster.tier
-    if isinstance(before, Known) and isinstance(after, Known) and before.value.lower() != after.value.lower():
-        place = before.origin.spans[0] if before.origin.spans else old.cluster.place
-        yield f"the control plane has the tier {after.value}; in the code it has {before.value} ({place.location})"
-
-
-def _family(old: CodeReader) -> Iterator[str]:
-    family = old.cluster.ip_family
-    if known(family) == "ipv6":
-        place = family.origin.spans[0] if family.origin and family.origin.spans else old.cluster.place
-        yield f"pods and Services get IPv4 addresses; in the code they get IPv6 ({place.location})"
+def _place(value: Value[str], cluster: Cluster) -> str:
+    return (value.origin.spans[0] if value.origin and value.origin.spans else cluster.place).location
 
 
 def _system(old: CodeReader, new: CodeReader) -> Iterator[str]:

@@ -17,6 +17,14 @@ _HOUR = 3600
 EFA = "vpc.amazonaws.com/efa"
 
 
+class FileSystem(NamedTuple):
+    """File system for checkpoints: its capacity in the cloud's unit, its MB/s, and MB/s wanted by the usual job."""
+
+    capacity: int
+    speed: int
+    wanted: int
+
+
 class FastNeighbours(NamedTuple):
     """Label of nodes with the fastest network between them, and their name."""
 

@@ -97,7 +97,7 @@ def _with_locals(made: dict[str, str]) -> dict[str, str]:
         declared = declared.replace(variables[name], "")
     own_files = {"variables.tf": declared, "terraform.tfvars": "\n\n".join(varied)}
     result = made | {path: text and text.strip() + "\n" for path, text in own_files.items()}
-    result["locals.tf"] = f"locals {{\n{indent(values, '  ')}\n}}\n"
+    result["locals.tf"] = f"# What is chosen once, for good.\nlocals {{\n{indent(values, '  ')}\n}}\n"
     uses = re.compile(rf"\bvar\.({'|'.join(names)})\b")
     return {path: uses.sub(r"local.\1", text) if path.endswith(".tf") else text for path, text in result.items()}
 

@@ -12,7 +12,7 @@ from kcheck.text import units
 from kcheck.text.interval import Interval
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed, rough
-from kcheck.text.values import Unknown, known
+from kcheck.text.values import Unknown
 
 _BAR = 20
 _INDENT = " " * 12
@@ -122,11 +122,6 @@ def _reach(cluster: Cluster, world: World) -> str:
     return f"{name} reaches {bound}{part}{what}."
 
 
-def month_of_all(cluster: Cluster, world: World) -> list[money.Line] | None:
-    """List what a month costs with all nodes up; None where a size or a price is unknown."""
-    return money.month(cluster, world, lambda pool: known(world.sizes.of_pool(pool)))
-
-
 def month_text(lines: Sequence[money.Line]) -> str:
     """Format a month's bill: its total, each part of more than 1 % with what its price is of, and the rest."""
     total = sum(one.mills for one in lines)
@@ -134,15 +129,16 @@ def month_text(lines: Sequence[money.Line]) -> str:
         return ""
     large = [one for one in lines if one.mills * 100 > total]
     rest = [one for one in lines if one not in large]
-    texts = [f"{one.what} {units.money(rough(one.mills))} ({one.price_of})" for one in large]
+    of = {one: f" ({one.price_of})" if one.price_of else "" for one in large}
+    texts = [f"{one.what} {units.money(rough(one.mills))}{of[one]}" for one in large]
     texts += [f"{listed([one.what for one in rest])} {units.money(rough(sum(one.mills for one in rest)))}"] * bool(rest)
     return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; traffic comes on top"
 
 
 def month_sentence(cluster: Cluster, world: World) -> str:
     """Say what a month costs with all nodes up; empty where that is unknown."""
-    found = month_of_all(cluster, world)
-    return f"With all nodes up {month_text(found)}." if found else ""
+    found = month_text(money.month(cluster, world))
+    return f"With all nodes up {found}." if found else ""
 
 
 # --- text

@@ -11,6 +11,7 @@ from kcheck.report import capacity
 from kcheck.report.places import by_name
 from kcheck.scale import savings, walls
 from kcheck.scale.basics import cluster_of
+from kcheck.scale.money import month
 from kcheck.scale.savings import Saving
 from kcheck.scale.world import World
 from kcheck.text.findings import Finding
@@ -84,8 +85,8 @@ def change_lines(before: Result, now: Result) -> Iterator[str]:
 
 def _monthly(cluster: Cluster, world: World) -> int | None:
     """Return the price of a month with all nodes up, in mills; None where a size or a price is unknown."""
-    found = capacity.month_of_all(cluster, world)
-    return None if found is None else rough(sum(line.mills for line in found))
+    found = month(cluster, world)
+    return rough(sum(line.mills for line in found)) if found else None
 
 
 # --- money

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil
 from typing import Annotated, NamedTuple, TypeAlias
@@ -68,47 +68,36 @@ class Line(NamedTuple):
     price_of: str
 
 
-def month(cluster: Cluster, world: World, size: Callable[[NodePool], int | None]) -> list[Line] | None:
+def month(cluster: Cluster, world: World, *, idle: bool = False) -> list[Line]:
     """List what nodes, their disks, the control plane and NAT gateways cost in a month, without traffic.
 
-    None where the size of a pool is unknown, or the price of its nodes.
+    All nodes are up, or those that no autoscaler removes. Empty where their number or a price is unknown.
     """
     entries, hours = world.numbers.limits(cluster.cloud), MONTH // 3600
-    shares = [(pool, size(pool)) for pool in world.pools.of_cluster(cluster)]
+    pools = world.pools.of_cluster(cluster)
+    shares = [(one, number(one.size.standing, 0) if idle else known(world.sizes.of_pool(one))) for one in pools]
     sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
     if not shares or len(sure) < len(shares):
-        return None
-    lines = [
-        Line(
-            f"{one.nodes:,} x {one.machine or 'node'}",
-            one.money * one.nodes * hours,
-            ", ".join(filter(None, (one.market, one.region))),
-        )
-        for one in cost(sure, world, MONTH).rates
-    ]
+        return []
+    lines = []
+    for one in cost(sure, world, MONTH).rates:
+        market = one.market and f"{one.market}, {one.region}"
+        lines.append(Line(f"{one.nodes:,} x {one.machine or 'node'}", one.money * one.nodes * hours, market))
     parts = [
         (f"disk_price.{known(pool.machine.disk_type)}", "disks", nodes * (known(pool.machine.disk_size) or 0))
         for pool, nodes in sure
     ]
     tier = (known(cluster.tier) or "").lower().replace("-", "_").removeprefix("tier_")
     parts += [(name, "control plane", hours) for name in ("control_plane.price", f"tier_{tier}.price")]
-    addresses, each = (
-        known(cluster.outbound_ips) or bool(known(cluster.outbound_ports)),
-        entries.get("nat_gateway.addresses"),
-    )
-    if each and addresses and not equals(cluster.outbound_type, "loadBalancer"):
-        gateways = ceil(addresses / each.number)
+    addresses = known(cluster.outbound_ips) or bool(known(cluster.outbound_ports))
+    if "nat_gateway.price" in entries and addresses and not equals(cluster.outbound_type, "loadBalancer"):
+        gateways = ceil(addresses / entries["nat_gateway.addresses"].number)
         parts.append(("nat_gateway.price", counted(gateways, "NAT gateway"), gateways * hours))
     totals: Counter[tuple[str, str]] = Counter()
     for name, what, amount in parts:
         if name in entries and amount:
             totals[what, entries[name].sources[0]] += amount * entries[name].number
     return [*lines, *(Line(what, mills, source) for (what, source), mills in totals.items())]
-
-
-def idle(cluster: Cluster, world: World) -> list[Line]:
-    """List what a month costs in which no job runs; empty where a price is unknown."""
-    return month(cluster, world, lambda pool: number(pool.size.standing, 0)) or []
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcheck.config.config import ConfigError
-from kcheck.generate import ack, assembly, intent, ranges
+from kcheck.generate import ack, assembly, intent, jobs, ranges
 from kcheck.generate.pools import split
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
@@ -206,7 +206,7 @@ def test_checkpoints_go_to_nas_elsewhere(given: dict[str, Any]) -> None:
 )
 def test_cpfs_is_sized_by_what_the_usual_job_writes(nodes: int, wanted: int, capacity: int, speed: int) -> None:
     own = intent.with_defaults("ack", {"nodes": 1600, "job": {"nodes": nodes}, **CHINA})
-    assert ack.checkpoints(own) == ack.Checkpoints(wanted, capacity, speed)
+    assert ack.checkpoints(own) == jobs.FileSystem(capacity, speed, wanted)
 
 
 def test_the_api_server_is_private() -> None:

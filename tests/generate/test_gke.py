@@ -191,7 +191,7 @@ def test_jobs_of_one_node_need_no_networks_of_their_own() -> None:
 def test_managed_lustre_is_as_fast_as_the_nodes_of_a_job(nodes: int, job: int, size: int) -> None:
     found = gke.lustre(with_defaults("gke", {"nodes": nodes, "job": {"nodes": job}}))
     assert found is not None
-    assert found.size == size
+    assert found.capacity == size
     assert found.speed >= job * 470
 
 

@@ -68,3 +68,15 @@ def test_queues_of_a_small_cluster_have_what_its_readme_says() -> None:
     }
     assert cards == {"research": 6 * 8, "product": 4 * 8}
     assert "research 6 nodes, product 4 nodes" in files["README.md"].decode()
+
+
+@pytest.mark.parametrize(("teams", "job"), [(1, 64), (2, 64), (4, 64), (5, 64), (7, 64), (8, 32)])
+def test_the_usual_job_fits_into_each_teams_share(teams: int, job: int) -> None:
+    """By hand: 500 nodes, of which 8 teams have 60 each; a launcher beside 64 of 64 workers would have no room."""
+    given = {"nodes": 500, "teams": [{"name": f"t{i}", "share": 100 // teams} for i in range(teams)]}
+    assert intent.with_defaults("eks", given).job_nodes == job
+
+
+def test_a_share_of_exactly_one_job_leaves_no_room_for_its_launcher() -> None:
+    given = {"nodes": 128, "teams": [{"name": f"t{i}", "share": 25} for i in range(4)]}
+    assert intent.with_defaults("eks", given).job_nodes == 16

@@ -60,14 +60,14 @@ def changes(write: Write, before: str, after: str) -> list[str]:
         ),
         (
             "n2-standard-8", "n2-standard-16",
-            "train: all nodes up $28,300 a month -> $56,700 a month (+$28,400)",
+            "train: all nodes up $29,400 a month -> $57,800 a month (+$28,400)",
         ),
         (
             "node_count = 100", "node_count = 40",
             ("train: reach 100 of 100 nodes -> 40 of 40 nodes; first limit: written maximum of the pools; "
-            "all nodes up $28,300 a month -> $11,300 a month (-$17,000)"),
+            "all nodes up $29,400 a month -> $11,800 a month (-$17,600)"),
         ),
-        ("n2-standard-8", "n9-new", "train: all nodes up $28,300 a month -> price not known"),
+        ("n2-standard-8", "n9-new", "train: all nodes up $29,400 a month -> price not known"),
         ('name          = "nodes"', 'name          = "other"', "train: neither reach nor price changes"),
     ],
 )  # fmt: skip
@@ -80,7 +80,7 @@ def test_clusters_come_and_go(write: Write) -> None:
     text = CLUSTER.replace("NAME", "train")
     assert changes(write, text, "") == ["train is gone"]
     assert changes(write, "", text) == [
-        "train: reach 100 of 100 nodes; first limit: written maximum of the pools; all nodes up $28,300 a month"
+        "train: reach 100 of 100 nodes; first limit: written maximum of the pools; all nodes up $29,400 a month"
     ]
 
 

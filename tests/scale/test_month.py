@@ -68,9 +68,7 @@ def bill(write: Write, code: str) -> dict[str, int]:
     write({"main.tf": code})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
-    found = money.month(cluster, world, lambda _: 2)
-    assert found is not None
-    return {line.what: line.mills for line in found}
+    return {line.what: line.mills for line in money.month(cluster, world)}
 
 
 def test_a_month_has_all_that_is_paid(write: Write) -> None:
@@ -112,5 +110,5 @@ def test_no_month_where_a_price_is_unknown(write: Write) -> None:
     write({"main.tf": re.sub("n2-standard-8", "x9-unknown-8", GKE)})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
-    assert money.idle(cluster, world) == []
+    assert money.month(cluster, world, idle=True) == []
     assert month_sentence(cluster, world) == ""

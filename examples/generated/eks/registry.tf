@@ -1,3 +1,12 @@
+resource "aws_ecr_repository" "train" {
+  name                 = "train/train"
+  image_tag_mutability = "IMMUTABLE" # a tag stays what it was when a job was started
+
+  image_scanning_configuration {
+    scan_on_push = true
+  }
+}
+
 # Docker Hub allows 100 pulls in six hours from an address, which 1,000 nodes behind 3 gateways use up within
 # seconds. 111122223333.dkr.ecr.us-east-2.amazonaws.com/train-hub pulls each image once, with the account below.
 resource "aws_ecr_pull_through_cache_rule" "docker_hub" {
@@ -33,13 +42,4 @@ resource "aws_secretsmanager_secret_version" "docker_hub" {
     username    = var.docker_hub_user
     accessToken = var.docker_hub_token
   })
-}
-
-resource "aws_ecr_repository" "train" {
-  name                 = "train/train"
-  image_tag_mutability = "IMMUTABLE" # a tag stays what it was when a job was started
-
-  image_scanning_configuration {
-    scan_on_push = true
-  }
 }

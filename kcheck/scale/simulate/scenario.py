@@ -144,7 +144,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
-    idle = tuple(money.idle(cluster, world))
+    idle = tuple(money.month(cluster, world, idle=True))
     found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays, idle=idle)
     return _limited(replace(found, risk=_deadlock(world, found, chosen)), world)
 

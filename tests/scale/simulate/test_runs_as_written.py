@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,7 @@ def test_completions_run_one_after_the_other(write: Write, make: object) -> None
     assert found[0].startswith(head)
     ends = float(found[1].rpartition(" ")[2])
     assert 1000 < ends < 1010, "100 waves of 10 minutes, and the start of the nodes"
-    assert found[2].startswith("85 node-hours paid, $2,490 "), "5 nodes x 17 hours"
+    assert found[2].startswith("85 node-hours paid, $2,540 "), "5 nodes x 17 hours"
     assert found[2].endswith("1.0 times the work itself"), "which is 5 x 100 x 10 minutes"
 
 
@@ -147,7 +148,7 @@ def test_a_gang_above_its_pool_never_starts(write: Write) -> None:
     assert found[0] == "train: Job on 8 nodes, 10 min of work: never starts"
     assert found[2:4] == [
         "one holds 5 of 8 nodes; it waits for the rest without work",
-        "a day of that: 120 node-hours, 960 GPU-hours, $3,526",
+        "a day of that: 120 node-hours, 960 GPU-hours, $3,598",
     ]
 
 
@@ -157,7 +158,7 @@ def test_gangs_that_start_together_take_each_others_nodes(write: Write) -> None:
     assert found[0] == "train: 2 jobs on 16 nodes, 10 min of work: deadlock"
     assert found[2:4] == [
         "one holds 5 of 8 nodes, two holds 5 of 8 nodes; each waits for the rest without work",
-        "a day of that: 240 node-hours, 1,920 GPU-hours, $7,053",
+        "a day of that: 240 node-hours, 1,920 GPU-hours, $7,196",
     ]
     wide = lines(write, both, cluster=CLUSTER.replace("= 10", "= 16"))
     assert wide[0].startswith("train: 2 jobs on 16 nodes, 10 min of work: about ")
@@ -289,25 +290,25 @@ def test_the_shortest_time_between_two_starts(schedule: str, hours: float) -> No
 
 def test_a_price_says_market_and_region(write: Write) -> None:
     found = lines(write, job("one", spec(8, 8)))
-    assert "at $29.39 per node-hour (on demand, us-central1): " in found[2]
+    assert "at $29.98 per node-hour (on demand, europe-west4): " in found[2]
     own = lines(write, job("one", spec(8, 8)), "--price", "30")
     assert "at $30 per node-hour: " in own[2]
 
 
 def test_a_month_is_priced_beside_a_run(write: Write) -> None:
-    """By hand: 2 nodes x 730 h x $29.39 = $42,909; a run a day is 730 / 24 = 30 of them."""
+    """By hand: 2 nodes x 730 h x $29.98 = $43,771 and a control plane; a run a day is 730 / 24 = 30 of them."""
     kept = CLUSTER.replace("min_node_count = 0", "min_node_count = 2")
-    found = lines(write, cron("nightly", spec(8, 8), "0 3 * * *"), "--format", "json", cluster=kept)
-    [one] = json.loads("\n".join(found))["runs"]
-    least, most = (f"{round(one[name] * 730 / 24, -1):,.0f}" for name in ("dollars_least", "dollars_most"))
-    month = next(
-        line for line in lines(write, cron("nightly", spec(8, 8), "0 3 * * *"), cluster=kept) if "month" in line
-    )
-    assert (
-        month
-        == f"a month: ${least} to ${most} for 30 runs of the schedule; $42,900 for 2 nodes that no autoscaler removes"
-    )
-    assert not any("month" in line for line in lines(write, job("one", spec(8, 8))))
+    nightly = cron("nightly", spec(8, 8), "0 3 * * *")
+    [one] = json.loads("\n".join(lines(write, nightly, "--format", "json", cluster=kept)))["runs"]
+    runs, idle = [line for line in lines(write, nightly, cluster=kept) if "month" in line]
+    said = re.fullmatch(r"a month: \$([\d,]+) to \$([\d,]+) for 30 runs of the schedule", runs)
+    assert said is not None
+    for text, name in zip(said.groups(), ("dollars_least", "dollars_most"), strict=True):
+        assert int(text.replace(",", "")) == pytest.approx(one[name] * 730 / 24, rel=0.01)
+    assert "2 x a2-highgpu-8g $43,800 (on demand, europe-west4)" in idle
+    assert "control plane" in idle
+    [only] = [line for line in lines(write, job("one", spec(8, 8))) if "month" in line]
+    assert only.startswith("without a run about $73 a month: control plane $73")
 
 
 def test_a_reservation_is_told_apart(write: Write) -> None:
@@ -318,7 +319,7 @@ def test_a_reservation_is_told_apart(write: Write) -> None:
       values                   = ["ours"]
     }"""
     found = lines(write, job("one", spec(8, 8)), cluster=CLUSTER.replace('machine_type = "a2-highgpu-8g"', reserved))
-    assert "(reserved, listed on demand, us-central1)" in found[2]
+    assert "(reserved, listed on demand, europe-west4)" in found[2]
 
 
 def test_json_has_completions_and_the_risk(write: Write) -> None:
