@@ -162,7 +162,7 @@ _WHY = regex(
 
 
 def _above(span: Span, key: str) -> str:
-    """Return a line of comment that gives the reason of a value: right above it, or above its lines and about it."""
+    """Return a comment with the reason of a value: right above it, or above its lines and about it."""
     about, near = " ".join(words_of(key)[-2:]), True
     for number in range(span.begin.line - 1, 0, -1):
         line = span.source.line(number).strip()

@@ -54,8 +54,21 @@ def named(identity: str, own: str = "") -> str:
 
 
 def habits(findings: Iterable[Finding]) -> list[Finding]:
-    """Merge many findings of one rule, for people who read all: any warnings, errors with the same message."""
-    return _joined(list(findings), lambda one: (one.rule, one.severity >= Severity.ERROR and one.message), _many)
+    """Merge many findings of one rule, for people who read all: any warnings, errors with the same message.
+
+    Two warnings are enough if they have one message, or one remedy for manifests of one folder.
+    """
+    grave = grouped(findings, lambda one: one.severity >= Severity.ERROR)
+    small = _joined(grave.get(False, []), lambda one: (one.rule, one.message), lambda group: [group])
+    small = _joined(small, _remedy, lambda group: [group])
+    found = [*small, *grave.get(True, [])]
+    return _joined(found, lambda one: (one.rule, one.severity >= Severity.ERROR and one.message), _many)
+
+
+def _remedy(finding: Finding) -> tuple[Hashable, ...]:
+    source, title = finding.span.source, finding.fix and finding.fix.title
+    where = source.path.rpartition("/")[0] if source.syntax == "yaml" else finding.key
+    return finding.rule, where, finding.help, title
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:

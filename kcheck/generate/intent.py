@@ -218,7 +218,7 @@ def _teams(text: str) -> list[Team]:
 
 
 def _job(nodes: int, most: int, teams: tuple[Team, ...]) -> int:
-    """Return the usual job size: a power of two, at most a quarter of the cluster, and less than any team's share."""
+    """Return the usual job size: a power of two, a quarter of the cluster or less, below each team's share."""
     least = min(most, nodes // 4, *((nodes * team.share - 1) // 100 for team in teams))
     return 1 << max(0, least.bit_length() - 1)
 

@@ -69,7 +69,8 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
     return Facts(
         _wall_distances(world, cluster, top), summary_sentence(cluster, world),
         intent.price(spot=intent.spot_nodes > intent.nodes - intent.spot_nodes), start_price(world, intent),
-        other_findings(intent.cloud), requests, month_text(money.month(cluster, world, idle=True)),
+        other_findings=other_findings(intent.cloud), requests=requests,
+        idle=month_text(money.month(cluster, world, idle=True)),
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | N
 
 
 def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Interval]:
-    """Return the wall that may come first, and its nodes; None and 0 if the number of any wall is unknown."""
+    """Return the wall that may come first, and its nodes; None and 0 if a wall has no number."""
     found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
     numbered = [(wall, wall.nodes) for wall in found if wall.nodes is not None]
     if not found or len(numbered) < len(found):
@@ -123,7 +123,7 @@ def _reach(cluster: Cluster, world: World) -> str:
 
 
 def month_text(lines: Sequence[money.Line]) -> str:
-    """Format a month's bill: its total, each part of more than 1 % with what its price is of, and the rest."""
+    """Format the bill of a month: its total, each part above 1 % with its price, and the rest."""
     total = sum(one.mills for one in lines)
     if not total:
         return ""

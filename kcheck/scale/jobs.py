@@ -61,7 +61,7 @@ def gpu_scale(thing: Thing, world: World) -> Value[int]:
 
 @or_unknown
 def asked_gpus(workload: Workload, world: World) -> Value[int]:
-    """Count the GPUs of a workload: of its pods, or of one pod on each node that is asked for if its own are few."""
+    """Count the GPUs of a workload; if they are few, those of a pod on each requested node."""
     cluster = world.inventory.cluster_of.get(workload)
     asked = world.sizes.requested(cluster) if cluster else world.config.nodes.get("")
     own, pods = need(all_gpus(workload, world)), max(1, need(workload.pods))

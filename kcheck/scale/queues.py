@@ -332,10 +332,12 @@ def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
     Raises:
         NotKnown: its name is unknown, or that of all workloads that may be in it.
     """
-    every = _by_space(world.deployed.scope(one), world)
-    found = every.get(need(space(one, world)), [])
+    every, name = _by_space(world.deployed.scope(one), world), space(one, world)
+    if not every.keys() - {""}:
+        return [] if isinstance(name, Unknown) else every.get(known(name) or "", [])
+    found = every.get(need(name), [])
     if not found:
-        need(first_unknown(workload.namespace for workload in every.get(None, [])))
+        need(first_unknown(workload.namespace for workload in every.get(None, []) if not workload.release))
     return found
 
 

@@ -74,6 +74,8 @@ def _meant(one: Reference, workload: Workload, world: World) -> Definition | Non
         return None
     near = [own for own in _by_folder(world).get(folder, []) if own.kind == one.kind]
     need(first_unknown(value for own in near for value in (own.name, own.namespace, workload.namespace)))
+    if not all(isinstance(own.name, Known) for own in near):
+        return None
     used = _named(world) if one.kind not in _CRUCIAL else set()
     here = [one for one in near if known(one.namespace) == known(workload.namespace)]
     free = [own for own in here if (one.kind, known(own.name)) not in used]

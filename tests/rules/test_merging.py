@@ -259,3 +259,17 @@ def test_the_dearest_of_a_group_comes_first_and_the_others_say_their_own(write: 
     assert [name.endswith('["a"]') for name in finding.also] == [True]
     (other,) = [part for part in finding.parts if part.object != finding.object]
     assert f"also: {other.message}" in plain(text.finding_lines(finding))
+
+
+RAY_JOB = "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: NAME}\nspec:\n  rayClusterSpec:\n    headGroupSpec:\n      template: {spec: {containers: [{name: head, image: quay.io/a/ray:2, resources: {limits: {nvidia.com/gpu: 1}}}]}}\n"
+
+
+def test_manifests_of_one_folder_with_one_remedy_are_one_finding_of_a_text(write: Write) -> None:
+    names = ("one", "two")
+    write({f"{folder}/{name}.yaml": RAY_JOB.replace("NAME", f"{name}-{folder}") for folder in "ab" for name in names})
+    kept = "  deletionStrategy: {onSuccess: {policy: DeleteNone}, onFailure: {policy: DeleteNone}}\n"
+    write({"b/two.yaml": RAY_JOB.replace("NAME", "two-b").replace("spec:\n", f"spec:\n{kept}", 1)})  # another remedy
+    own = found("ray-cluster-outlives-job")
+    assert [one.also for one in own] == [()] * 4
+    read = [(one.object, len(one.also)) for one in merging.habits(own)]
+    assert read == [("a/one.yaml:RayJob/one-a", 1), ("b/one.yaml:RayJob/one-b", 0), ("b/two.yaml:RayJob/two-b", 0)]

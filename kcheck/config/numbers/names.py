@@ -13,12 +13,32 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable
-    from typing import Any, Literal, TypeAlias
+    from typing import Literal, TypeAlias, TypedDict
 
     Key: TypeAlias = Literal[
         "cards", "shares", "slices", "queued", "vendors", "stores", "disks", "file_systems", "unordered", "whole",
         "nodes", "scalers", "project_images",
     ]  # fmt: skip
+
+    class Names(TypedDict, total=False):
+        """Names of one owner; the head of `any/names.yaml` explains the keys."""
+
+        cards: list[str]
+        shares: list[str]
+        slices: list[str]
+        queued: list[str]
+        vendors: list[str]
+        stores: list[str]
+        disks: list[str]
+        file_systems: list[str]
+        unordered: list[str]
+        whole: list[str]
+        nodes: list[str]
+        scalers: list[str]
+        project_images: list[str]
+        scripts: dict[str, list[str]]
+        machines: dict[str, str]
+
 
 VENDOR = "nvidia.com"
 NVIDIA = f"{VENDOR}/gpu"
@@ -57,8 +77,8 @@ def _listed(key: Key, of: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @cache
-def _table(owner: str) -> dict[str, Any]:
-    found: dict[str, Any] = load_table(os.path.join(folder(owner), "names.yaml"))
+def _table(owner: str) -> Names:
+    found: Names = load_table(os.path.join(folder(owner), "names.yaml"))
     return found
 
 

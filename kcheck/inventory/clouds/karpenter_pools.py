@@ -122,7 +122,7 @@ def is_of_auto_mode(tree: yaml.Mapping) -> bool:
 def _expiry(fields: Fields, tree: yaml.Mapping, place: Origin) -> Value[int]:
     """Return the age at which nodes are replaced; EKS Auto Mode has a default of its own."""
     if is_of_auto_mode(tree) and yaml.get(tree, *_spec("NodePool"), "expireAfter") is None:
-        return Known(profiles.limits("eks")["auto_mode.builtin_days"].number * 24 * 3600, place)
+        return Known(seconds(profiles.settings("any")["karpenter.expire_after_of_auto_mode"].text), place)
     return _time(fields, "expire_after", place)
 
 

@@ -209,7 +209,7 @@ class Reader:
     def find_named(
         self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
     ) -> Value[N]:
-        """Find the unique object of a kind with this name, in this root, else in another; of several, the one it names.
+        """Find the only object of a kind with this name in this root, else elsewhere; of several, that named.
 
         `read_all` must have read the kind in all roots.
         """

@@ -107,10 +107,9 @@ class Scenario(Struct, frozen=True):
 
 @once
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
-    """Build the run of the largest job, or of one pod per requested node; else say why not.
+    """Build the run of the largest job, else of a pod per requested node or node; or say why not.
 
-    Without a job, of as many as its pools have nodes. It is the only run of a cluster: for what `check` says of money,
-    for `simulate` and its --what-if.
+    It is the only run of a cluster: for what `check` says of money, for `simulate` and its --what-if.
     """
     seconds = world.config.run.duration or DURATION
     together = jobs.largest(world, cluster)
@@ -144,9 +143,9 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
+    found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays)
     idle = tuple(money.month(cluster, world, idle=True))
-    found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays, idle=idle)
-    return _limited(replace(found, risk=_deadlock(world, found, chosen)), world)
+    return _limited(replace(found, risk=_deadlock(world, found, chosen), idle=idle), world)
 
 
 def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:

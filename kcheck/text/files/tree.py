@@ -169,8 +169,10 @@ class Tree:
             if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
                 top = os.path.dirname(top)  # the whole root module is read
             if contains_path(top, real):
-                if _is_foreign(top, os.path.relpath(real, top).split(os.sep)[:-1]):
+                if _is_foreign(top, names := os.path.relpath(real, top).split(os.sep)[:-1]):
                     return f"{source.path}, which is third-party code"
+                if any(map(_KEPT.fullmatch, names)):
+                    return f"{source.path}, which is an old copy"
                 return f"{source.path}, which is read-only" if system.is_read_only(real) else ""
         return f"{source.path}, outside the given paths"
 
@@ -412,6 +414,8 @@ _GENERATED = regex(
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,
 )
+_KEPT = regex(r"(?i)old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*")
+"""Name of a folder whose files are kept and not used any more."""
 _TOP = 1_500
 """Bytes within which a file says that it is generated; a licence may come first."""
 

@@ -163,7 +163,7 @@ def _sorted_out(
 
 
 def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
-    """Yield where comments beside and above a value name it, and whether it is the only number in one right there."""
+    """Yield where comments at a value name it, and whether it is the only number of one nearby."""
     span, old = change.origin.written, change.origin.written.text.strip("\"'")
     source, first = span.source, span.begin.line
     if not change.origin.literal or len(old) < _NAMED or old == str(change.value):

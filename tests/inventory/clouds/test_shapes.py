@@ -200,7 +200,7 @@ def test_3_karpenter_selects_subnets_by_tags(
 def test_3_nodes_that_karpenter_adds(write: Write) -> None:
     tags = '  private_subnet_tags = {\n    "karpenter.sh/discovery" = "main"\n  }'
     node_class = NODE_CLASS.replace('Name: "${CLUSTER_NAME}-private-secondary*"', "karpenter.sh/discovery: main")
-    unlimited = NODE_POOL.replace("nvidia.com/gpu: 512", "memory: 1000Gi")
+    unlimited = NODE_POOL.replace("nvidia.com/gpu: 512", "ephemeral-storage: 1000Gi")
     write(
         {
             "main.tf": (EKS % "[]").replace('"gpu"', '"own"') + VPC % ('["10.0.0.0/24"]', tags),

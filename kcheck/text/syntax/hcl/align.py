@@ -134,7 +134,7 @@ class Lines:
             self.lines[number] = line[:at].rstrip(b" \t") + b" " + line[at:]
 
     def follow(self, start: int, end: int) -> None:
-        """Put the `=` of new lines in the column of the lines above them, where these are aligned in some way."""
+        """Put the `=` of new lines in the column of the lines above them, where these are aligned."""
         for number in range(self.number(start), self.number(end) + 1):
             above, line, first = self.at(number - 1), self.at(number), self.starts[number]
             if above and line and above.assign and line.assign and start <= first < end:
