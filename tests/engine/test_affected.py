@@ -184,7 +184,7 @@ def test_hook_reports_what_a_commit_can_have_changed(
     }
     jobs = {f"jobs/{i}.yaml": job(i) for i in range(2)}
     write({**files, **jobs, "jobs/2.yaml": job(2, kind="DaemonSet"), "kcheck.yaml": SETTINGS})
-    result = CliRunner().invoke(cli, ["check", "--hook", "--", *changed])
-    paths = {line.partition(":")[0] for line in result.output.splitlines() if re.match(r"[\w/.]+:\d+:\d+ ", line)}
+    result = CliRunner().invoke(cli, ["check", "--hook", "--format", "concise", "--", *changed])
+    paths = {line.partition(":")[0] for line in result.output.splitlines() if re.match(r"[\w/.]+:\d+:\d+: ", line)}
     assert paths == found
     assert judged in result.output
