@@ -12,6 +12,7 @@ from kcheck.model import Definition, PodTemplate, Reference, Workload
 from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text import placeholders
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
@@ -102,8 +103,11 @@ def _named(world: World) -> set[tuple[str, str | None]]:
 @or_unknown
 def selected(budget: Definition, world: World) -> Value[int]:
     """Count the pods beside a budget that it selects; the fewest where something scales them."""
-    pods = [need(one.count if isinstance(one.kept, Unset) else one.kept) for one in _selected(budget, world)]
-    return computed(budget, sum(pods))
+    found, asked = _selected(budget, world), if_set(budget.selector) or {}
+    if not found:
+        near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
+        need(placeholders.unknown(value for key, value in near.by_label if key in asked))
+    return computed(budget, sum(need(one.count if isinstance(one.kept, Unset) else one.kept) for one in found))
 
 
 @or_unknown
