@@ -161,6 +161,11 @@ def queues(size: int) -> dict[str, str]:
     return {"all.yaml": "---\n".join(parts), "main.tf": cluster() + pool("gpu")}
 
 
+def lone_queues(size: int) -> dict[str, str]:
+    """The same queues, whose Jobs name others."""
+    return {name: text.replace(f"{QUEUE}: q", f"{QUEUE}: other") for name, text in queues(size).items()}
+
+
 def plan(size: int) -> dict[str, str]:
     """A plan with node pools among other resources."""
     resources: list[object] = [
@@ -291,6 +296,7 @@ def _series() -> Iterator[Series]:
     yield Series("overlays of a base", overlays, POOLS)
     yield Series("overlays of a base, fix", overlays, POOLS, FIX)
     yield Series("queues and quotas", queues, POOLS)
+    yield Series("queues without jobs", lone_queues, POOLS)
     yield Series("resources of a plan", plan, THOUSANDS, ("check", "plan.json", *CHECK[2:]))
 
 

@@ -61,7 +61,7 @@ def with_class(one: PriorityClass, world: World) -> list[Workload]:
     need(one.name if jobs.keys() - {""} else None)
     found = jobs.get(known(one.name) or "", [])
     if not found:
-        need(first_unknown(job.priority for job in jobs.get("", [])))
+        need(_unknown_class(world.deployed.scope(one), world))
     return found
 
 
@@ -69,6 +69,11 @@ def with_class(one: PriorityClass, world: World) -> list[Workload]:
 def _jobs_by_class(scope: str, world: World) -> dict[str, list[Workload]]:
     jobs = (workload for workload in world.deployed.in_scope(scope).workloads if workload.batch)
     return grouped(jobs, lambda job: known(job.priority) or "")
+
+
+@once
+def _unknown_class(scope: str, world: World) -> Unknown | None:
+    return first_unknown(job.priority for job in _jobs_by_class(scope, world).get("", []))
 
 
 def releases(thing: Thing, world: World) -> Value[bool]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
 from kcheck.scale.basics import computed
-from kcheck.scale.queues import admitting_queue, by_kind_and_name
+from kcheck.scale.queues import admitting_queue, by_kind_and_name, unnamed_queue
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import NotKnown, first_unknown, if_set, need, or_unknown
@@ -71,8 +71,7 @@ def _queue(job: Workload, world: World) -> Queue | None:
         return None
     found = admitting_queue(job, world)
     if found is None:
-        near = world.deployed.beside(job).queues
-        need(first_unknown((job.queue, job.namespace, *(name for one in near for name in (one.name, one.leads_to)))))
+        need(first_unknown((job.queue, job.namespace, unnamed_queue("", world.deployed.scope(job), world))))
     return found
 
 

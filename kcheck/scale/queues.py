@@ -153,11 +153,22 @@ def leading(queue: Queue, world: World) -> Value[int]:
 
 def _unnamed(queue: Queue, world: World) -> Unknown | None:
     """Return a name that is not known, by which jobs may wait in a queue."""
-    near = world.deployed.beside(queue)
-    queues = [one for one in near.queues if one.kind == "LocalQueue"]
-    of_queues = (name for one in queues for name in (one.name, one.leads_to, one.namespace))
-    of_jobs = (name for one in near.workloads if one.batch for name in (one.queue, one.namespace))
-    return first_unknown((queue.name, queue.namespace, *of_queues, *of_jobs))
+    scope = world.deployed.scope(queue)
+    names = queue.name, queue.namespace, unnamed_queue("LocalQueue", scope, world), _unnamed_by_jobs(scope, world)
+    return first_unknown(names)
+
+
+@once
+def unnamed_queue(kind: str, scope: str, world: World) -> Unknown | None:
+    """Return a name of queues in a scope, or that they lead to, that is not known; of all kinds if empty."""
+    found = [one for one in world.deployed.in_scope(scope).queues if kind in (one.kind, "")]
+    return first_unknown(name for one in found for name in (one.name, one.leads_to, one.namespace))
+
+
+@once
+def _unnamed_by_jobs(scope: str, world: World) -> Unknown | None:
+    jobs = (one for one in world.deployed.in_scope(scope).workloads if one.batch)
+    return first_unknown(name for one in jobs for name in (one.queue, one.namespace))
 
 
 def _waiting(queue: Queue, world: World) -> list[Workload]:
@@ -181,8 +192,7 @@ def _place(workload: Workload) -> tuple[str, str, str]:
 def jobs(queue: Queue, world: World) -> list[Workload]:
     """List the workloads that wait in a queue, or in the LocalQueues that lead to it.
 
-    Raises:
-        NotKnown: there is none, and one may by a name that is not known.
+    Raises NotKnown if there is none, and one may by a name that is not known.
     """
     queues = _leading(queue, world) if queue.kind == "ClusterQueue" else [queue]
     found = [workload for one in queues for workload in _waiting(one, world)]
@@ -329,8 +339,7 @@ def space(one: Namespace | Quota | Workload, _world: World) -> Value[str]:
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
     """List the workloads in a namespace, or in a quota's.
 
-    Raises:
-        NotKnown: its name is unknown, or that of all workloads that may be in it.
+    Raises NotKnown if its name is unknown, or that of all workloads that may be in it.
     """
     every, name = _by_space(world.deployed.scope(one), world), space(one, world)
     if not every.keys() - {""}:

@@ -17,7 +17,7 @@ from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import part_of
-from kcheck.text.values import Known, Origin, Unset, Value, known
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known
 
 _CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
 """Kinds that nobody creates by hand, as people do with Secrets and ConfigMaps."""
@@ -67,8 +67,7 @@ def _near_tools(folder: str, world: World) -> bool:
 def _meant(one: Reference, workload: Workload, world: World) -> Definition | None:
     """Find the object that a name seems to mean, in a workload's folder and namespace; None where the name exists.
 
-    Raises:
-        NotKnown: the name is unknown, or that of an object which it may mean.
+    Raises NotKnown if the name is unknown, or that of an object which it may mean.
     """
     name, folder = if_set(one.name), world.deployed.folder(workload)
     if name is None or name in _GIVEN or (one.kind, name) in _defined(world):
@@ -106,7 +105,7 @@ def selected(budget: Definition, world: World) -> Value[int]:
     found, asked = _selected(budget, world), if_set(budget.selector) or {}
     if not found:
         near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
-        need(placeholders.unknown(value for key, value in near.by_label if key in asked))
+        need(first_unknown(map(near.unknown.get, asked)))
     return computed(budget, sum(need(one.count if isinstance(one.kept, Unset) else one.kept) for one in found))
 
 
@@ -136,10 +135,14 @@ def misses(budget: Definition, world: World) -> Value[Workload]:
 
 
 class _Labelled(NamedTuple):
-    """Pods by each of their labels; names and labels of what serves, with the workload, by their first letters."""
+    """Pods by each of their labels; names and labels of what serves, with the workload, by their first letters.
+
+    `unknown`: a value that is not known, by the label that pods have with it.
+    """
 
     by_label: dict[tuple[str, str], list[tuple[PodTemplate, dict[str, str]]]]
     served: dict[str, list[tuple[str, Workload]]]
+    unknown: dict[str, Unknown | None]
 
 
 @once
@@ -148,10 +151,11 @@ def _labelled(scope: str, namespace: str | None, world: World) -> Value[_Labelle
     """Index the pods of a scope and namespace by their labels."""
     near = [one for one in world.deployed.in_scope(scope).workloads if if_set(one.namespace) == namespace]
     pods = [(template, need(template.labels), one) for one in near for template in one.templates]
-    found = _Labelled(defaultdict(list), defaultdict(list))
+    found = _Labelled(defaultdict(list), defaultdict(list), {})
     for template, labels, one in pods:
         for item in labels.items():
             found.by_label[item].append((template, labels))
+            found.unknown[item[0]] = found.unknown.get(item[0]) or placeholders.unknown([item[1]])
         if one.kind in ("Deployment", "StatefulSet"):
             for text in (*labels.values(), known(one.name) or ""):
                 found.served[text[:2]].append((text, one))

@@ -78,7 +78,7 @@ def _limit_ranges(world: World) -> str:
 
 
 def _strategy(world: World) -> str:
-    found = {gpus.strategy(one, world) for one in world.inventory.sharings}
+    found = {known(gpus.strategy(one, world)) for one in world.inventory.sharings}
     return found.pop() or "" if len(found) == 1 else ""
 
 

@@ -19,7 +19,7 @@ from tests.addons.admission.offline import refusals
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from click.testing import Result
 
@@ -84,6 +84,14 @@ def test_the_code_gives_values_and_more_policies(monkeypatch: pytest.MonkeyPatch
     assert values["data"]["cloud"] == "eks"
     references = [one["spec"]["paramRef"] for one in known if "paramRef" in one.get("spec", {})]
     assert {(one["name"], one["namespace"]) for one in references} == {("kcheck-admission", "platform")}
+
+
+def test_a_strategy_that_is_not_known_is_left_out(write: Callable[[Mapping[str, str]], None]) -> None:
+    policy = "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: {mig: {strategy: '${X}'}}\n"
+    write({"policy.yaml": policy})
+    run = CliRunner().invoke(cli, ["export", "admission", "."])
+    assert run.exit_code == 0
+    assert "${X}" not in run.stdout
 
 
 def test_output_is_the_same_every_time() -> None:

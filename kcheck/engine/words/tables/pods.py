@@ -139,7 +139,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("cpu", "int", "CPU it asks for, or is limited to", "millicores"),
         simple("memory", "int", "memory it asks for, or is limited to", "memory"),
         made("requests_from", "string", "what gives it requests where it has none: the pod, a LimitRange, a runtime; null if nothing does", pods.requests_from, nullable=True),
-        made("mig_strategy", "string", "MIG strategy of the device plugin that is applied with it; null where none is written", lambda c, w: basics.computed(c, gpus.strategy(c, w)), nullable=True),
+        made("mig_strategy", "string", "MIG strategy of the device plugin that is applied with it; null where none is written", gpus.strategy, nullable=True),
         record("image", "image", "its image; null where it has none, or never pulls it", pods.image, nullable=True),
         record("template", "template", "the pods that it is in", pods.template),
     ),
