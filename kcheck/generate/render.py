@@ -77,7 +77,7 @@ def text(template: str, context: dict[str, object]) -> str:
 _ASSIGNED = re.compile(r"(?m)^(\w+) += ")
 _VARIABLE = re.compile(r'(?ms)^variable "(\w+)" {\n.*?^}\n\n?')
 _VARIED = re.compile(r"\boptional\(|\bvalidation {|\bdefault +=")
-"""What a variable has whose value changes as the cluster lives."""
+"""Parts of a variable whose value changes as the cluster lives."""
 
 
 def _with_locals(made: dict[str, str]) -> dict[str, str]:

@@ -281,8 +281,7 @@ def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
 def _inside(chart: Chart, tree: Tree, folder: str) -> Iterator[str]:
     """Yield the paths of a chart's files below a folder of it.
 
-    Raises:
-        TemplateError: one is ignored by helm, or cannot be read.
+    Raises TemplateError if one is ignored by helm, or cannot be read.
     """
     ignored = _text(tree, os.path.join(chart.folder, ".helmignore")).splitlines()
     patterns = [line.strip().strip("!/") for line in ignored if line.strip() and not line.startswith("#")]

@@ -210,12 +210,12 @@ def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
 def switched_off(template: PodTemplate, world: World) -> Value[str]:
     """Return the part of a pod's command or variables that switches the fabric off; null without one."""
     entry = _entry(template, world)
-    texts = [one.text for one in template.containers] if entry else []
-    for match in (entry.disabled.search(text) for text in texts) if entry else ():
-        if match:
-            return computed(template, match[0].replace(" ", "=", 1))
-    given = (match[1] for text in texts if entry for match in _switch(entry).finditer(text))
-    return computed(template, placeholders.unknown(given))
+    if entry is None:
+        return computed(template, None)
+    texts = [one.text for one in template.containers]
+    found = next(filter(None, map(entry.disabled.search, texts)), None)
+    given = (match[1] for text in texts for match in _switch(entry).finditer(text))
+    return computed(template, found[0].replace(" ", "=", 1) if found else placeholders.unknown(given))
 
 
 @cache

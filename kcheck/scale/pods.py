@@ -76,11 +76,7 @@ def pools(pods: PodTemplate, world: World) -> list[NodePool]:
 
 
 def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that certainly take pods.
-
-    Raises:
-        NotKnown: none does, and an input decides whether one does.
-    """
+    """List the pools that certainly take pods. Raises NotKnown if none does, and an input decides whether one does."""
     found = need(world.pools.candidates(pods))
     sure = [pool for pool, certain in found if certain]
     if not sure:
