@@ -160,7 +160,7 @@ def _unnamed(queue: Queue, world: World) -> Unknown | None:
 
 @once
 def unnamed_queue(kind: str, scope: str, world: World) -> Unknown | None:
-    """Return a name of queues in a scope, or that they lead to, that is not known; of all kinds if empty."""
+    """Return an unknown name of queues in a scope, or of what they lead to; of all kinds if empty."""
     found = [one for one in world.deployed.in_scope(scope).queues if kind in (one.kind, "")]
     return first_unknown(name for one in found for name in (one.name, one.leads_to, one.namespace))
 
