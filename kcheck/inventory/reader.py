@@ -17,6 +17,7 @@ from kcheck.text.files.patterns import matches
 from kcheck.text.files.tree import Tree
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, leading
+from kcheck.text.units import clipped
 from kcheck.text.values import Known, Origin, Unknown, equals, known, sure
 
 _HELM_ASKED = "settings of a repository do not run helm"
@@ -81,7 +82,8 @@ def _configurations(tree: Tree, reading: Reading) -> None:
         for source in tree.configurations.get(kind, ()):
             for match in islice(pattern.finditer(source.data), 0 if source.path in judged else 1):
                 place = source.span(*match.span(1))
-                reading.skipped.append(registry.unjudged(place, place.text, why))
+                what = " ".join(place.text.replace("\\\n", " ").split())
+                reading.skipped.append(registry.unjudged(place, clipped(what, 80), why))
     reading.sources += [source for sources in tree.configurations.values() for source in sources]
     if reading.machines:
         nodes = import_module("kcheck.inventory.clouds.selfmanaged.machines")

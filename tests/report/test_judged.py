@@ -325,11 +325,15 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
         ),
         (
             {"up.sh": "#!/bin/sh\n# az aks create\ngcloud beta container clusters create train \\\n  --num-nodes 9\n"},
-            f"up.sh:3: gcloud beta container clusters create; {COMMANDS}",
+            f"up.sh:3: gcloud beta container clusters create train --num-nodes 9; {COMMANDS}",
         ),
         (
             {"Makefile": "up:\n\teksctl create cluster -f a.yaml\ngpu:\n\taz aks create -n gpu\n"},
-            f"Makefile:4: az aks create; {COMMANDS}",
+            f"Makefile:4: az aks create -n gpu; {COMMANDS}",
+        ),
+        (
+            {"talos/rules.mk": "config:\n\ttalosctl gen config ${NAME} https://${ENDPOINT}:6443\n"},
+            f"talos/rules.mk:2: talosctl gen config ${{NAME}} https://${{ENDPOINT}}:6443; {COMMANDS}",
         ),
         (
             {
@@ -345,11 +349,11 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
         ),
         (
             {"buildspec.yml": "phases:\n  build:\n    commands: [aws eks create-cluster --name a]\n"},
-            f"buildspec.yml:3: aws eks create-cluster; {COMMANDS}",
+            f"buildspec.yml:3: aws eks create-cluster --name a; {COMMANDS}",
         ),
         (
             {"up.sh": "echo up\nxpk cluster create-pathways --cluster a --tpu-type v5p-8\n"},
-            f"up.sh:2: xpk cluster create-pathways; {COMMANDS}",
+            f"up.sh:2: xpk cluster create-pathways --cluster a --tpu-type v5p-8; {COMMANDS}",
         ),
         (
             {
@@ -373,6 +377,7 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
         "CloudFormation",
         "a command",
         "another command",
+        "a command of Talos",
         "a program of CDK",
         "a program of Pulumi",
         "a command of a build",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import names
 from kcheck.inventory.clouds import registry
-from kcheck.text.partly_known import address_of
+from kcheck.inventory.clouds.reader import blocks_below
+from kcheck.text.partly_known import address_of, listed
 from kcheck.text.text import Skipped
 from kcheck.text.values import Datum, Known, Origin, Piece, Record, pieces_of
 
@@ -88,17 +89,22 @@ def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:
 
 
 def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
+    """Yield the scripts of a machine: in arguments, and the commands of its provisioners."""
     for name, _, key in (argument.partition(".") for argument in arguments):
         datum = instance.entry(name)
         if key:
             datum = datum.value.get(key) if isinstance(datum, Known) and isinstance(datum.value, dict) else None
         if datum is not None:
             yield datum
+    commands = (one.entry("inline") for one in blocks_below(instance, "provisioner"))
+    yield from (datum for datum in commands if datum is not None)
 
 
 def pieces_in(datum: Datum, instance: Record) -> tuple[Piece, ...]:
-    """Return the pieces of a script; those of an encoded script have no places."""
+    """Return the pieces of a script, or of a list of commands; those of an encoded script have no places."""
     pieces = pieces_of(datum)
+    if not pieces and isinstance(datum, Known) and isinstance(datum.value, tuple):
+        return tuple(piece for one in listed(datum) for piece in (*pieces_in(one, instance), Piece("\n", instance.span)))
     if pieces or not isinstance(datum, Known) or not isinstance(datum.value, str):
         return pieces
     place = datum.origin.written if datum.origin.spans else instance.span

@@ -36,12 +36,13 @@ AKS = regex(
     re.MULTILINE,
 )
 COMMAND = regex(
-    rb"^[^#\n]*\b(az aks create|gcloud(?: alpha| beta)? container clusters create(?:-auto)?|eksctl create cluster"
-    rb"|aws eks create-cluster|xpk cluster create(?:-pathways|-ray)?)\b"
-    rb"(?![^\n]*(?:[ \t]-f|--config-file))",
+    rb"^[^#\n]*\b((?:az aks create|gcloud(?: alpha| beta)? container clusters create(?:-auto)?|eksctl create cluster"
+    rb"|aws eks create-cluster|xpk cluster create(?:-pathways|-ray)?|talosctl gen config|kops create cluster"
+    rb"|rosa create cluster|k3sup install)\b(?!(?:\\\r?\n|[^\n])*(?:[ \t]-f|--config-file))"
+    rb"(?:[ \t]*\\\r?\n|[^\n\\;|&\]])*)",
     re.MULTILINE,
 )
-"""Matches a command that creates a cluster from its flags, not from a file."""
+"""Matches a command, with its flags, that creates a cluster from them and not from a file."""
 IN_PROGRAM = regex(
     rb"^(?![ \t]*(?://|#|\*))[^\n]*?\b((?:\w+_)?(?:eks|container|containerservice|cs)\.(?:New)?"
     rb"(?:Fargate|Cfn|Managed|Kubernetes)?(?:Cluster|Kubernetes)(?:V2)?|EksBlueprint\.builder)\(",
@@ -100,13 +101,13 @@ _MARKS = (
     _Mark(HERE, regex(r"\.(?:sh|bash)$"), b"apiVersion", _OBJECT_OF_CLUSTERS),
     _Mark(
         COMMANDS,
-        regex(r"\.(?:sh|bash)$|(?:^|/)(?:Makefile|(?:deploy|build)spec[^/]*\.ya?ml)$"),
-        b"create",
+        regex(r"\.(?:sh|bash|mk)$|(?:^|/)(?:[Mm]akefile|[Jj]ustfile|(?:Taskfile|(?:deploy|build)spec[^/]*)\.ya?ml)$"),
+        b"",
         COMMAND,
     ),
 )
 
-_ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2", ".template", ".bicep")
+_ENDS = (".sh", ".bash", ".mk", ".ini", ".cfg", ".j2", ".template", ".bicep")
 """Suffixes of such files that are not YAML."""
 _OBJECT = regex(rb"^kind[ \t]*:", re.MULTILINE)
 """Sign that a YAML file is an object itself, such as one of Cluster API with scripts in it."""
