@@ -104,7 +104,8 @@ def pieces_in(datum: Datum, instance: Record) -> tuple[Piece, ...]:
     """Return the pieces of a script, or of a list of commands; those of an encoded script have no places."""
     pieces = pieces_of(datum)
     if not pieces and isinstance(datum, Known) and isinstance(datum.value, tuple):
-        return tuple(piece for one in listed(datum) for piece in (*pieces_in(one, instance), Piece("\n", instance.span)))
+        end = Piece("\n", instance.span)
+        return tuple(piece for one in listed(datum) for piece in (*pieces_in(one, instance), end))
     if pieces or not isinstance(datum, Known) or not isinstance(datum.value, str):
         return pieces
     place = datum.origin.written if datum.origin.spans else instance.span

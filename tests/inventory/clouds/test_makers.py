@@ -568,7 +568,9 @@ def test_other_makers_are_named(files: dict[str, str], line: str, write: Callabl
     ],
 )
 def test_a_server_started_by_commands_over_ssh_is_a_cluster(load: Callable[[str], Project], commands: str) -> None:
-    install = '"mkdir /a", "curl https://get.rke2.io | INSTALL_RKE2_VERSION=${var.v} sh -", "systemctl start rke2-server"'
+    install = (
+        '"mkdir /a", "curl https://get.rke2.io | INSTALL_RKE2_VERSION=${var.v} sh -", "systemctl start rke2-server"'
+    )
     project = load(f'variable "v" {{\n  default = "v1.33.4+rke2r1"\n}}\n{commands % install}')
     (cluster,) = project.inventory.clusters
     assert known(cluster.version) == "v1.33.4+rke2r1"
