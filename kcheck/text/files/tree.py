@@ -17,7 +17,8 @@ TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
 HCL = (".tf", ".tfvars", ".hcl")
 """Files in HCL itself, also those of Terragrunt."""
-MANIFESTS = (".yaml", ".yml")
+MANIFESTS = (".yaml", ".yml", ".yaml.template", ".yml.template", ".yaml-template", ".yml-template")
+"""Suffixes of manifests, also of templates for envsubst, whose placeholders are unknown values."""
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 UNIT = "terragrunt.hcl"

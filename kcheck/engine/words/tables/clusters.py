@@ -41,6 +41,7 @@ from kcheck.scale import (
     walls,
 )
 from kcheck.scale.walls import egress
+from kcheck.text.files.tree import MANIFESTS
 from kcheck.text.values import known
 
 
@@ -98,7 +99,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("gpu_metrics", "bool", "whether the code has something that exports the metrics of GPUs, or may", monitoring.gpu_metrics),
         made("device_plugin", "bool", "whether the code installs a device plugin for GPUs", gpus.device_plugin),
         made("fabric_plugin", "bool", "whether the code installs what offers the network between GPUs to pods: device plugin, network operator, DRA driver", fabrics.plugin),
-        made("in_yaml", "bool", "whether it is written in YAML, as eksctl and kOps want it, and not in Terraform", lambda c, _w: basics.computed(c, c.place.source.path.endswith((".yaml", ".yml")))),
+        made("in_yaml", "bool", "whether it is written in YAML, as eksctl and kOps want it, and not in Terraform", lambda c, _w: basics.computed(c, c.place.source.path.endswith(MANIFESTS))),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache", control_plane.replicas, "replicas", nullable=True),
         _TARGET,
         made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes"),
