@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from kcheck.config.numbers import flags, profiles
-from kcheck.config.numbers.clouds import owners
+from kcheck.config.numbers import flags, machines, profiles
+from kcheck.config.numbers.clouds import CLOUDS, owners
 from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, may_count
@@ -14,7 +14,7 @@ from kcheck.text import placeholders
 from kcheck.text.interval import Interval, bounded
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, sure, total
 
 
 def workload(thing: Thing, world: World) -> Value[Workload]:
@@ -52,6 +52,16 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     terms = [_labels(term) for term in pods.selection.value]
     found = terms[0] if terms else []
     return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
+
+
+def machine_gpus(pods: PodTemplate, _world: World) -> Value[int]:
+    """Return the fewest GPUs of the machine types that pods select by name; null where they select none."""
+    terms = sure(pods.selection)
+    if terms is None and isinstance(pods.selection, Unknown):
+        return pods.selection
+    types = [{name for one in term if one.key in placement.INSTANCE for name in one.values} for term in terms or ()]
+    found = [max(machines.gpus(cloud, name) or 0 for cloud in CLOUDS) for names in types for name in names]
+    return computed(pods, min(found) if types and all(types) else None)
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:

@@ -1,5 +1,7 @@
 """Karpenter NodePools as node pools of their EKS or AKS cluster."""
 
+import os
+
 from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
@@ -48,13 +50,17 @@ _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.
 def read(inventory: Inventory) -> None:
     """Add Karpenter's pools, each to the cluster it is deployed to."""
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
+    beside = {
+        _class_of(one, tree, "metadata"): tree for one, tree in objects if yaml.text(tree, "kind") == "EC2NodeClass"
+    }
     for addon, tree in objects:
         if yaml.text(tree, "kind") in KINDS:
             own = inventory.cluster_of.get(addon)
             owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
             found = karpenter_pools.read(addon, tree, owner)
             labels = _labels(tree, yaml.text(tree, "metadata", "name"), Origin((addon.place,)))
-            inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
+            image = _system(beside.get(_class_of(addon, tree, "spec", "template", "spec", "nodeClassRef"))).image
+            inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree), image=image))
             if addon in inventory.candidates_of:
                 inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
     classes: dict[tuple[str, str], yaml.Mapping] = {}
@@ -71,6 +77,11 @@ def read(inventory: Inventory) -> None:
             elif own.cloud == "aks" and equals(own.grower, "karpenter"):
                 pool = _pool(addon, tree, own, None, inventory)
                 inventory.pools.append(_as_default(pool, classes.get((own.id, name)), inventory))
+
+
+def _class_of(addon: Addon, tree: yaml.Mapping, *path: str) -> tuple[str, str]:
+    """Return folder and name of a node class, of which other folders may have another one."""
+    return os.path.dirname(addon.place.source.path), yaml.text(tree, *path, "name")
 
 
 def _pool(
