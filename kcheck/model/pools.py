@@ -164,7 +164,7 @@ class Scheduling(Struct, frozen=True, eq=False):
 
     labels: Value[dict[str, str]] = NOTHING
     taints: Annotated[Value[tuple[str, ...]], "its taints, key=value:Effect"] = NOTHING
-    taint_form: Annotated[str, "how its code writes a taint: text, item (of a list, or a block), member (of a map)"] = 'item'
+    taint_form: Annotated[str, "how its code writes a taint: text, item (of a list, or a block), member (of a map), flag (of the kubelet, in user data)"] = 'item'
     no_schedule: str = "NoSchedule"
 
 
