@@ -1657,7 +1657,7 @@ def test_what_an_author_has_commented_out_is_not_added(off: str, check: Check) -
 
 def test_a_group_that_registers_its_nodes_itself_gets_no_argument_of_terraform(check: Check) -> None:
     groups = '{\n  gpu = { instance_type = "g5.xlarge", max_size = 2 }\n  }'
-    pools = 'eks_managed_node_groups = { system = { min_size = 2, max_size = 2 } }'
+    pools = "eks_managed_node_groups = { system = { min_size = 2, max_size = 2 } }"
     module = f"""module "eks" {{
   source                   = "terraform-aws-modules/eks/aws"
   version                  = "~> 20.8"
