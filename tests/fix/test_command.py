@@ -306,12 +306,14 @@ def test_what_only_speaks_of_generation_is_ours(write: Write) -> None:
     assert [file.path for file in fix.fix(["."], Config()).files] == ["main.tf"]
 
 
-@pytest.mark.parametrize("folder", ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old"])
-def test_old_copies_are_not_touched(folder: str, write: Write) -> None:
+@pytest.mark.parametrize(
+    "folder", ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old", "tests/aks"]
+)
+def test_old_copies_and_tests_are_not_touched(folder: str, write: Write) -> None:
     write({f"{folder}/main.tf": AKS, "backup/main.tf": AKS, "folder/main.tf": AKS, "golden/main.tf": AKS})
     outcome = fix.fix(["."], Config())
     assert [file.path for file in outcome.files] == ["backup/main.tf", "folder/main.tf", "golden/main.tf"]
-    assert f"sku_tier is written in {folder}/main.tf, which is an old copy" in {
+    assert f"sku_tier is written in {folder}/main.tf, which is an old copy or a test" in {
         one.help.partition(";")[0] for one in outcome.remaining
     }
 

@@ -29,7 +29,6 @@ COMPONENTS = (".tfcomponent.hcl", ".tfstack.hcl")
 KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Kernel settings of nodes: sysctl.conf, or files in a folder such as sysctl.d."""
 
-
 _KIND = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
 _API_VERSION = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
 _FLOW = regex(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
@@ -173,7 +172,7 @@ class Tree:
                 if _is_foreign(top, names := os.path.relpath(real, top).split(os.sep)[:-1]):
                     return f"{source.path}, which is third-party code"
                 if any(map(_KEPT.fullmatch, names)):
-                    return f"{source.path}, which is an old copy"
+                    return f"{source.path}, which is an old copy or a test"
                 return f"{source.path}, which is read-only" if system.is_read_only(real) else ""
         return f"{source.path}, outside the given paths"
 
@@ -415,8 +414,8 @@ _GENERATED = regex(
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_KEPT = regex(r"(?i)old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*")
-"""Name of a folder whose files are kept and not used any more."""
+_KEPT = regex(r"(?i)tests|old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*")
+"""Name of a folder whose files nothing runs on: kept for a while, or tests of a module; `test` may be a stage."""
 _TOP = 1_500
 """Bytes within which a file says that it is generated; a licence may come first."""
 

@@ -263,6 +263,16 @@ def test_append(before: str, after: str) -> None:
     assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
 
 
+def test_an_appended_object_has_the_lines_of_the_one_before_it() -> None:
+    before = "[\n    {\n      name = 1\n    } # first\n  ]"
+    node = read(f"a = {before}\n").body.attributes["a"].expression
+    assert isinstance(node, nodes.Tuple)
+    insertion = Insertion()
+    insertion.append({"name": "x", "of.it": 2})
+    after = '[\n    {\n      name = 1\n    }, # first\n    {\n      name    = "x"\n      "of.it" = 2\n    }\n  ]'
+    assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
 def test_inserted_is_formatted(
