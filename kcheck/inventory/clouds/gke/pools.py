@@ -97,25 +97,20 @@ def _gpus_of_node(name: Value[str], attached: Value[int]) -> Value[int]:
     return Known(int(match[1]), name.origin) if match and isinstance(name, Known) else Unset(attached.origin)
 
 
-_PARTITIONS = {7: ("1g.5gb", "1g.10gb"), 4: ("1g.20gb",), 3: ("2g.10gb", "2g.20gb"), 2: ("3g.20gb", "3g.40gb")}
-"""Partitions of a GPU, each of which a node offers as one, and their names:
-https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html
-"""
-
-
 @or_unknown
-def _partitions(size: Value[str]) -> Value[int]:
-    name = need(size)
-    found = [count for count, names in _PARTITIONS.items() if name in names]
-    return Known(found[0], size.origin) if found else Unknown(f"how many partitions {name} makes of a GPU", size.origin)
+def _partitions(size: Value[str], clients: Value[int]) -> Value[int]:
+    """Return how many containers share a GPU that is divided: each partition may have sharers of its own."""
+    found = tables_of(_CLOUD)["partitions"].get(need(size))
+    if found is None:
+        return Unknown(f"how many partitions {need(size)} makes of a GPU", size.origin)
+    return mapped(size, lambda _: found * number(clients, 1))
 
 
 def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
     """Yield how a pool's nodes share their GPUs, if they do."""
     strategy, copies, size = fields.text("sharing"), fields.number("sharers"), fields.text("partition")
-    if not isinstance(size, Unset):  # each partition may have sharers of its own
-        clients = number(copies, 1)
-        copies = copies if isinstance(copies, Unknown) else mapped(_partitions(size), lambda parts: parts * clients)
+    if not isinstance(size, Unset):
+        copies = copies if isinstance(copies, Unknown) else _partitions(size, copies)
     elif not isinstance(strategy, Known) or isinstance(copies, Unset) or known(copies) == 1:
         return
     mps = equals(strategy, "MPS")
