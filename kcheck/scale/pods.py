@@ -1,10 +1,10 @@
 """Pods and their containers: placement, requests, volumes, time to stop."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kcheck.config.numbers import flags, machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS, owners
-from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
+from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, may_count
 from kcheck.scale.jobs import alike
@@ -193,22 +193,9 @@ def _limit_ranges(scope: str, world: World) -> set[str | None]:
     return {known(limit.namespace) for limit in world.deployed.in_scope(scope).limits if limit.kind == "LimitRange"}
 
 
-def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the names of the volumes of pods."""
-    return mapped(template.volumes, lambda found: tuple(volume.name for volume in found))
-
-
-def on_disk(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the volumes on the node's disk: emptyDir outside memory, and hostPath."""
-    kinds = ("emptyDir", "hostPath")
-    return mapped(
-        template.volumes, lambda found: tuple(one.name for one in found if one.kind in kinds and not one.memory)
-    )
-
-
-def in_memory(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the volumes in memory."""
-    return mapped(template.volumes, lambda found: tuple(one.name for one in found if one.memory))
+def volumes(wanted: Callable[[Volume], bool]) -> Callable[[PodTemplate, World], Value[tuple[str, ...]]]:
+    """Make a reader of the names of the volumes that are wanted."""
+    return lambda pods, _: mapped(pods.volumes, lambda found: tuple(one.name for one in found if wanted(one)))
 
 
 NOTICE = "spot.notice"

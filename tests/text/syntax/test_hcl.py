@@ -268,8 +268,8 @@ def test_an_appended_object_has_the_lines_of_the_one_before_it() -> None:
     node = read(f"a = {before}\n").body.attributes["a"].expression
     assert isinstance(node, nodes.Tuple)
     insertion = Insertion()
-    insertion.append({"name": "x", "of.it": 2})
-    after = '[\n    {\n      name = 1\n    }, # first\n    {\n      name    = "x"\n      "of.it" = 2\n    }\n  ]'
+    insertion.append({"name": "x", "at": 2})
+    after = '[\n    {\n      name = 1\n    }, # first\n    {\n      name = "x"\n      at = 2\n    }\n  ]'
     assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
 
 

@@ -99,23 +99,14 @@ def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
     if before.strip() or end >= items.span.end:
         return [Edit(source.span(last.end, last.end), "".join(f", {text}" for text in texts))]
     if isinstance(items.items[-1], nodes.Object) and "\n" in last.text:
-        texts = [_in_lines(item, last) for item in insertion.items]
+        like = _Writer(nodes.as_block(items.items[-1]))
+        inner = (like.inside(item, like.indent) for item in insertion.items)
+        texts = [source.newline.join(("{", *lines, f"{before}}}")) for lines in inner]
     lines = [f"{source.newline}{before}{text}" for text in texts]
     if comma:
         return [Edit(source.span(end, end), "".join(f"{line}," for line in lines))]
     added = Edit(source.span(end, end), ",".join(lines))
     return [Edit(source.span(last.end, last.end), ","), added]
-
-
-def _in_lines(item: Data, like: Span) -> str:
-    """Format an item as an object with a member on each line, indented as those of another one are."""
-    if not isinstance(item, dict) or not item:
-        return literal(item)
-    begin = like.begin.line
-    outer, indent = _blanks(like.source.line(begin)), _blanks(like.source.line(begin + 1))
-    width = max(len(_key(name)) for name in item)
-    members = (f"{indent}{_key(name):{width}} = {literal(value)}" for name, value in item.items())
-    return like.source.newline.join(("{", *members, f"{outer}}}"))
 
 
 def _filled(items: nodes.Tuple, texts: list[str]) -> Edit:
