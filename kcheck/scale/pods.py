@@ -22,11 +22,6 @@ def workload(thing: Thing, world: World) -> Value[Workload]:
     return Known(world.deployed.workload(thing), Origin((thing.place,)))
 
 
-def template(one: Container, world: World) -> Value[PodTemplate]:
-    """Return the pods of a container."""
-    return Known(world.deployed.template(one), Origin((one.place,)))
-
-
 def image(one: Container, world: World) -> Value[Image]:
     """Return the image of a container; null without one, or where it is never pulled."""
     if isinstance(one.image, Unknown):
@@ -115,11 +110,6 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
 
 
 # --- what they ask for
-
-
-def starter(pods: PodTemplate, _world: World) -> Value[str]:
-    """Return the command that starts several processes in a pod, such as torchrun; null if none is seen."""
-    return computed(pods, next((word for one in pods.containers for word in one.starters), None))
 
 
 _IDLE = regex(

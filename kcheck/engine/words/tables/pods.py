@@ -10,6 +10,7 @@ from kcheck.scale import (
     gpus,
     images,
     jobs,
+    placement,
     pods,
     priorities,
     queue_limits,
@@ -19,6 +20,8 @@ from kcheck.scale import (
     unschedulable,
     volumes,
 )
+from kcheck.scale.walls import egress
+from kcheck.text.values import Unknown, mapped
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
@@ -60,7 +63,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("split_claim", "split", "a claim that only one node or pod may mount, and that its pods mount on several at once; null without one", volumes.split_claim, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", jobs.settings, kind="list"),
         made("applied_again_by", "string", "what creates it again when it is deleted: Argo CD with selfHeal, Flux, Terraform; null if nothing is seen", jobs.applied_again_by, nullable=True),
-        made("retries_is_default", "bool", "whether nobody wrote how often it starts again", jobs.retries_is_default),
+        made("retries_is_default", "bool", "whether nobody wrote how often it starts again", lambda w, _w: w.retries if isinstance(w.retries, Unknown) else basics.is_default(w, w.retries)),
         records("templates", "template", "its pods by role", lambda w, _world: list(w.templates)),
         _CLUSTER,
     ),
@@ -76,15 +79,15 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("node_labels", "string", "labels by which they select nodes, key=value", pods.node_labels, kind="list"),
         made("gpu_selector", "string", "by what they select nodes with GPUs: a label that only such nodes have, or of a job one of pools that all have GPUs and taints; null if they do not", pods.gpu_selector, nullable=True),
         made("machine_gpus", "int", "the fewest GPUs of the machine types that they select by name; null where they select none", pods.machine_gpus, "GPUs", nullable=True),
-        made("selects_spot", "bool", "whether they select spot nodes only", taints.selects_spot),
-        made("tolerations", "string", "what taints they tolerate: key=value:Effect", taints.written, kind="list"),
+        made("selects_spot", "bool", "whether they select spot nodes only", lambda t, _w: mapped(t.selection, lambda _: placement.asks_for_spot(t))),
+        made("tolerations", "string", "what taints they tolerate: key=value:Effect", lambda t, _w: mapped(t.tolerations, lambda found: tuple(f"{one.key}={one.value}:{one.effect}" for one in found)), kind="list"),
         made("taint", "string", "the taint that keeps them from all nodes that they select and fit; null if some take them", taints.taint, nullable=True),
         made("toleration", "string", "the toleration of that taint; null where there are several", taints.lacking, kind="map", nullable=True),
         made("pools_count", "int", "pools they can land on", lambda t, w: basics.count(t, pods.pools(t, w)), "pools"),
         made("nodes", "int", "nodes of these pools; null where there are none", pods.nodes, "nodes", nullable=True),
         made("pods_per_node", "int", "pods for which a node of their pool has GPUs, and leaves CPU and memory; 1 where they must not share one; null where that is not known", pods.per_node, "pods", nullable=True),
         records("fillers", "workload", "other workloads whose pods fit the GPUs and CPU that these leave over on each node of their pool, the first three", pods.fillers),
-        made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", pods.starter, nullable=True),
+        made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", lambda t, _w: basics.computed(t, next((word for one in t.containers for word in one.starters), None)), nullable=True),
         made("processes", "int", "processes that each starts; null where no number says it", jobs.starts, "processes", nullable=True),
         made("volumes", "string", "names of their volumes", pods.volumes(lambda _: True), kind="list"),
         made("memory_volumes", "string", "names of their volumes in memory", pods.volumes(lambda one: one.memory), kind="list"),
@@ -142,7 +145,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("requests_from", "string", "what gives it requests where it has none: the pod, a LimitRange, a runtime; null if nothing does", pods.requests_from, nullable=True),
         made("mig_strategy", "string", "MIG strategy of the device plugin that is applied with it; null where none is written", gpus.strategy, nullable=True),
         record("image", "image", "its image; null where it has none, or never pulls it", pods.image, nullable=True),
-        record("template", "template", "the pods that it is in", pods.template),
+        record("template", "template", "the pods that it is in", lambda c, w: basics.computed(c, w.deployed.template(c))),
     ),
     "image": (
         *annotated(Image),
@@ -150,11 +153,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("moving", "bool", "whether its tag moves (latest, nightly, a branch), or it has none", images.moving),
         made("replacement", "string", "the same image elsewhere: on the mirror of the settings or in a cache that the code makes, with <> around what only the account knows, or on the registry that replaces a retired one; null where none is known",
              images.replacement, nullable=True),
-        made("mirrored", "bool", "whether all nodes that pull it ask a mirror of Docker Hub first", images.mirrored),
+        made("mirrored", "bool", "whether all nodes that pull it ask a mirror of Docker Hub first", lambda i, w: egress.mirrored(images.owner(i, w), w)),
         made("public_cache", "bool", "whether its nodes ask a public cache of popular images first (mirror.gcr.io on GKE)", images.public_cache),
         made("nodes", "int", "nodes that pull it: of the workload that runs it on most", images.nodes, "nodes", bounded=True),
         made("pulls", "int", "pulls from Docker Hub by fresh nodes through one public address", images.pulls, "pulls", bounded=True),
-        records("others", "image", "its other places", images.others),
+        records("others", "image", "its other places", lambda i, w: [use for _, use in w.images.uses(i)[1:]]),
         record("container", "container", "its container", images.container),
         record("workload", "workload", "the workload that runs it on most nodes", images.workload),
     ),
