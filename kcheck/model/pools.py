@@ -263,4 +263,4 @@ class KarpenterPool(Thing, frozen=True):
     replicas: Value[int] = NOTHING
     labels: Value[dict[str, str]] = NOTHING
     taints: Value[tuple[str, ...]] = NOTHING
-    image: Annotated[Value[str], "what its nodes boot by the EC2NodeClass in its folder: AL2, al2023@latest"] = NOTHING
+    image: Annotated[Value[str], "what its nodes boot, by the node class in its folder"] = NOTHING
