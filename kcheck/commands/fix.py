@@ -13,7 +13,7 @@ from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
 from kcheck.text.files import save
 from kcheck.text.files.boundary import around
-from kcheck.text.files.disk import Disk
+from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.syntax import edit
 from kcheck.text.text import Source, steps
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kcheck.fix.gate.comparison import Comparison
 
 _LINES = 5
-_README = 1_000_000
-"""Bytes of a README that are searched."""
 _SHOWN = 20
 """Remaining findings listed; `kcheck check` lists all."""
 
@@ -134,7 +132,7 @@ def _stale_tables(finding: Finding) -> Iterable[tuple[str, str]]:
     for (of, *key), written in ((change.origin.path, change.origin.written) for change in finding.changes):
         if key == ["default"] and of.startswith("variable "):
             path = "/".join((*written.source.path.split("/")[:-1], "README.md"))
-            rows = Disk(boundary=around([path])).head(path, _README).decode(errors="replace")
+            rows = Disk(boundary=around([path])).head(path, MAX_BYTES).decode(errors="replace")
             name = of.split(" ", 1)[1].strip('"')
             for number, row in enumerate(rows.replace("\\_", "_").splitlines(), 1):
                 if row.startswith("|") and name in re.findall(r"\w+", row.split("|")[1]) and f"`{written.text}`" in row:

@@ -44,6 +44,7 @@ from kcheck.text.text import Span
 from kcheck.text.units import as_text
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
 
+_REF = ("spec", "template", "spec", "nodeClassRef")
 _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
 
 
@@ -59,7 +60,12 @@ def read(inventory: Inventory) -> None:
             owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
             found = karpenter_pools.read(addon, tree, owner)
             labels = _labels(tree, yaml.text(tree, "metadata", "name"), Origin((addon.place,)))
-            image = _system(beside.get(_class_of(addon, tree, "spec", "template", "spec", "nodeClassRef"))).image
+            node_class = beside.get(_class_of(addon, tree, *_REF))
+            image = _system(node_class).image
+            if node_class is None and yaml.text(tree, *_REF, "kind") == "EC2NodeClass":
+                image = Unknown(
+                    f"the node class of NodePool {known(found.name) or '?'} is not beside it", Origin((addon.place,))
+                )
             inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree), image=image))
             if addon in inventory.candidates_of:
                 inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
@@ -71,7 +77,7 @@ def read(inventory: Inventory) -> None:
     for addon, tree in objects:
         own = inventory.cluster_of.get(addon)
         if own is not None and yaml.text(tree, "kind") == "NodePool":
-            name = yaml.text(tree, "spec", "template", "spec", "nodeClassRef", "name")
+            name = yaml.text(tree, *_REF, "name")
             if own.cloud == "eks":
                 inventory.pools.append(_pool(addon, tree, own, classes.get((own.id, name)), inventory))
             elif own.cloud == "aks" and equals(own.grower, "karpenter"):
