@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ import click
 from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
 from kcheck.text.files import save
+from kcheck.text.files.boundary import around
+from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.syntax import edit
 from kcheck.text.text import Source, steps
@@ -95,10 +98,10 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
     else:
         yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
     for finding in outcome.fixed:
-        comments = list(_stale_comments(finding, places))
-        if finding.fix and (comments or not is_written or finding.fix.safety != "safe"):
+        stale = [*_stale_comments(finding, places), *_stale_tables(finding)]
+        if finding.fix and (stale or not is_written or finding.fix.safety != "safe"):
             yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {finding.fix.title}"
-            yield from (f"    the comment at {place} still says {old}" for place, old in comments)
+            yield from (f"    the {what} still says {old}" for what, old in stale)
     tried = {key for refused in outcome.refused for key in refused.finding.keys}
     for refused in outcome.refused:
         yield from _refused(refused, places)
@@ -121,7 +124,19 @@ def _stale_comments(finding: Finding, places: _Places) -> Iterable[tuple[str, st
     """Yield comments about a changed value that still name the old one."""
     for span, alone in (found for change in finding.changes for found in edit.stale_comments(change)):
         if not alone:
-            yield places.of(span.source, span.begin.line), span.text
+            yield f"comment at {places.of(span.source, span.begin.line)}", span.text
+
+
+def _stale_tables(finding: Finding) -> Iterable[tuple[str, str]]:
+    """Yield rows of README.md beside a module, as terraform-docs writes them, with the old default of a variable."""
+    for (of, *key), written in ((change.origin.path, change.origin.written) for change in finding.changes):
+        if key == ["default"] and of.startswith("variable "):
+            path = "/".join((*written.source.path.split("/")[:-1], "README.md"))
+            rows = Disk(boundary=around([path])).head(path, MAX_BYTES).decode(errors="replace")
+            name = of.split(" ", 1)[1].strip('"')
+            for number, row in enumerate(rows.replace("\\_", "_").splitlines(), 1):
+                if row.startswith("|") and name in re.findall(r"\w+", row.split("|")[1]) and f"`{written.text}`" in row:
+                    yield f"table at {path}:{number}", written.text
 
 
 def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:

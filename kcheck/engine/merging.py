@@ -67,7 +67,7 @@ def habits(findings: Iterable[Finding]) -> list[Finding]:
 
 def _remedy(finding: Finding) -> tuple[Hashable, ...]:
     source, title = finding.span.source, finding.fix and finding.fix.title
-    where = source.path.rpartition("/")[0] if source.syntax == "yaml" else finding.key
+    where = finding.key if source.syntax == "hcl" else source.path.rpartition("/")[0]
     return finding.rule, where, finding.help, title
 
 

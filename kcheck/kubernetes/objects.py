@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from msgspec import Struct
@@ -137,7 +137,7 @@ def holds_only(data: bytes, kinds: Kinds, alone: frozenset[str]) -> bool:
 
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
     """Add the objects of a file to a result."""
-    for document in _documents(source, lambda data: may_hold(data, kinds)):
+    for document in texts.filled(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
             if kinds.others and not may_hold(document.span.text.encode(), kinds.noted()):
                 continue  # what nobody asked for by name may be something else
@@ -148,16 +148,6 @@ def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
                 result.problems.append(document.problem)
         elif document.root is not None:
             result.objects += objects_in(document.root)
-
-
-def _documents(source: Source, wanted: Callable[[bytes], bool]) -> Iterable[yaml.Document]:
-    """Return the documents of a file; simple templates get placeholders for values."""
-    found = list(yaml.documents(source, wanted))
-    if not any(document.problem for document in found):
-        return found
-    instead = placeholders.without_templating(source.data)
-    again = list(yaml.documents(source, wanted, instead)) if instead is not None else found
-    return found if any(document.problem for document in again) else again
 
 
 def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
@@ -175,15 +165,22 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
         return
     yield Object(kind, version, root, _header(root))
     if kind in _HOLDERS and depth < 3:
-        *path, key = _HOLDERS[kind]
-        for item in yaml.items(root, *path):
-            inner = yaml.get(item, key)
-            if inner is not None:
+        path, *keys = _HOLDERS[kind]
+        for item in yaml.items(root, *path.split(".")):
+            inner = yaml.get(item, *keys)
+            if isinstance(inner, yaml.Scalar):  # applied as it is
+                yield from (found for one in embedded_documents(inner) for found in objects_in(one, depth + 1))
+            elif inner is not None:
                 yield from (replace(one, holder=root) for one in objects_in(inner, depth + 1))
 
 
-_HOLDERS = {"AppWrapper": ("spec", "components", "template")}
-"""Kind -> path of a list of whole objects, and the key of its items."""
+_MANIFEST = ("spec.templates", "resource", "manifest")
+_HOLDERS = {
+    "AppWrapper": ("spec.components", "template"),
+    **dict.fromkeys(("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate"), _MANIFEST),
+    "CronWorkflow": ("spec.workflowSpec.templates", *_MANIFEST[1:]),
+}
+"""Kind -> path of a list, and the keys of its items with whole objects, or YAML of them as Argo Workflows has it."""
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:

@@ -164,7 +164,7 @@ class Scheduling(Struct, frozen=True, eq=False):
 
     labels: Value[dict[str, str]] = NOTHING
     taints: Annotated[Value[tuple[str, ...]], "its taints, key=value:Effect"] = NOTHING
-    taint_form: Annotated[str, "how its code writes a taint: text, item (of a list, or a block), member (of a map)"] = 'item'
+    taint_form: Annotated[str, "how its code writes a taint: text, item (of a list, or a block), member (of a map), flag (of the kubelet, in user data)"] = 'item'
     no_schedule: str = "NoSchedule"
 
 
@@ -263,3 +263,4 @@ class KarpenterPool(Thing, frozen=True):
     replicas: Value[int] = NOTHING
     labels: Value[dict[str, str]] = NOTHING
     taints: Value[tuple[str, ...]] = NOTHING
+    image: Annotated[Value[str], "what its nodes boot, by the node class in its folder"] = NOTHING

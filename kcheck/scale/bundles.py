@@ -86,8 +86,3 @@ def gpu_nodes(thing: Thing, world: World) -> Value[bool]:
     """Whether a pool of a bundle's cluster has GPUs."""
     cluster = world.inventory.cluster_of.get(thing)
     return anyone(thing, [pool.machine.gpu for pool in world.pools.of_cluster(cluster)] if cluster else [])
-
-
-def all_jobs_wait(thing: Thing, world: World) -> Value[bool]:
-    """Whether Kueue also holds jobs that name no queue."""
-    return computed(thing, any(known(one.manages_all) for one in world.deployed.beside(thing).admissions))

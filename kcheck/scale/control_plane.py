@@ -96,11 +96,6 @@ def sufficient_tier(cluster: Cluster, world: World) -> Value[Tier]:
     return computed(cluster, min(fast or tiers[-1:], key=lambda tier: tier.price))
 
 
-def services(cluster: Cluster, world: World) -> Value[int]:
-    """Count the Services of the manifests that take an address of the service range."""
-    return computed(cluster, sum(service.addressed for service in world.deployed.on(cluster).services))
-
-
 def location_form(cluster: Cluster, world: World) -> Value[str]:
     """Classify how a cluster's location is written: its own literal, an expression, or set by a module."""
     own, place = cluster.location, cluster.place

@@ -62,11 +62,6 @@ def pulls(image: Image, world: World) -> Value[int]:
     return mapped(nodes, lambda many: egress.pulled(found, lambda _: many) // addresses)
 
 
-def others(image: Image, world: World) -> list[Image]:
-    """List the other places of an image in its file."""
-    return [use for _, use in world.images.uses(image)[1:]]
-
-
 def replacement(image: Image, world: World) -> Value[str]:
     """Name the image on a mirror, in a cache of the code, or on its registry's successor; else null."""
     if (known(image.text) or "").startswith((_FORMER, *_FIRST)):  # a mirror of what is frozen is frozen too
@@ -93,11 +88,6 @@ def _cached(image: Image, world: World) -> str | None:
         elif reference.repository == path:
             return mirror.prefix + reference.rest.removeprefix(reference.repository)
     return None
-
-
-def mirrored(image: Image, world: World) -> Value[bool]:
-    """Whether all nodes that pull an image ask a mirror of Docker Hub first, as their pools say."""
-    return egress.mirrored(owner(image, world), world)
 
 
 def public_cache(image: Image, world: World) -> Value[bool]:

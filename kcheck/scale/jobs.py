@@ -270,8 +270,3 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     folder = f"{system.real_path(world.deployed.folder(workload))}/"
     found = (one.name for one in world.inventory.synced if one.heals and one.folders.match(folder))
     return computed(workload, next(found, None))
-
-
-def retries_is_default(workload: Workload, _world: World) -> Value[bool]:
-    """Whether its number of retries is a default."""
-    return workload.retries if isinstance(workload.retries, Unknown) else is_default(workload, workload.retries)

@@ -41,9 +41,3 @@ def gpu_metrics(cluster: Cluster, world: World) -> Value[bool]:
     """Whether something in the code of a cluster exports the metrics of its GPUs, or may."""
     listed = mapped(cluster.monitored, lambda parts: "DCGM" in parts)
     return anyone(cluster, [*runs(cluster, world, _GPU_METRICS), listed])
-
-
-def gpu_nodes(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether any pool of a cluster has GPUs."""
-    pools = world.pools.of_cluster(cluster)
-    return anyone(cluster, (pool.machine.gpu for pool in pools), world.pools.kinds_of_cluster(cluster))

@@ -1,10 +1,10 @@
 """Pods and their containers: placement, requests, volumes, time to stop."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from kcheck.config.numbers import flags, profiles
-from kcheck.config.numbers.clouds import owners
-from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
+from kcheck.config.numbers import flags, machines, profiles
+from kcheck.config.numbers.clouds import CLOUDS, owners
+from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, may_count
 from kcheck.scale.jobs import alike
@@ -14,17 +14,12 @@ from kcheck.text import placeholders
 from kcheck.text.interval import Interval, bounded
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, sure, total
 
 
 def workload(thing: Thing, world: World) -> Value[Workload]:
     """Return the workload of a template or a container."""
     return Known(world.deployed.workload(thing), Origin((thing.place,)))
-
-
-def template(one: Container, world: World) -> Value[PodTemplate]:
-    """Return the pods of a container."""
-    return Known(world.deployed.template(one), Origin((one.place,)))
 
 
 def image(one: Container, world: World) -> Value[Image]:
@@ -52,6 +47,16 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     terms = [_labels(term) for term in pods.selection.value]
     found = terms[0] if terms else []
     return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
+
+
+def machine_gpus(pods: PodTemplate, _world: World) -> Value[int]:
+    """Return the fewest GPUs of the machine types that pods select by name; null where they select none."""
+    terms = sure(pods.selection)
+    if terms is None and isinstance(pods.selection, Unknown):
+        return pods.selection
+    types = [{name for one in term if one.key in placement.INSTANCE for name in one.values} for term in terms or ()]
+    found = [max(machines.gpus(cloud, name) or 0 for cloud in CLOUDS) for names in types for name in names]
+    return computed(pods, min(found) if types and all(types) else None)
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
@@ -105,11 +110,6 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
 
 
 # --- what they ask for
-
-
-def starter(pods: PodTemplate, _world: World) -> Value[str]:
-    """Return the command that starts several processes in a pod, such as torchrun; null if none is seen."""
-    return computed(pods, next((word for one in pods.containers for word in one.starters), None))
 
 
 _IDLE = regex(
@@ -183,22 +183,9 @@ def _limit_ranges(scope: str, world: World) -> set[str | None]:
     return {known(limit.namespace) for limit in world.deployed.in_scope(scope).limits if limit.kind == "LimitRange"}
 
 
-def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the names of the volumes of pods."""
-    return mapped(template.volumes, lambda found: tuple(volume.name for volume in found))
-
-
-def on_disk(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the volumes on the node's disk: emptyDir outside memory, and hostPath."""
-    kinds = ("emptyDir", "hostPath")
-    return mapped(
-        template.volumes, lambda found: tuple(one.name for one in found if one.kind in kinds and not one.memory)
-    )
-
-
-def in_memory(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the volumes in memory."""
-    return mapped(template.volumes, lambda found: tuple(one.name for one in found if one.memory))
+def volumes(wanted: Callable[[Volume], bool]) -> Callable[[PodTemplate, World], Value[tuple[str, ...]]]:
+    """Make a reader of the names of the volumes that are wanted."""
+    return lambda pods, _: mapped(pods.volumes, lambda found: tuple(one.name for one in found if wanted(one)))
 
 
 NOTICE = "spot.notice"

@@ -2,11 +2,12 @@
 
 import operator
 import os
+from collections.abc import Callable
 from fractions import Fraction
 
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Subnet, Workload
+from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale import money
 from kcheck.scale.basics import anyone, cluster_of, computed, may_count
 from kcheck.scale.growth import surge_nodes
@@ -274,11 +275,6 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
     return mapped(ids if isinstance(subnets, Unknown) and isinstance(ids, Known) else subnets, len)
 
 
-def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:
-    """List the subnets of a pool's nodes."""
-    return list(pool.addresses.subnets.value) if isinstance(pool.addresses.subnets, Known) else pool.addresses.subnets
-
-
 def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
     """Whether a cluster is for jobs: it has a GPU or spot pool, or a Job among its manifests."""
     cluster = need(cluster_of(thing, world)) if isinstance(thing, Autoscaler) else thing
@@ -295,16 +291,14 @@ def of_system(cluster: Cluster, world: World) -> list[NodePool]:
     return own or [pool for pool in found if not need(pool.machine.gpu) and not need(tainted(pool, world))]
 
 
-def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether the code also installs something into a cluster: a manifest, or a Helm release."""
-    here = bool(world.deployed.on(cluster).workloads) or bool(world.deployed.on(cluster).addons)
-    return computed(cluster, here)
+def any_pool(flag: Callable[[NodePool], Value[bool]]) -> Callable[[Cluster, World], Value[bool]]:
+    """Make a reader of whether a flag is true of any pool of a cluster."""
+    return lambda cluster, world: anyone(
+        cluster, map(flag, world.pools.of_cluster(cluster)), world.pools.kinds_of_cluster(cluster)
+    )
 
 
-def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether any pool of a cluster is autoscaled."""
-    pools = world.pools.of_cluster(cluster)
-    return anyone(cluster, (pool.size.autoscaled for pool in pools), world.pools.kinds_of_cluster(cluster))
+autoscaled = any_pool(lambda pool: pool.size.autoscaled)
 
 
 def prefixes_reserved(cluster: Cluster, world: World) -> Value[bool]:
@@ -316,5 +310,4 @@ def prefixes_reserved(cluster: Cluster, world: World) -> Value[bool]:
 @once
 def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster has no GPUs, for pods that need none."""
-    flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
-    return anyone(cluster, flags, world.pools.kinds_of_cluster(cluster))
+    return any_pool(lambda pool: mapped(pool.machine.gpu, operator.not_))(cluster, world)

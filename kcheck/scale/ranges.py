@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 
-def for_pods(place: Place, world: World) -> Value[bool]:
-    """Whether a subnet or a range holds pods, and no nodes."""
-    return computed(place, not isinstance(place, Subnet) or world.pools.holds_only_pods(place))
-
-
 class Share(NamedTuple):
     """Addresses that a pool takes of a subnet or a pod range at the target of its cluster."""
 

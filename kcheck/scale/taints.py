@@ -16,7 +16,7 @@ from kcheck.scale.basics import cluster_of, computed
 from kcheck.scale.world import World
 from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.regex import regex
-from kcheck.text.values import Unknown, Value, known, mapped, number
+from kcheck.text.values import Unknown, Value, known, number
 
 
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
@@ -27,11 +27,6 @@ def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
 
 
 _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
-
-
-def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the tolerations of pods as `key=value:Effect`."""
-    return mapped(template.tolerations, lambda found: tuple(f"{one.key}={one.value}:{one.effect}" for one in found))
 
 
 def taint(template: PodTemplate, world: World) -> Value[str]:
@@ -59,11 +54,6 @@ def _selected_spot_pools(template: PodTemplate, world: World) -> list[NodePool]:
     """List the spot pools of the cluster, if pods select spot nodes."""
     cluster = known(cluster_of(template, world)) if placement.asks_for_spot(template) else None
     return [pool for pool in (world.pools.of_cluster(cluster) if cluster else ()) if known(pool.market.spot)]
-
-
-def selects_spot(template: PodTemplate, _world: World) -> Value[bool]:
-    """Whether every selection term of pods selects spot nodes."""
-    return mapped(template.selection, lambda _: placement.asks_for_spot(template))
 
 
 def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:

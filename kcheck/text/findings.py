@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
+from kcheck.text.files.tree import MANIFESTS
 from kcheck.text.keys import Item
 from kcheck.text.regex import regex
 from kcheck.text.text import Span
@@ -69,7 +70,7 @@ class Change(Struct, frozen=True):
             assignment = f"{written.source.path}={text}"
         elif name.startswith("-"):
             assignment = f"{name}={text}"
-        elif source.path.endswith((".yaml", ".yml")):
+        elif source.path.endswith(MANIFESTS):
             assignment = f"{'.'.join(path) or name}: {text}"
         elif "-" in name or isinstance(self.value, list | dict):  # a key of YAML in a text
             assignment = f"{name}: {text}"

@@ -177,6 +177,19 @@ def test_comments_that_name_the_old_value_are_pointed_out(write: Write) -> None:
     assert "main.tf:8 still says" not in found
 
 
+def test_tables_of_terraform_docs_with_the_old_default_are_pointed_out(write: Write) -> None:
+    pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
+    sizes = "    max_size = var.max_nodes\n    min_size = 0\n  }\n}\n"
+    cluster = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nvariable "max_nodes" {\n  default = 20\n}\n'
+    row = '| <a name="input_NAME"></a> [NAME](#input\\_NAME) | Nodes | `number` | `20` | no |\n'
+    rows = "".join(row.replace("NAME", name) for name in ("max_nodes_of_others", r"max\_nodes"))
+    write({"a/main.tf": cluster + pool + sizes, "a/README.md": f"# Pool of `20` max_nodes\n\n{rows}"})
+    found = run("a", "--diff", "--nodes", "60", "--select", "pool-ends-below-target").stderr
+    assert [line.strip() for line in found.splitlines() if "still says" in line] == [
+        "the table at a/README.md:4 still says 20"
+    ]
+
+
 def test_comments_whose_only_number_is_the_old_value_change_with_it(write: Write) -> None:
     pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
     sizes = "    # at most 20 nodes\n    max_size = 20 # max 20\n    min_size = 0\n  }\n}\n"
@@ -293,12 +306,14 @@ def test_what_only_speaks_of_generation_is_ours(write: Write) -> None:
     assert [file.path for file in fix.fix(["."], Config()).files] == ["main.tf"]
 
 
-@pytest.mark.parametrize("folder", ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old"])
-def test_old_copies_are_not_touched(folder: str, write: Write) -> None:
+@pytest.mark.parametrize(
+    "folder", ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old", "tests/aks"]
+)
+def test_old_copies_and_tests_are_not_touched(folder: str, write: Write) -> None:
     write({f"{folder}/main.tf": AKS, "backup/main.tf": AKS, "folder/main.tf": AKS, "golden/main.tf": AKS})
     outcome = fix.fix(["."], Config())
     assert [file.path for file in outcome.files] == ["backup/main.tf", "folder/main.tf", "golden/main.tf"]
-    assert f"sku_tier is written in {folder}/main.tf, which is an old copy" in {
+    assert f"sku_tier is written in {folder}/main.tf, which is an old copy or a test" in {
         one.help.partition(";")[0] for one in outcome.remaining
     }
 

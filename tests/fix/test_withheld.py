@@ -1655,6 +1655,22 @@ def test_what_an_author_has_commented_out_is_not_added(off: str, check: Check) -
     assert only("gpu-pool-untainted", check, {"main.tf": cluster + EKS_GROUP.replace("LINE", "# no key")}).fix
 
 
+def test_a_group_that_registers_its_nodes_itself_gets_no_argument_of_terraform(check: Check) -> None:
+    groups = '{\n  gpu = { instance_type = "g5.xlarge", max_size = 2 }\n  }'
+    pools = "eks_managed_node_groups = { system = { min_size = 2, max_size = 2 } }"
+    module = f"""module "eks" {{
+  source                   = "terraform-aws-modules/eks/aws"
+  version                  = "~> 20.8"
+  cluster_name             = "train"
+  self_managed_node_groups = {groups}
+  {pools}
+}}
+"""
+    found = only("gpu-pool-untainted", check, {"main.tf": module})
+    assert found.fix is None
+    assert "--register-with-taints" in found.help
+
+
 EKS_GROUP = """
 resource "aws_eks_node_group" "gpu" {
   cluster_name   = aws_eks_cluster.main.name

@@ -938,12 +938,14 @@ def carried() -> Iterator[Mistake]:
 MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
+    "job-below-its-machine": "jobs that are generated select pools, not types of machines",
     "nothing-outlives-job": "every job can be preempted, and preempted-without-checkpoint says so",
     "auto-provisioning-below-job": "generated clusters write a pool for each accelerator",
     "gpu-pool-of-fixed-size": "all pools that are generated grow from zero",
     "gpu-pool-unused": "pools that are generated are empty until a job comes",
     "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",
     "karpenter-gpus-untainted": "NodePools that are generated have their cluster beside them, which gpu-pool-untainted judges",
+    "karpenter-retired-image": "as karpenter-gpus-untainted: retired-node-image judges such pools",
     "retired-module": "generated clusters call no module",
     "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",
     **dict.fromkeys(

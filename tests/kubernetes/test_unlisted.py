@@ -113,6 +113,18 @@ def test_a_suspended_app_wrapper_is_started_by_something_else(suspended: bool, k
     assert isinstance(workload.gang, Unset) is known_gang
 
 
+@pytest.mark.parametrize("kind", ["WorkflowTemplate", "CronWorkflow"])
+def test_manifests_of_argo_workflows_are_applied_as_they_are(kind: str, read: Read) -> None:
+    job = manifest("batch/Job", under("spec.template", "parallelism: 4"), meta="name: {{workflow.name}}-train")
+    inner = f"templates:\n  - name: train\n    resource:\n      manifest: |\n        {indented(job, 8)}"
+    inner = f"workflowSpec:\n  {indented(inner, 2)}" if kind == "CronWorkflow" else inner
+    meta = "name: all\nlabels: {kueue.x-k8s.io/queue-name: research}"
+    text = manifest(f"argoproj.io/{kind}", f"spec:\n  {indented(inner, 2)}", meta=meta)
+    (workload,) = read({"one.yaml": text}).workloads
+    assert (workload.kind, known(workload.pods)) == ("Job", 4)
+    assert isinstance(workload.queue, Unset)
+
+
 def test_broken_objects_of_unknown_kinds_are_left_alone(read: Read) -> None:
     broken = "apiVersion: example.org/v1\nkind: Thing\nspec:\n  template: {containers: [{image: a\n   b: c"
     assert not read({"one.yaml": broken}).workloads

@@ -273,3 +273,12 @@ def test_manifests_of_one_folder_with_one_remedy_are_one_finding_of_a_text(write
     assert [one.also for one in own] == [()] * 4
     read = [(one.object, len(one.also)) for one in merging.habits(own)]
     assert read == [("a/one.yaml:RayJob/one-a", 1), ("b/one.yaml:RayJob/one-b", 0), ("b/two.yaml:RayJob/two-b", 0)]
+
+
+def test_templates_of_a_chart_with_one_remedy_are_one_finding_of_a_text(write: Write) -> None:
+    template = RAY_JOB.replace("name: NAME", 'name: "{{ .Release.Name }}-NAME"')
+    files = {f"templates/{name}.yaml": template.replace("NAME", name) for name in ("one", "two")}
+    write({"Chart.yaml": "apiVersion: v2\nname: ray\nversion: 1.0.0\n", **files})
+    own = found("ray-cluster-outlives-job")
+    assert [one.also for one in own] == [()] * 2
+    assert [len(one.also) for one in merging.habits(own)] == [1]

@@ -359,6 +359,22 @@ def test_sharing_on_gke_belongs_to_its_pool(read: Read) -> None:
     assert found.cluster_of[one] is found.clusters[0]
 
 
+@pytest.mark.parametrize(
+    ("size", "sharing", "copies"),
+    [
+        ("1g.5gb", "", 7),
+        ("3g.40gb", "", 2),
+        ("2g.20gb", 'gpu_sharing_strategy = "TIME_SHARING"\n        max_shared_clients_per_gpu = 4', 12),
+        ("8g.1gb", "", None),
+    ],
+)
+def test_partitions_on_gke_are_cards_of_their_own(size: str, sharing: str, copies: int | None, read: Read) -> None:
+    block = f"gpu_sharing_config {{\n        {sharing}\n      }}" if sharing else ""
+    text = f'count = 4\n      gpu_partition_size = "{size}"\n      {block}'
+    (one,) = read({"main.tf": GKE.format(spot="false", taint="a").replace("count = 4", text)}).sharings
+    assert [known(each) for each in one.slices] == [copies]
+
+
 def test_pods_get_slices_of_cards(read: Read) -> None:
     pod = manifest("Pod", f"spec:\n  {indented(Pods(gpus=2).spec, 2)}")
     whole = PLUGIN.replace("migStrategy: mixed", "failOnInitError: true")

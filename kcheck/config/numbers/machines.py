@@ -74,6 +74,7 @@ class Tables(TypedDict, total=False):
     exceptions: dict[str, int]
     shared_core: dict[str, int]
     fractions: list[str]
+    partitions: dict[str, int]
     promotions: dict[str, str]
     temporary: dict[str, int]
     memory_per_vcpu: dict[str, list[str]]

@@ -17,7 +17,8 @@ TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
 HCL = (".tf", ".tfvars", ".hcl")
 """Files in HCL itself, also those of Terragrunt."""
-MANIFESTS = (".yaml", ".yml")
+MANIFESTS = (".yaml", ".yml", ".yaml.template", ".yml.template", ".yaml-template", ".yml-template")
+"""Suffixes of manifests, also of templates for envsubst, whose placeholders are unknown values."""
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 UNIT = "terragrunt.hcl"
@@ -27,7 +28,6 @@ COMPONENTS = (".tfcomponent.hcl", ".tfstack.hcl")
 """Endings of files of Terraform Stacks: https://developer.hashicorp.com/terraform/language/stacks"""
 KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Kernel settings of nodes: sysctl.conf, or files in a folder such as sysctl.d."""
-
 
 _KIND = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
 _API_VERSION = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
@@ -172,7 +172,7 @@ class Tree:
                 if _is_foreign(top, names := os.path.relpath(real, top).split(os.sep)[:-1]):
                     return f"{source.path}, which is third-party code"
                 if any(map(_KEPT.fullmatch, names)):
-                    return f"{source.path}, which is an old copy"
+                    return f"{source.path}, which is an old copy or a test"
                 return f"{source.path}, which is read-only" if system.is_read_only(real) else ""
         return f"{source.path}, outside the given paths"
 
@@ -414,8 +414,8 @@ _GENERATED = regex(
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_KEPT = regex(r"(?i)old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*")
-"""Name of a folder whose files are kept and not used any more."""
+_KEPT = regex(r"(?i)tests|old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*")
+"""Name of a folder whose files nothing runs on: kept for a while, or tests of a module; `test` may be a stage."""
 _TOP = 1_500
 """Bytes within which a file says that it is generated; a licence may come first."""
 

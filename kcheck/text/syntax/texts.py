@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.text import placeholders
 from kcheck.text.need import first_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Problem, Source, Span
@@ -24,12 +25,22 @@ def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
 def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> Iterator[yaml.Target | Problem]:
     """Yield the `wanted` YAML documents in a text joined from pieces, or the error of one."""
     text = _Text(pieces)
-    for document in yaml.documents(text.source, wanted):
+    for document in filled(text.source, wanted):
         if document.problem is not None:
             place = document.problem.span
             yield replace(document.problem, span=text.span(place.start, place.end))
         elif document.root is not None:
             yield text.placed(document.root)
+
+
+def filled(source: Source, wanted: Callable[[bytes], bool]) -> list[yaml.Document]:
+    """Return the YAML documents of a file; simple templates get placeholders for values."""
+    found = list(yaml.documents(source, wanted))
+    if not any(document.problem for document in found):
+        return found
+    instead = placeholders.without_templating(source.data)
+    again = list(yaml.documents(source, wanted, instead)) if instead is not None else found
+    return found if any(document.problem for document in again) else again
 
 
 def lines(pieces: tuple[Piece, ...]) -> list[list[Piece]]:

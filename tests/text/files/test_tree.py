@@ -89,6 +89,20 @@ def test_what_an_encrypted_file_declares_is_unknown_not_absent(check: Check) -> 
     assert isinstance(cluster.name, Unknown)
 
 
+ENVSUBST = """apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: "${NAME}", version: "1.25", region: us-east-1}
+managedNodeGroups:
+  - {name: gpu, instanceType: "${TYPE}", minSize: 0, maxSize: 4}
+"""
+
+
+@pytest.mark.parametrize("name", ["eks.yaml.template", "eks.yml-template"])
+def test_templates_for_envsubst_are_manifests(name: str, check: Check) -> None:
+    result = check({name: ENVSUBST})
+    assert "unsupported-kubernetes" in {finding.rule for finding in result.findings}
+
+
 SOPS = """apiVersion: batch/v1
 kind: Job
 metadata: {name: train}

@@ -16,7 +16,7 @@ from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.syntax.hcl.write import append, insert, literal
 from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.text import Source, apply
-from kcheck.text.values import Known
+from kcheck.text.values import Known, Unknown
 
 
 def read(text: str | bytes) -> nodes.File:
@@ -54,6 +54,31 @@ def test_healthy_blocks_of_a_broken_file_are_read(middle: str) -> None:
     assert file.problems
     begin = file.problems[0].span.begin.line
     assert 4 <= begin <= 4 + middle.count("\n")
+
+
+def test_a_block_keeps_what_is_intact_beside_a_broken_attribute() -> None:
+    middle = '  groups = {\n    a = {\n      dynamic "b" {\n      }\n    }\n  }\n\n'
+    file = read(f'module "eks" {{\n  version = "1.28"\n\n{middle}  name = "train"\n}}\n')
+    (block,) = file.body.blocks
+    assert list(block.body.attributes) == ["version", "name", "groups"]
+    broken = block.body.attributes["groups"]
+    datum = evaluate(broken.expression, Scope({}))
+    assert isinstance(datum, Unknown)
+    assert datum.reason == "groups has an error and cannot be read"
+    assert broken.span.begin.line == 4
+    assert file.problems
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "  x = <<EOT\n  y = 1\n  EOT\n  z = = 2\n",  # y is text
+        "  x = [1,\n  y = 2,\n",
+        '  dynamic "x" 1 {\n  }\n',  # a block cannot be unknown
+    ],
+)
+def test_a_block_whose_error_has_no_bounds_is_left_out(inside: str) -> None:
+    assert not read(f'module "eks" {{\n  version = "1.28"\n{inside}}}\n').body.blocks
 
 
 @pytest.mark.parametrize(
@@ -235,6 +260,16 @@ def test_append(before: str, after: str) -> None:
     assert isinstance(node, nodes.Tuple)
     insertion = Insertion()
     insertion.append("x")
+    assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
+
+
+def test_an_appended_object_has_the_lines_of_the_one_before_it() -> None:
+    before = "[\n    {\n      name = 1\n    } # first\n  ]"
+    node = read(f"a = {before}\n").body.attributes["a"].expression
+    assert isinstance(node, nodes.Tuple)
+    insertion = Insertion()
+    insertion.append({"name": "x", "at": 2})
+    after = '[\n    {\n      name = 1\n    }, # first\n    {\n      name = "x"\n      at = 2\n    }\n  ]'
     assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
 
 

@@ -17,6 +17,7 @@ from kcheck.model import (
     Placement,
     Scheduling,
     Size,
+    Subnet,
     System,
     Upgrade,
 )
@@ -41,7 +42,8 @@ from kcheck.scale import (
     walls,
 )
 from kcheck.scale.walls import egress
-from kcheck.text.values import known
+from kcheck.text.files.tree import MANIFESTS
+from kcheck.text.values import Known, known
 
 
 def _retired(name: str, *, of: str = "") -> Field:
@@ -71,7 +73,7 @@ ADDRESSES = (
     made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none", ranges.sufficient_cidr, nullable=True),
     made("in_the_way", "string", "what the pod range would overlap if it were widened, or may overlap; null if nothing is in the way, and for a subnet", ranges.in_the_way, nullable=True),
     made("in_the_way_cidr", "string", "the range of that; null where it is not known", ranges.in_the_way_cidr, nullable=True),
-    made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", ranges.for_pods),
+    made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", lambda p, w: basics.computed(p, not isinstance(p, Subnet) or w.pools.holds_only_pods(p))),
     made("pools_count", "int", "number of pools in it", lambda p, w: basics.count(p, addresses.pools_of(p, w)), "pools"),
     records("pools", "pool", "pools whose nodes or pods are in it", addresses.pools_of),
     records("shares", "share", "what each pool takes of it, the largest share first", ranges.shares),
@@ -91,14 +93,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _retired("load_balancer"),
         made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
-        made("services", "int", "Services of the manifests that take an address (headless ones do not)", control_plane.services, "services"),
+        made("services", "int", "Services of the manifests that take an address (headless ones do not)", lambda c, w: basics.computed(c, sum(one.addressed for one in w.deployed.on(c).services)), "services"),
         made("service_addresses", "int", "addresses in the range of Services; null where none is written", control_plane.service_addresses, "addresses", nullable=True),
         made("sufficient_outbound_ips", "int", "public addresses with room for the outbound ports of all nodes", egress.outbound_addresses, "addresses", nullable=True),
-        made("gpu_nodes", "bool", "whether any of its pools has GPUs", monitoring.gpu_nodes),
+        made("gpu_nodes", "bool", "whether any of its pools has GPUs", pools.any_pool(lambda p: p.machine.gpu)),
         made("gpu_metrics", "bool", "whether the code has something that exports the metrics of GPUs, or may", monitoring.gpu_metrics),
         made("device_plugin", "bool", "whether the code installs a device plugin for GPUs", gpus.device_plugin),
         made("fabric_plugin", "bool", "whether the code installs what offers the network between GPUs to pods: device plugin, network operator, DRA driver", fabrics.plugin),
-        made("in_yaml", "bool", "whether it is written in YAML, as eksctl and kOps want it, and not in Terraform", lambda c, _w: basics.computed(c, c.place.source.path.endswith((".yaml", ".yml")))),
+        made("in_yaml", "bool", "whether it is written in YAML, as eksctl and kOps want it, and not in Terraform", lambda c, _w: basics.computed(c, c.place.source.path.endswith(MANIFESTS))),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache", control_plane.replicas, "replicas", nullable=True),
         _TARGET,
         made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes"),
@@ -107,7 +109,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("prefixes_reserved", "bool", "whether each subnet of its nodes has ranges reserved for prefixes (EKS)", pools.prefixes_reserved),
         made("plain", "bool", "whether any of its pools is without GPUs", pools.plain),
         made("grown_by", "string", "what grows its pools: aks, gke, auto-mode, karpenter, cluster-autoscaler; null where nothing does", lambda c, w: w.autoscaling.tool(c), nullable=True),
-        made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", pools.deployed_here),
+        made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", lambda c, w: basics.computed(c, bool(w.deployed.on(c).workloads or w.deployed.on(c).addons))),
         made("batch", "bool", "whether it has a GPU or spot pool, or a Job among its manifests", pools.batch),
         made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.pools.all_of_cluster(c)), "pools"),
         record("start", "start", "its scheduled jobs that start in the same minute and ask for most CPU; null where no two do, a queue holds them, or nodes come beside its pools", schedules.start, nullable=True),
@@ -175,7 +177,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("same_gpu_types", "string", "machine types beside its own with the same GPUs and as many vCPUs at least (EKS, ACK)", spot.same_gpu_types, kind="list"),
         made("price_caps", "int", "the most that a spot pool pays for an hour, by machine type; empty where none is written", spot.price_caps, "mills", kind="map"),
         made("list_prices", "int", "list prices of its machine types for an hour on demand, where kcheck knows them", spot.list_prices, "mills", kind="map"),
-        records("subnets", "subnet", "the subnets of its nodes", pools.subnets_of),
+        records("subnets", "subnet", "the subnets of its nodes", lambda p, _w: list(p.addresses.subnets.value) if isinstance(p.addresses.subnets, Known) else p.addresses.subnets),
         record("first_full", "subnet", "the subnet of its nodes or pods, or their range, that is surely full before the target; null without one", ranges.first_full, nullable=True),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
         made("cpu_left", "int", "CPU that its smallest machine leaves to pods beside the kubelet, the system and DaemonSets; null where it is not known exactly", lambda p, w: basics.computed(p, w.pools.cpu_left(p)), "millicores", nullable=True),

@@ -2,7 +2,8 @@
 
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler
-from kcheck.scale import bundles, gpus, queues
+from kcheck.scale import basics, bundles, gpus, queues
+from kcheck.text.values import equals, known
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
 NAMED_QUEUE = (
@@ -25,7 +26,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("default_classes", "priority_class", "those that pods without a class have (globalDefault), in the order of the code", bundles.default_classes),
         made("releases", "bool", "whether Helm releases are installed into the cluster", bundles.releases),
         made("gpu_nodes", "bool", "whether a pool of the cluster has GPUs", bundles.gpu_nodes),
-        made("all_jobs_wait", "bool", "whether Kueue holds jobs that name no queue, too (manageJobsWithoutQueueName)", bundles.all_jobs_wait),
+        made("all_jobs_wait", "bool", "whether Kueue holds jobs that name no queue, too (manageJobsWithoutQueueName)", lambda b, w: basics.computed(b, any(known(one.manages_all) for one in w.deployed.beside(b).admissions))),
     ),
     "queue": (
         *annotated(Queue),
@@ -55,8 +56,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         *annotated(Scheduler),
         made("plugins", "string", "its plugins", queues.plugins, kind="list"),
         made("arguments", "string", "the arguments of its plugins, by their full keys", queues.arguments, kind="map"),
-        records("jobs", "workload", "the workloads that Volcano schedules", queues.of_volcano),
-        records("queues", "queue", "the queues of Volcano that are applied with it", queues.queues_of_volcano),
+        records("jobs", "workload", "the workloads that Volcano schedules", lambda s, w: [one for one in w.deployed.beside(s).workloads if equals(one.queue_system, "volcano") or str(known(one.gang)).lower() == "volcano"]),
+        records("queues", "queue", "the queues of Volcano that are applied with it", lambda s, w: [one for one in w.deployed.beside(s).queues if one.kind == "Queue"]),
         APPLIED,
     ),
     "admission": (

@@ -369,11 +369,11 @@ def _is_same(first: Value[int], second: Value[int]) -> bool:
 
 def _scheduling(fields: Fields, instance: Instance, template: Fields | None) -> Scheduling:
     if fields.resource == POOL:
-        labels, taints = fields.mapping("labels"), taints_of(instance, "taint")
+        labels, taints, form = fields.mapping("labels"), taints_of(instance, "taint"), taint_form(instance, "taint")
     else:
         text = template_of.user_data(template) if template is not None else Unset(instance.span)
-        labels, taints = kubelets.registered(text, "the kubelet's arguments set its")
-    return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
+        (labels, taints), form = kubelets.registered(text, "the kubelet's arguments set its"), "flag"
+    return Scheduling(labels, taints, form, no_schedule="NO_SCHEDULE")
 
 
 def _may_name_owner(text: str | None) -> bool:

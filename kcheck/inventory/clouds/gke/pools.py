@@ -8,9 +8,9 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.machines import tables_of, value_in
 from kcheck.inventory.clouds.reader import blocks_below, has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing, Surge, Upgrade
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equals, known, mapped
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equals, known, mapped, number
 
 _CLOUD = "gke"
 
@@ -97,10 +97,21 @@ def _gpus_of_node(name: Value[str], attached: Value[int]) -> Value[int]:
     return Known(int(match[1]), name.origin) if match and isinstance(name, Known) else Unset(attached.origin)
 
 
+@or_unknown
+def _partitions(size: Value[str], clients: Value[int]) -> Value[int]:
+    """Return how many containers share a GPU that is divided: each partition may have sharers of its own."""
+    found = tables_of(_CLOUD)["partitions"].get(need(size))
+    if found is None:
+        return Unknown(f"how many partitions {need(size)} makes of a GPU", size.origin)
+    return mapped(size, lambda _: found * number(clients, 1))
+
+
 def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
     """Yield how a pool's nodes share their GPUs, if they do."""
-    strategy, copies = fields.text("sharing"), fields.number("sharers")
-    if not isinstance(strategy, Known) or isinstance(copies, Unset) or known(copies) == 1:
+    strategy, copies, size = fields.text("sharing"), fields.number("sharers"), fields.text("partition")
+    if not isinstance(size, Unset):
+        copies = copies if isinstance(copies, Unknown) else _partitions(size, copies)
+    elif not isinstance(strategy, Known) or isinstance(copies, Unset) or known(copies) == 1:
         return
     mps = equals(strategy, "MPS")
     yield Sharing(

@@ -17,6 +17,8 @@ MAX_DEPTH, MAX_PROBLEMS = 60, 100
 """Nesting of expressions, and problems in a file, beyond which kcheck gives up."""
 
 _NUMBER = regex(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_INDENT = regex(rb"[^\n=]*\{[ \t]*\n(?:[ \t]*(?:#[^\n]*)?\n)*([ \t]+)[A-Za-z_]")
+_ATTRIBUTE = regex(rb"[ \t]*([A-Za-z_][\w-]*)[ \t]*=(?![=>])")
 _PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE)
 
 
@@ -90,11 +92,30 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool
             problems.append(problem_in(source, begin, piece, root))
             if len(problems) > MAX_PROBLEMS:
                 return (*problems, Problem("the rest of this file is not read", source.span(end, end))), old
+            _add_intact(source, begin, piece, body)
         else:
             reader = _Reader(source, begin)
             reader.fill(body, body_of(root))
             problems += reader.problems
     return tuple(problems), old
+
+
+def _add_intact(source: Source, begin: int, piece: bytes, body: nodes.Body) -> None:
+    """Add a block that has one broken attribute, as an expression that cannot be read."""
+    indent = _INDENT.match(piece)
+    lines = regex(rb"^" + indent[1] + rb"(?=[A-Za-z_])|^\}", re.MULTILINE).finditer(piece) if indent else ()
+    parts = [(a, b) for a, b in itertools.pairwise(one.start() for one in lines) if parsed(piece[a:b]).has_error]
+    if len(parts) != 1 or (name := _ATTRIBUTE.match(piece, *parts[0])) is None:
+        return
+    start, end = parts[0]
+    blank = bytes(10 if byte == 10 else 32 for byte in piece[start:end])
+    root = parsed(piece[:start] + blank + piece[end:])
+    if not root.has_error:
+        _Reader(source, begin).fill(body, body_of(root))
+        span = source.span(begin + name.start(1), begin + start + len(piece[start:end].rstrip()))
+        key = name[1].decode()
+        invalid = nodes.Invalid(span, f"{key} has an error and cannot be read")
+        body.blocks[-1].body.attributes.setdefault(key, nodes.Attribute(key, span, span, lambda: invalid))
 
 
 def _children(node: Node, kind: str) -> list[Node]:

@@ -98,6 +98,10 @@ def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
     end = source.line_end(last.end)
     if before.strip() or end >= items.span.end:
         return [Edit(source.span(last.end, last.end), "".join(f", {text}" for text in texts))]
+    if isinstance(items.items[-1], nodes.Object) and "\n" in last.text:
+        like = _Writer(nodes.as_block(items.items[-1]))
+        inner = (like.inside(item, like.indent) for item in insertion.items)
+        texts = [source.newline.join(("{", *lines, f"{before}}}")) for lines in inner]
     lines = [f"{source.newline}{before}{text}" for text in texts]
     if comma:
         return [Edit(source.span(end, end), "".join(f"{line}," for line in lines))]
