@@ -20,6 +20,7 @@ from kcheck.text.syntax import edit
 from kcheck.text.text import OverlapError, Source, grouped
 
 MAX_ROUNDS = 10
+INEFFECTIVE = "the finding would still be there"
 
 
 class Refused(NamedTuple):
@@ -147,7 +148,7 @@ class _Fixer:
             try:
                 together.add(finding.changes)
             except edit.EditError as error:
-                self.refused.append(Refused(finding, str(error), bug=True))
+                self.refused.append(Refused(finding, str(error), bug=False))
             except OverlapError:
                 continue
             else:
@@ -163,7 +164,7 @@ class _Fixer:
         if vain:
             blamed = {id(refused.finding) for refused in vain}
             others = [finding for finding in chosen if id(finding) not in blamed]
-            if len(chosen) == 1 or not vain[0].bug:
+            if len(chosen) == 1 or vain[0].reason != INEFFECTIVE:
                 self.refused += vain
             elif not others:  # one may stand in the way of the other
                 others = chosen[: len(chosen) // 2]
@@ -218,7 +219,7 @@ class _Fixer:
                 why = f"whether that is enough depends on an input: {'; '.join(sorted(unclear))}"
                 vain.append(Refused(finding, why, bug=False))
             elif finding.keys & found or unclear is not None:
-                vain.append(Refused(finding, "the finding would still be there", bug=True))
+                vain.append(Refused(finding, INEFFECTIVE, bug=False))
         return vain
 
     def regression(self, before: State, after: State, chosen: list[Finding]) -> _Worse | None:

@@ -157,6 +157,7 @@ WRONG = [
     ("suppressions:\n  - {rule: x, reason: z, expires: 2027-02-31}\n", "kcheck.yaml:2: suppressions: 2027-02-31 is not a date"),
     ("limits:\n  '07': 1\n", "kcheck.yaml:2: limits.07 must be a mapping, not 1"),
     ("simulation:\n  boot: 95\n", "kcheck.yaml:2: simulation.boot must be a text, not 95"),
+    ("mirrors:\n  docker.io: -5%\n", "kcheck.yaml:2: mirrors.docker.io must look like registry.example.com/hub, not -5%"),
     ("simulation:\n  loop: 500 ms\n", "kcheck.yaml:2: simulation.loop must look like 95s, not 500 ms"),
     ("simulation:\n  boots: 95s\n", "kcheck.yaml:2: there is no setting simulation.boots; did you mean boot?"),
     ("simulation: {launch_rate: 0}\n", "kcheck.yaml:1: simulation.launch_rate must be at least 0.001"),

@@ -127,7 +127,7 @@ def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypat
     )
     outcome = fix.fix(["."], Config())
     assert [(refused.reason, refused.bug) for refused in outcome.refused] == [
-        ("the finding would still be there", True)
+        ("the finding would still be there", False)
     ]
 
 
@@ -211,7 +211,7 @@ def test_plugins_are_not_added_to_a_tier_that_is_not_there(write: Write) -> None
     )
     outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"))
     assert {finding.rule for finding in outcome.remaining} >= {"volcano-does-not-pack"}
-    assert [refused for refused in outcome.refused if refused.bug] == []
+    assert [refused for refused in outcome.refused if refused.bug or refused.reason == fix.INEFFECTIVE] == []
 
 
 def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,15 +399,27 @@ def test_a_file_that_cannot_be_written_is_an_error(write: Write, monkeypatch: py
 def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": AKS})
     monkeypatch.setattr(
-        "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
+        "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes]
     )
     result = run(".")
     assert result.exit_code == 3
     assert result.stderr == (
         "Nothing was fixed.\n"
-        "main.tf:3:14 free-control-plane: not written: the finding would still be there.\n"
+        "main.tf:3:14 free-control-plane: not written: a cluster could not be read any more.\n"
         '  This is a bug in kcheck. Please send in these lines: set sku_tier = "Standard"\n'
         '      sku_tier = "Free"\n'
+    )
+
+
+def test_a_fix_that_does_not_stand_is_refused_in_one_line(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"main.tf": AKS})
+    monkeypatch.setattr(
+        "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
+    )
+    result = run(".")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "Nothing was fixed.\nmain.tf:3:14 free-control-plane: not written: the finding would still be there.\n",
     )
 
 

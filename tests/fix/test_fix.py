@@ -228,7 +228,7 @@ def test_fix_that_mends_nothing_is_refused(write: Write, monkeypatch: pytest.Mon
     )
     outcome = fix.fix(["."], Config())
     assert not outcome.files
-    assert [refused.bug for refused in outcome.refused] == [True]
+    assert [(refused.reason, refused.bug) for refused in outcome.refused] == [(fix.INEFFECTIVE, False)]
 
 
 def test_fix_that_breaks_the_syntax_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
         found = _at(container)
         if isinstance(found, nodes.Tuple):
             return write.append(found, insertion)
-        if found is not None:
+        if found is not None and not insertion.items:
             return write.insert(found, insertion)
     if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
         edits = edits_to_add(container, insertion)

@@ -24,8 +24,10 @@ def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
     node = _read(container)
     if isinstance(node, yaml.Sequence):
         return _items(node, insertion) if node.items else _filled(container, insertion)
-    if isinstance(node, yaml.Mapping):
-        return _members(node, insertion) if node.entries else _filled(container, insertion)
+    if isinstance(node, yaml.Mapping) and not node.entries:
+        return _filled(container, insertion)
+    if isinstance(node, yaml.Mapping) and not insertion.items and not _has_explicit_key(node):
+        return _members(node, insertion)
     return None
 
 
@@ -43,6 +45,11 @@ def _read(container: Span) -> yaml.Target | None:
 
 
 # --- maps
+
+
+def _has_explicit_key(node: yaml.Mapping) -> bool:
+    """Whether the first key of a block is written as `? key`, so that its column is not that of the map."""
+    return not node.flow and node.entries[0].key.start != node.start
 
 
 def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:

@@ -31,6 +31,20 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.medium
 
 
+@pytest.mark.parametrize(
+    ("text", "append"),
+    [pytest.param("? a\nb:\n  c: 1\n", False, id="explicit key"), pytest.param("a: 1\n", True, id="item of a map")],
+)
+def test_places_where_nothing_can_be_added(text: str, append: bool) -> None:
+    node = next(yaml.documents(Source("a.yaml", text.encode()))).root
+    assert node is not None
+    change = Change(
+        Origin((node.span,), missing=Missing(node.span, () if append else ("d",))), "d", "x", "template", "x"
+    )
+    with pytest.raises(edit.EditError):
+        edit.edits([replace(change, append=append)])
+
+
 def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str | int | bool) -> str:
     """The text with an entry added below the mapping at a path."""
     source = Source("a.yaml", text.encode())
