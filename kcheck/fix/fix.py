@@ -209,6 +209,8 @@ class _Fixer:
         undecided = {(check.rule, check.object): set(check.missing) for check in after.result.undecided}
         inputs = {reason for check in before.result.undecided for reason in check.missing}
         broken = next((f.span for f in before.result.findings if f.rule == _UNREADABLE), None)
+        if broken is None and any(f.rule == _UNREADABLE for f in after.result.findings):
+            return []  # a fix broke a file, which `regression` says
         vain = []
         for finding in chosen:
             unclear = next((undecided[key] for key in finding.keys if key in undecided), None)

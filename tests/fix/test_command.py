@@ -405,7 +405,8 @@ def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch
     assert result.exit_code == 3
     assert result.stderr == (
         "Nothing was fixed.\n"
-        "main.tf:3:14 free-control-plane: not written: a cluster could not be read any more.\n"
+        "main.tf:3:14 free-control-plane: not written: then unreadable-file would be found: "
+        "Cannot read this: this quote is never closed.\n"
         '  This is a bug in kcheck. Please send in these lines: set sku_tier = "Standard"\n'
         '      sku_tier = "Free"\n'
     )

@@ -48,7 +48,7 @@ def _read(container: Span) -> yaml.Target | None:
 
 
 def _has_explicit_key(node: yaml.Mapping) -> bool:
-    """Whether the first key of a block is written as `? key`, so that its column is not that of the map."""
+    """Whether the first key of a block is written as `? key`, at another column than the map."""
     return not node.flow and node.entries[0].key.start != node.start
 
 
