@@ -136,12 +136,12 @@ class Linter:
             return found
         from kcheck.engine import may_change
 
-        allowed = may_change.withhold_fixes(found, self.world, self.tree, self.reading.roots)
+        allowed = may_change.withhold_fixes(found, self.world, self.tree, self.reading)
         if len(things) == len(checks.things) or not any(map(operator.is_not, allowed, found)):
             return allowed
         left = set(checks.things) - set(things)
         others = [finding for thing in left for finding in checks.outcome(thing).findings]
-        return may_change.withhold_fixes([*found, *others], self.world, self.tree, self.reading.roots)[: len(found)]
+        return may_change.withhold_fixes([*found, *others], self.world, self.tree, self.reading)[: len(found)]
 
 
 def _is_relevant(reading: Reading) -> bool:

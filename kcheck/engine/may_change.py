@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kcheck.engine import merging
 from kcheck.engine.words import raw_views
+from kcheck.inventory.reading import Reading
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.terraform.module import Module
@@ -27,9 +28,9 @@ from kcheck.text.units import data_text
 from kcheck.text.values import Missing, Origin, Overlaid
 
 
-def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
+def withhold_fixes(findings: list[Finding], world: World, tree: Tree, reading: Reading) -> list[Finding]:
     """Replace each fix that may not be made by its reason; the variables of root modules may refuse a value."""
-    judge = _Judge(findings, world, tree, tuple(roots))
+    judge = _Judge(findings, world, tree, reading)
     result = []
     for one in findings:
         deadline.check_cancelled()
@@ -37,6 +38,12 @@ def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Ite
         reason = judge.reason(finding) if finding.fix else ""
         result.append(replace(finding, fix=None, help=reason) if reason else finding)
     return result
+
+
+def _in_one_block(one: Span, other: Span) -> bool:
+    """Whether two places of a file are in one block of HCL at its left margin."""
+    first, last = sorted((one.start, other.start))
+    return one.source is other.source and b"\n}" not in one.source.data[first:last]
 
 
 class _Use(Struct, frozen=True):
@@ -49,9 +56,9 @@ class _Use(Struct, frozen=True):
 class _Judge:
     """Judges the changes of findings: who else uses a value, and whether the same rule found them too."""
 
-    def __init__(self, findings: Iterable[Finding], world: World, tree: Tree, roots: tuple[Module, ...]) -> None:
+    def __init__(self, findings: Iterable[Finding], world: World, tree: Tree, reading: Reading) -> None:
         self.world = world
-        self.roots = roots
+        self.roots = tuple(reading.roots)
         self.overlays = {display_path(os.path.dirname(path) or ".") for path in tree.kustomizations}
         self.wanting: dict[tuple[str, _Use], tuple[Finding, Change]] = {}
         self.owners: dict[tuple[str, Span | Missing], set[str]] = {}
@@ -61,6 +68,7 @@ class _Judge:
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
         self.content: dict[tuple[object, ...], str] = {}
         self.why_protected = cache(tree.why_protected)
+        self.problems = [problem.span for problem in reading.problems]
 
     def overlaid(self, finding: Finding) -> Finding:
         """Move changes into an overlay where a base may not be changed for all its users."""
@@ -91,8 +99,10 @@ class _Judge:
 
     def _protected(self, change: Change) -> str:
         """Return why a change's file is protected; empty if it is not."""
-        reason = self.why_protected(edit.source_of(change))
-        return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
+        if reason := self.why_protected(edit.source_of(change)):
+            return f"{change.key} is written in {reason}; {change.instruction} there"
+        broken = next((place for place in self.problems if _in_one_block(place, change.origin.written)), None)
+        return f"{broken.location} cannot be read; mend that first, then {change.instruction}" if broken else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:
         """Return which validation of a variable refuses a new value; empty if none does."""

@@ -327,4 +327,6 @@ module "aks" {
         }
     )
     outcome = fix.fix(["."], Config(nodes={"": 1200}), rules=("free-control-plane",))
-    assert [(r.reason, r.bug) for r in outcome.refused] == [("main.tf:6 cannot be read; mend that first", False)]
+    assert outcome.files == []
+    (found,) = (one for one in outcome.remaining if one.rule == "free-control-plane")
+    assert found.help.startswith("main.tf:6 cannot be read; mend that first, then add sku_tier")
