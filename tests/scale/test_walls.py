@@ -275,7 +275,7 @@ def test_the_sentence_says_that_something_is_open(capacity: Callable[..., dict[s
     text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=200)
     summary = capacity(text)["summary"]
     assert summary.startswith("Not known: address space of subnet aws_subnet.nodes (var.type has no value). ")
-    assert "reaches at most the 200 nodes its pools may have; the first known wall is" in summary
+    assert "may reach the 200 nodes its pools may have; the first known wall is" in summary
 
 
 @pytest.mark.parametrize("given", ["var.subnets", "data.aws_subnets.all.ids", "module.vpc.private_subnets"])
@@ -363,7 +363,7 @@ def test_a_cluster_without_pools_is_not_said_to_reach_what_is_asked(write: Write
     run = CliRunner().invoke(cli, ["capacity", ".", "--nodes", "500", "--format", "json"])
     (cluster,) = json.loads(run.stdout)["clusters"]
     begin = (
-        "Not known: address space of the nodes (none of its node pools is in this code). train reaches at most the 500"
+        "Not known: address space of the nodes (none of its node pools is in this code). train may reach the 500"
     )
     assert (cluster["reaches"], cluster["summary"][: len(begin)]) == (None, begin)
 
