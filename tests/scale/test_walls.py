@@ -362,9 +362,7 @@ def test_a_cluster_without_pools_is_not_said_to_reach_what_is_asked(write: Write
     write({"main.tf": eks().split('resource "aws_eks_node_group"')[0]})
     run = CliRunner().invoke(cli, ["capacity", ".", "--nodes", "500", "--format", "json"])
     (cluster,) = json.loads(run.stdout)["clusters"]
-    begin = (
-        "Not known: address space of the nodes (none of its node pools is in this code). train may reach the 500"
-    )
+    begin = "Not known: address space of the nodes (none of its node pools is in this code). train may reach the 500"
     assert (cluster["reaches"], cluster["summary"][: len(begin)]) == (None, begin)
 
 
