@@ -102,7 +102,7 @@ class _Judge:
         if reason := self.why_protected(edit.source_of(change)):
             return f"{change.key} is written in {reason}; {change.instruction} there"
         broken = next((place for place in self.problems if _in_one_block(place, change.origin.written)), None)
-        return f"{broken.location} cannot be read; mend that first, then {change.instruction}" if broken else ""
+        return f"{broken.location} cannot be read; mend that first" if broken else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:
         """Return which validation of a variable refuses a new value; empty if none does."""

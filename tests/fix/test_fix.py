@@ -329,4 +329,4 @@ module "aks" {
     outcome = fix.fix(["."], Config(nodes={"": 1200}), rules=("free-control-plane",))
     assert outcome.files == []
     (found,) = (one for one in outcome.remaining if one.rule == "free-control-plane")
-    assert found.help.startswith("main.tf:6 cannot be read; mend that first, then add sku_tier")
+    assert found.help == "main.tf:6 cannot be read; mend that first"
