@@ -21,7 +21,7 @@ from kcheck.engine.rule import HOLE, Rule
 from kcheck.text.syntax import cel
 from tests.places import ROOT
 
-NUMBER = re.compile(r"(?<![\w.\[])(?<![A-Za-z)][-/:])(?<!Linux )[-/$]?\d(?:[\w.,:/%-]*[\w%])?")
+NUMBER = re.compile(r"(?<![\w.\[])(?<![A-Za-z)][-/:])(?<!Linux )(?:[-/$]|v(?=\d+\.))?\d(?:[\w.,:/%-]*[\w%])?")
 NAMES = re.compile(r"0|1|403|429|\d+xlarge")
 CODE = re.compile(r"^    .*$|`[^`]*`", re.MULTILINE)
 ARTICLES = frozenset(yaml.safe_load((ROOT / "docs/claims.yaml").read_text())["articles"])
@@ -48,7 +48,13 @@ def prose(rule: Rule) -> str:
     table, details = documents(rule)
     parts = [CODE.sub("`", HOLE.sub("{}", details["why"]))]
     for text in texts(
-        [table["message"], table.get("details"), table.get("help"), table.get("fix", {}).get("withheld")]
+        [
+            table["summary"],
+            table["message"],
+            table.get("details"),
+            table.get("help"),
+            table.get("fix", {}).get("withheld"),
+        ]
     ):
         holes = cel.holes(text)
         parts.append("".join(part if isinstance(part, str) else "{}" for part in holes))

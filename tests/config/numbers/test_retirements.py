@@ -57,6 +57,17 @@ def test_names_of_sizes(size: str, key: str | None) -> None:
     assert [one.key for one in retirements.find("aks", "machine", size)] == ([key] if key else [])
 
 
+@pytest.mark.parametrize(
+    ("os_sku", "key"),
+    [
+        ("AzureLinuxOSGuard", "os_guard"), ("WindowsAnnual", "windows_annual"), ("Windows2022", "windows_2022"),
+        ("AzureContainerLinux", None), ("AzureLinux3", None), ("Windows2025", None),
+    ],
+)  # fmt: skip
+def test_names_of_images(os_sku: str, key: str | None) -> None:
+    assert [one.key for one in retirements.find("aks", "image", os_sku)] == ([key] if key else [])
+
+
 CLUSTER = """
 resource "azurerm_kubernetes_cluster" "main" {
   name     = "train"
