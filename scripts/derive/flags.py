@@ -45,10 +45,16 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     found = versions(gits)
     head, _, body = path.read_text(encoding="utf-8").partition("\nflags:\n")
     old = {line.split(":")[0].strip(): line for line in body.splitlines()}
-    names = sorted({name for flags in found.values() for name in flags})
-    lines = [written(name, found, old.get(name, "")) for name in names]
+    kept = {name for name, line in old.items() if later(line, max(found)[0])}
+    names = sorted({name for flags in found.values() for name in flags} | kept)
+    lines = [old[name] if name in kept else written(name, found, old.get(name, "")) for name in names]
     text = head + "\nflags:\n" + "".join(f"{line}\n" for line in lines)
     return {path: dated(text, needed(gits, OLD).commit(".")[1])}
+
+
+def later(line: str, minor: int) -> bool:
+    """Whether a flag's line is of a source that was not read: it names a minor version past the newest one."""
+    return any(int(one or two) > minor for one, two in re.findall(r"(?:first|removed): 1\.(\d+)|[{,] ?(\d+): ", line))
 
 
 def versions(gits: Path) -> dict[Version, dict[str, Flag]]:

@@ -32,7 +32,7 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
                 tell(name, error)
                 continue
             day = entry["ends"]
-            if texts and not any(word in text for text in texts for word in spellings(day)):
+            if texts and not any(re.search(rf"{word}(?!\d)", text) for text in texts for word in spellings(day)):
                 tell(name, f"{pages[0][0]} no longer says {day}")
             without += [] if pages else [key]
         if without:
@@ -44,6 +44,6 @@ def spellings(day: datetime.date) -> tuple[str, ...]:
     """The ways in which pages write a day."""
     month, short = f"{day:%B}", f"{day:%b}"
     return (
-        day.isoformat(), f"{month} {day.day}, {day.year}", f"{day.day} {month} {day.year}",
+        day.isoformat(), f"{month} {day.day}, {day.year}", f"{day:%B %d, %Y}", f"{day.day} {month} {day.year}",
         f"{short} {day.day}, {day.year}", f"{month} {day.day}", f"{day:%m/%d/%Y}", f"{day.month}/{day.day}/{day.year}",
     )  # fmt: skip

@@ -104,6 +104,17 @@ def test_without_write_nothing_changes(tmp_path: Path, flag_file: Path) -> None:
     assert flag_file.read_bytes() == before
 
 
+def test_flags_of_a_source_that_is_missing_stay(tmp_path: Path, flag_file: Path) -> None:
+    later = "  later: {type: bool, default: false, first: 1.16.0}\n"
+    ours = flag_file.read_text().replace("11, successor", "10, removed: 1.16.0, successor")
+    flag_file.write_text(ours.replace("flags:\n", f"flags:\n{later}"))
+    before = flag_file.read_text()
+    committed(tmp_path / "gits" / "kubernetes+autoscaler", "cluster-autoscaler-1.15.0", {CODE: MAIN % ""})
+    found = refreshed(tmp_path, "flags", "--write")
+    assert "what comes next is not read" in found.stderr
+    assert (found.stdout, flag_file.read_text()) == ("", before)
+
+
 def test_a_missing_source_is_named(tmp_path: Path, flag_file: Path) -> None:
     (tmp_path / "gits").mkdir()
     found = refreshed(tmp_path, "flags")
@@ -270,14 +281,31 @@ def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> Non
     path = tmp_path / "profiles" / "aks" / "retirements.yaml"
     path.parent.mkdir(parents=True)
     blob = "https://github.com/MicrosoftDocs/azure-aks-docs/blob/main"
-    days = {"same": "2027-03-17", "moved": "2027-03-18", "none": "2027-03-17"}
-    pages = {"same": f"{blob}/a.md", "moved": f"{blob}/a.md", "none": "https://b"}
+    days = {
+        "same": "2027-03-17",
+        "padded": "2026-03-01",
+        "moved": "2027-03-18",
+        "prefix": "2026-06-01",
+        "none": "2027-03-17",
+    }
+    pages = {
+        "same": f"{blob}/a.md",
+        "padded": f"{blob}/a.md",
+        "moved": f"{blob}/a.md",
+        "prefix": f"{blob}/a.md",
+        "none": "https://b",
+    }
     path.write_text("".join(f"{key}:\n  ends: {day}\n  sources: [{pages[key]}]\n" for key, day in days.items()))
-    committed(tmp_path / "gits" / "azure-aks-docs", "v1", {"a.md": "On March 17, 2027 it ends."})
+    committed(
+        tmp_path / "gits" / "azure-aks-docs",
+        "v1",
+        {"a.md": "On March 17, 2027 it ends, and on March 01, 2026 another. See June 12."},
+    )
     found = refreshed(tmp_path, "retirements")
     assert found.returncode == 1
     assert found.stderr.splitlines() == [
         f"retirements.aks.moved: {blob}/a.md no longer says 2027-03-18",
+        f"retirements.aks.prefix: {blob}/a.md no longer says 2026-06-01",
         "aks: no page in a repository for none: look at their sources",
     ]
 
