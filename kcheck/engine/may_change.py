@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
 from kcheck.text.syntax.insertion import words_of
 from kcheck.text.syntax.names import uses
-from kcheck.text.text import Span
+from kcheck.text.text import Span, grouped
 from kcheck.text.units import data_text
 from kcheck.text.values import Missing, Origin, Overlaid
 
@@ -41,9 +42,9 @@ def withhold_fixes(findings: list[Finding], world: World, tree: Tree, reading: R
 
 
 def _in_one_block(one: Span, other: Span) -> bool:
-    """Whether two places of a file are in one block of HCL at its left margin."""
+    """Whether two places of a file of HCL are in one block at its left margin."""
     first, last = sorted((one.start, other.start))
-    return one.source is other.source and b"\n}" not in one.source.data[first:last]
+    return one.source.data.find(b"\n}", first, last) < 0
 
 
 class _Use(Struct, frozen=True):
@@ -68,7 +69,8 @@ class _Judge:
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
         self.content: dict[tuple[object, ...], str] = {}
         self.why_protected = cache(tree.why_protected)
-        self.problems = [problem.span for problem in reading.problems]
+        broken = (problem.span for problem in reading.problems if problem.span.source.syntax == "hcl")
+        self.broken = grouped(broken, attrgetter("source"))
 
     def overlaid(self, finding: Finding) -> Finding:
         """Move changes into an overlay where a base may not be changed for all its users."""
@@ -99,9 +101,10 @@ class _Judge:
 
     def _protected(self, change: Change) -> str:
         """Return why a change's file is protected; empty if it is not."""
-        if reason := self.why_protected(edit.source_of(change)):
+        source, written = edit.source_of(change), change.origin.written
+        if reason := self.why_protected(source):
             return f"{change.key} is written in {reason}; {change.instruction} there"
-        broken = next((place for place in self.problems if _in_one_block(place, change.origin.written)), None)
+        broken = next((place for place in self.broken.get(source, ()) if _in_one_block(place, written)), None)
         return f"{broken.location} cannot be read; mend that first" if broken else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:

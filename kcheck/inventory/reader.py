@@ -82,7 +82,7 @@ def _configurations(tree: Tree, reading: Reading) -> None:
         for source in tree.configurations.get(kind, ()):
             for match in islice(pattern.finditer(source.data), 0 if source.path in judged else 1):
                 place = source.span(*match.span(1))
-                what = " ".join(place.text.replace("\\\n", " ").split())
+                what = " ".join(place.text.replace("\\", " ").split())
                 reading.skipped.append(registry.unjudged(place, clipped(what, 80), why))
     reading.sources += [source for sources in tree.configurations.values() for source in sources]
     if reading.machines:

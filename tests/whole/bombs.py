@@ -348,6 +348,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
+SCRIPTS: dict[str, Callable[[], Files]] = {
+    "a command of many lines, from a file": lambda: {"up.sh": "az aks create \\\n" * 40_000 + " -f a\n"},
+    "many commands on a line, from a file": lambda: {"up.sh": "az aks create " * 40_000 + " -f a\n"},
+    "a command of spaces": lambda: {"up.sh": f"az aks create{' ' * 500_000}\n"},
+}
+"""Scripts with commands that make clusters."""
+
+
 def all_bombs() -> dict[str, tuple[tuple[str, ...], Callable[[], Files]]]:
     """All bombs by name: the command and what makes the files."""
     found: dict[str, tuple[tuple[str, ...], Callable[[], Files]]] = {}
@@ -359,6 +367,8 @@ def all_bombs() -> dict[str, tuple[tuple[str, ...], Callable[[], Files]]]:
         found[f"terraform: {name}"] = (CHECK, make)
     for name, make in KUBERNETES.items():
         found[f"kubernetes: {name}"] = (CHECK, make)
+    for name, make in SCRIPTS.items():
+        found[f"script: {name}"] = (CHECK, make)
     found["a plan"] = (("check", "plan.json", "--fail-on", "never"), KUBERNETES["a plan"])
     for name, arguments in COMMANDS.items():
         found[f"command: {name}"] = (

@@ -28,6 +28,8 @@ FEW = (
     "kubernetes: a chain of anchors",
     "kubernetes: globs",
     "command: simulate of many nodes",
+    "script: a command of many lines, from a file",
+    "script: a command of spaces",
 )
 
 resource = pytest.importorskip("resource")
