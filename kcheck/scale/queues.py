@@ -404,6 +404,15 @@ def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
     return mapped(one.plugins, lambda own: {key: text for found in own.values() for key, text in found.items()})
 
 
+def of_volcano(one: Scheduler, world: World) -> list[Workload]:
+    """List the workloads that Volcano schedules."""
+    return [
+        w
+        for w in world.deployed.beside(one).workloads
+        if equals(w.queue_system, "volcano") or str(known(w.gang)).lower() == "volcano"
+    ]
+
+
 def scale_up_time(one: Admission, world: World) -> Value[int]:
     """Estimate the seconds until the target's nodes are up; the published test took 45 minutes for 1,000."""
     cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")

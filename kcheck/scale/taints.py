@@ -16,7 +16,7 @@ from kcheck.scale.basics import cluster_of, computed
 from kcheck.scale.world import World
 from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.regex import regex
-from kcheck.text.values import Unknown, Value, known, number
+from kcheck.text.values import Unknown, Value, known, mapped, number
 
 
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
@@ -27,6 +27,11 @@ def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
 
 
 _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
+
+
+def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """List the tolerations of pods as `key=value:Effect`."""
+    return mapped(template.tolerations, lambda found: tuple(f"{one.key}={one.value}:{one.effect}" for one in found))
 
 
 def taint(template: PodTemplate, world: World) -> Value[str]:

@@ -80,7 +80,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("gpu_selector", "string", "by what they select nodes with GPUs: a label that only such nodes have, or of a job one of pools that all have GPUs and taints; null if they do not", pods.gpu_selector, nullable=True),
         made("machine_gpus", "int", "the fewest GPUs of the machine types that they select by name; null where they select none", pods.machine_gpus, "GPUs", nullable=True),
         made("selects_spot", "bool", "whether they select spot nodes only", lambda t, _w: mapped(t.selection, lambda _: placement.asks_for_spot(t))),
-        made("tolerations", "string", "what taints they tolerate: key=value:Effect", lambda t, _w: mapped(t.tolerations, lambda found: tuple(f"{one.key}={one.value}:{one.effect}" for one in found)), kind="list"),
+        made("tolerations", "string", "what taints they tolerate: key=value:Effect", taints.written, kind="list"),
         made("taint", "string", "the taint that keeps them from all nodes that they select and fit; null if some take them", taints.taint, nullable=True),
         made("toleration", "string", "the toleration of that taint; null where there are several", taints.lacking, kind="map", nullable=True),
         made("pools_count", "int", "pools they can land on", lambda t, w: basics.count(t, pods.pools(t, w)), "pools"),

@@ -3,7 +3,7 @@
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler
 from kcheck.scale import basics, bundles, gpus, queues
-from kcheck.text.values import equals, known
+from kcheck.text.values import known
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
 NAMED_QUEUE = (
@@ -56,7 +56,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         *annotated(Scheduler),
         made("plugins", "string", "its plugins", queues.plugins, kind="list"),
         made("arguments", "string", "the arguments of its plugins, by their full keys", queues.arguments, kind="map"),
-        records("jobs", "workload", "the workloads that Volcano schedules", lambda s, w: [one for one in w.deployed.beside(s).workloads if equals(one.queue_system, "volcano") or str(known(one.gang)).lower() == "volcano"]),
+        records("jobs", "workload", "the workloads that Volcano schedules", queues.of_volcano),
         records("queues", "queue", "the queues of Volcano that are applied with it", lambda s, w: [one for one in w.deployed.beside(s).queues if one.kind == "Queue"]),
         APPLIED,
     ),
