@@ -227,7 +227,7 @@ def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
     """Yield what keeps nodes from coming, or pods from starting."""
     scenario = outcome.scenario
     if scenario.wall is not None:
-        what = f"the {scenario.wall.what}, at {scenario.wall.number:,} nodes (to move it: {scenario.wall.move})"
+        what = f"the {scenario.wall.what}, at {scenario.case.ceiling:,} nodes (to move it: {scenario.wall.move})"
         yield f"no more nodes at once than the wall lets be: {what}"
     if scenario.case.pulls:
         waiting, nodes = counted(outcome.middle.summary.refused, "pod"), counted(scenario.case.pulls, "fresh node")

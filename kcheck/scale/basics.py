@@ -38,7 +38,7 @@ def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T
     """Parse a known value, or return `why` it is unknown where it cannot be parsed."""
     if type(value) is Either:
         options: tuple[Known[A], ...] = candidates(value)
-        results = [(parse(one.value), one.origin) for one in options]
+        results = [(None if one.value is None else parse(one.value), one.origin) for one in options]
         if not results or any(result is None for result, _ in results):
             return Unknown(value.reason, value.origin, value.symbol)
         return agreed(value, [Known(result, origin) for result, origin in results])

@@ -104,7 +104,7 @@ def _split(_: Thing, world: World) -> _Change:
     most = world.numbers.limits("any")["large_pool.nodes"].number
 
     def change(case: Case) -> Case:
-        parts = tuple(part for pool in case.pools for part in _parts(pool, ceil(pool.most / most)))
+        parts = tuple(part for pool in case.pools for part in _parts(pool, ceil(min(pool.most, scenario.MOST) / most)))
         return replace(case, pools=parts, settings=replace(case.settings, balance=True))
 
     return change

@@ -269,3 +269,52 @@ def test_files_that_are_none(write: Write) -> None:
             assert run.returncode == 1, run.stderr
             assert b"\\udcff.tf" in run.stdout + run.stderr
         assert status("check", "pipe.tf", "socket.tf", "link.tf", "self.yaml") in (0, 1, 2)
+
+
+CHOSEN_OR_NULL = {
+    "eks": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n  version = var.x ? "1.33" : null\n}\n',
+    "gke": 'resource "google_container_cluster" "a" {\n  name = "a"\n  location = var.x ? "us-central1" : null\n}\n',
+    "aks": """
+resource "azurerm_kubernetes_cluster" "a" {
+  name = "a"
+  default_node_pool {
+    name       = "a"
+    node_count = 3
+    vm_size    = var.x ? "Standard_D4s_v5" : null
+  }
+}
+""",
+    "subnet": """
+resource "aws_subnet" "a" {
+  cidr_block = var.x ? "10.0.0.0/24" : null
+}
+resource "aws_eks_cluster" "a" {
+  name = "a"
+  vpc_config {
+    subnet_ids = [aws_subnet.a.id]
+  }
+}
+""",
+}
+"""A value or null, by a condition that nobody knows."""
+
+
+@pytest.mark.parametrize("name", CHOSEN_OR_NULL)
+def test_a_value_that_may_be_null(name: str, write: Write) -> None:
+    run_all(write, {"main.tf": f'variable "x" {{}}\n{CHOSEN_OR_NULL[name]}'})
+
+
+def test_a_prefix_of_more_bits_than_an_address_has(write: Write) -> None:
+    code = 'resource "alicloud_cs_managed_kubernetes" "a" {\n  name = "a"\n  node_cidr_mask = 75\n'
+    pool = 'resource "alicloud_cs_kubernetes_node_pool" "a" {\n  cluster_id = alicloud_cs_managed_kubernetes.a.id\n}\n'
+    run_all(write, {"main.tf": f'{code}  pod_cidr = "10.0.0.0/16"\n}}\n{pool}'})
+    assert "75 is not a prefix length of IPv4 ranges" in CliRunner().invoke(cli, ["show"]).output
+
+
+@pytest.mark.parametrize("least", [0, 100_000_000])
+def test_nodes_that_no_run_can_have(least: int, write: Write) -> None:
+    """Work grows with what is written, never with a number."""
+    gke = GKE.replace('  node_locations = [[["a"]]]\n', "").replace("= 8", f"= 100000000\n    min_node_count = {least}")
+    write({"main.tf": gke, "job.yaml": JOB})
+    for command in COMMANDS:
+        assert status(*command, *([] if command == ("simulate",) else ["--nodes", "1000"])) in (0, 1)

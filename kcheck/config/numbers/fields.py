@@ -313,10 +313,18 @@ def _bytes(value: object) -> int:
     return int(number)  # minus zero is a kind of its own
 
 
+def _prefix(value: object) -> int:
+    number = _whole(value)
+    if number > 32:
+        raise EvaluationError(f"{value} is not a prefix length of IPv4 ranges")
+    return number
+
+
 _TYPES: dict[str, Callable[[object], object]] = {
     "string": scalars.to_string,
     "int": _whole,
     "bytes": _bytes,
+    "prefix": _prefix,
     "number": lambda value: int(scalars.to_number(value)),
     "bool": scalars.to_bool,
     "seconds": lambda value: seconds(scalars.to_string(value)),

@@ -26,7 +26,7 @@ DURATION = 600
 _MOST_SEEDS, _DRAWN = 3, 600
 """Most draws with each time of the loops, and nodes in all of them: large runs average chance out."""
 
-_MOST_PODS = 100_000
+MOST = 100_000
 """Most nodes of a simulated run."""
 
 _NO_AUTOSCALER = "an autoscaler with the defaults of its version"
@@ -125,10 +125,10 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     if nodes or not own_jobs:
         own_jobs, queues = [_one_job(job, template, nodes or sum(_sizes(chosen)), seconds)], ()
     count = sum(one.pods for one in own_jobs)
-    if count > _MOST_PODS:
-        many = f"{count:,} nodes, more than {_MOST_PODS:,}"
-        return f"{cluster.address} has a run of {many}; set --nodes N for a smaller one"
     pools, room = _pools(world, chosen, nodes, count)
+    most = max(count, sum(pool.existing for pool in pools))
+    if most > MOST:
+        return f"{cluster.address} has a run of {most:,} nodes, more than {MOST:,}; set --nodes N for a smaller one"
     settings, defaults, delays = _delays(world, cluster, chosen, count)
     notes = {
         together.note if together else "": bool(own_jobs[1:]),

@@ -325,3 +325,11 @@ def test_long_lines_are_not_read() -> None:
     (problem,) = parse(Source("a.tf", b'b = 1\na = "' + b"x" * 500_000 + b'"\n')).problems
     assert problem.message == "a line of more than 500,000 characters is not read"
     assert problem.span.begin.line == 2
+
+
+@pytest.mark.parametrize("number", ["1e3", "1E-3", "1.5e+3"])
+def test_a_block_after_a_number_with_an_exponent(number: str) -> None:
+    """The grammar takes `e3` for the name of the block."""
+    file = parse(Source("a.tf", f"x {{\n  a = {number}\n\n  b {{\n  }}\n}}\n".encode()))
+    assert file.problems == ()
+    assert [block.type for block in file.body.blocks[0].body.blocks] == ["b"]

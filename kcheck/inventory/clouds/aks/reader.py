@@ -261,8 +261,11 @@ class _Aks(Reader):
         written = fields.number("disk_size")
         if not isinstance(written, Unset) or not equals(fields.text("disk_type"), "Managed"):
             return written
-        found = pools.managed_disk(machine.value) if isinstance(machine, Known) else None
-        return machine if isinstance(machine, Unknown) else written if found is None else Known(found, written.origin)
+        found = mapped(machine, pools.managed_disk)
+        if isinstance(found, Unknown):
+            return found
+        size = known(found)
+        return written if size is None else Known(size, written.origin)
 
     def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
         subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")

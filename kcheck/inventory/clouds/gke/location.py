@@ -50,6 +50,6 @@ def _of_provider(instance: Instance, root: Module) -> Value[str]:
 
 def _is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
     """Whether a location is a zone; if that is unknown, a module's `regional` decides."""
-    if isinstance(location, Known):
-        return Known(registry.cloud("gke").region(location.value) != location.value, location.origin)
-    return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location
+    zonal = mapped(location, lambda text: registry.cloud("gke").region(text) != text)
+    is_known = isinstance(zonal, Known) or not isinstance(regional, Known)
+    return zonal if is_known else mapped(regional, lambda flag: not flag)

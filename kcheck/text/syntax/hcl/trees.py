@@ -15,11 +15,7 @@ _EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
 
 def parsed(data: bytes) -> Node:
     """Parse bytes. The grammar has no exponents; other digits stand in for them."""
-    root = Parser(_LANGUAGE).parse(data).root_node
-    if root.has_error and _EXPONENT.search(data):
-        other = Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
-        return root if other.has_error else other
-    return root
+    return Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
 
 
 def tokens(data: bytes) -> Iterator[tuple[str, int]]:
