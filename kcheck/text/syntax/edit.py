@@ -204,9 +204,11 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
     source = container.source
     if _is_hcl(source):
         found = _at(container)
+        if isinstance(found, nodes.Literal) and container.text == "null":
+            return [Edit(container, literal(insertion.items or insertion.members))]
         if isinstance(found, nodes.Tuple):
             return write.append(found, insertion)
-        if found is not None and not insertion.items:
+        if isinstance(found, nodes.Block) and not insertion.items:
             return write.insert(found, insertion)
     if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
         edits = edits_to_add(container, insertion)
@@ -225,8 +227,8 @@ def _names(value: Data) -> Iterator[str]:
         yield f"{name}.{below[0]}" if len(below) == 1 else name
 
 
-def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
-    """Find the HCL block, object or list at a span, parsed again; None if there is none."""
+def _at(container: Span) -> nodes.Block | nodes.Tuple | nodes.Literal | None:
+    """Find the HCL block, object, list or null at a span, parsed again; None if there is none."""
     from kcheck.text.syntax.hcl import names, nodes
 
     outline = names.of(container.source)
@@ -236,7 +238,7 @@ def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
     entry = outline.value(container)
     node = entry.expression if entry is not None else None
     while node is not None:
-        if isinstance(node, nodes.Object | nodes.Tuple) and node.span[1:] == container[1:]:
+        if isinstance(node, nodes.Object | nodes.Tuple | nodes.Literal) and node.span[1:] == container[1:]:
             return nodes.as_block(node) if isinstance(node, nodes.Object) else node
         node = names.inner(node, container)
     return None

@@ -45,6 +45,14 @@ def test_places_where_nothing_can_be_added(text: str, append: bool) -> None:
         edit.edits([replace(change, append=append)])
 
 
+def test_an_item_of_a_null_in_hcl_is_hcl() -> None:
+    source = Source("a.tfvars", b"pool = {\n  taints = null\n}\n")
+    at = source.data.index(b"null")
+    origin = Origin((source.span(at, at + 4),))
+    edits = edit.edits([Change(origin, "taints", "a=b:NoSchedule", "pool", "x", append=True)])
+    assert apply(source.data, edits) == b'pool = {\n  taints = ["a=b:NoSchedule"]\n}\n'
+
+
 def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str | int | bool) -> str:
     """The text with an entry added below the mapping at a path."""
     source = Source("a.yaml", text.encode())
