@@ -458,3 +458,10 @@ def test_nulls_cost_no_reference_to_none(text: str) -> None:
     for _ in range(2000):
         cel.evaluate(expression, activation)
     assert abs(sys.getrefcount(None) - before) < 500
+
+
+@pytest.mark.parametrize("quotes", ['"""', "'''"])
+def test_an_unclosed_text_of_backslashes_ends(quotes: str) -> None:
+    """A pattern that takes a backslash in two ways tries 2 to the power of their number."""
+    with pytest.raises(SyntaxProblem):
+        cel.holes("{t" + quotes + "\\" * 200)
