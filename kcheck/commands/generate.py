@@ -200,7 +200,7 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, dif
     printing.note(f"kcheck: {where}; README.md says what to do first.")
     for path in _leftover_files(made.files, folder):
         printing.note(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it")
-    for line in age_lines(result.world, result.findings, has_walls=False, tables=["versions"]):
+    for line in age_lines(result.world, result.findings, "prices", "versions", has_walls=False):
         printing.note(f"kcheck: {line}")
     options.tell_bugs(result)
     for finding in result.findings:

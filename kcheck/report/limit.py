@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, product
 
 from kcheck.config.numbers import dates, profiles, retirements
 from kcheck.config.numbers.dates import TABLE, Dated
@@ -17,7 +17,7 @@ from kcheck.report.escape import json_text
 from kcheck.report.layout import Column, Table, Text
 from kcheck.report.page import Block, Facts, Line, Name, Part, Point, Prose, Title
 from kcheck.report.places import by_name
-from kcheck.scale import walls
+from kcheck.scale import money, walls
 from kcheck.scale.world import World
 from kcheck.text.findings import Finding
 from kcheck.text.units import shown
@@ -175,19 +175,18 @@ def table_as_json(found: Sequence[Dated]) -> str:
     return json_text({"version": 1, "numbers": entries}, indent=1)
 
 
-def age_lines(
-    world: World, findings: Sequence[Finding] = (), *, has_walls: bool = True, tables: Iterable[str] = ()
-) -> list[str]:
-    """List a line about old numbers behind findings, walls and tables, and one about an old release."""
+def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_walls: bool = True) -> list[str]:
+    """List a line about old numbers behind findings, walls, bills and tables, and one about an old release."""
     clouds = {"any", *(one.cloud for one in world.inventory.clusters)}
     keys = {*_sources(world, findings), *(f"tables.{name}" for name in tables)}
     for cluster in world.inventory.clusters if has_walls else ():
         keys |= {f"limits.{cluster.cloud}.{one.limit}" for one in walls.find_walls(cluster, world)}
+        keys |= {"tables.prices"} if world.config.price is None and money.month(cluster, world) else set()
     used = dict(chain.from_iterable(source_entries(key).items() for key in keys))
     own = [Dated(name, name.split(".")[1], entry) for name, entry in used.items() if entry]
     found = [one for one in own if one.cloud in clouds and one.name.removeprefix("limits.") not in world.config.limits]
-    names = [key.removeprefix("tables.") for key in keys if key.startswith("tables.")]
-    found += [one for cloud in clouds for name in names if (one := dates.table(cloud, name))]
+    names = (key.removeprefix("tables.") for key in keys if key.startswith("tables."))
+    found += filter(None, (dates.table(*pair) for pair in product(clouds, names)))
     return list(dates.old(found))
 
 

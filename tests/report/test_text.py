@@ -151,7 +151,10 @@ OLD = "old numbers: prices of 2024-12"
         (["check", "ack-training", "--format", "markdown"], True),
         (["check", "ack-training", "--price", "20"], False),  # no list price was used
         (["check", "ack-training", "--select", "pod-range-too-small"], False),  # no price is shown
-        (["capacity", "ack-training"], False),
+        (["capacity", "ack-training"], True),  # its bill of a month
+        (["capacity", "ack-training", "--format", "html"], True),
+        (["capacity", "ack-training", "--price", "20"], False),
+        (["generate", "ack", "--nodes", "20", "--diff"], True),  # the bill in its README
     ],
 )
 def test_old_prices_are_said_where_a_price_is_shown(
