@@ -1,9 +1,10 @@
 """Read a tree, and join Terraform and Kubernetes into one inventory: each manifest with its cluster."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import islice
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -95,36 +96,14 @@ def _configurations(tree: Tree, reading: Reading) -> None:
 _SETTING = "choose with `manifests:` under `clusters:` in kcheck.yaml"
 _SHOWN = 3
 """Most clusters that a message names."""
+_Root: TypeAlias = tuple[Cluster, list[str]]
+"""Cluster with the folders that lead to its root module."""
 _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way)
 
 
 def _assign_clusters(inventory: Inventory, config: Config, unjudged: Sequence[str]) -> None:
     """Assign workloads, add-ons and autoscalers to clusters, or to candidates; `unjudged` are files with others."""
-    roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
-    called = any(cluster.root not in inventory.libraries for cluster in inventory.clusters)
-    libraries = inventory.libraries if called else frozenset()
-    by_path: dict[tuple[str, frozenset[str], Sync | None], Cluster | Candidates] = {}
-    senders = {one.place: one for one in inventory.synced}
-
-    def path_of(thing: Thing) -> str:
-        return f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
-
-    jobs = (one for one in inventory.workloads if any(known(pods.gpus) != 0 for pods in one.templates))
-    folders = {tuple(path_of(job).split("/")[:-1]) for job in jobs}
-    with_jobs = {folder[:depth] for folder in folders for depth in range(1, len(folder) + 1)}
-
-    def home(thing: Thing) -> Cluster | Candidates:
-        path = path_of(thing)
-        key = path, _other_clouds(thing) if roots else frozenset[str](), senders.get(thing.place)
-        if key not in by_path:
-            folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
-            sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
-            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync, unjudged, with_jobs)
-            if isinstance(found, Cluster) and found.root in libraries - {"."} and not path.startswith(f"{found.root}/"):
-                found = Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
-            by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
-        return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or by_path[key]
-
+    home = _Homes(inventory, config, unjudged).home
     addons, inventory.addons = inventory.addons, []
     for addon in addons:
         owners = _owners(home(addon)) if equals(addon.name, "karpenter") else ()
@@ -173,51 +152,95 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
     return frozenset(clouds.keys() - named) if named else frozenset()
 
 
-def _home(
-    path: str,
-    roots: Sequence[tuple[Cluster, list[str]]],
-    config: Config,
-    sync: Sync | None,
-    unjudged: Sequence[str],
-    with_jobs: Collection[tuple[str, ...]],
-) -> Cluster | Candidates:
-    """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder.
+class _Homes:
+    """Clusters of things by their paths; `unjudged` are files with other clusters.
 
-    In another folder than the path's, one of those `with_jobs` of GPUs, a cluster is of these jobs: in a tree with
-    several it need not be the path's.
+    `_with_jobs`: folders with GPU jobs in them or below.
     """
-    folders = path.split("/")[:-1]
-    for environment in config.environments:
-        if any(matches(path, pattern) for pattern in environment.manifests):
-            wanted = (environment.root, environment.name)
-            own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
-            if not own:
-                way = "correct its `root:` in kcheck.yaml"
-                return Candidates((), f"kcheck.yaml gives {path} to {environment.root}, which has no cluster", way)
-            return own[0] if len(own) == 1 else _one_of(path, own)
-    sent = [cluster for cluster, _ in roots if sync is not None and known(cluster.name) in sync.names]
-    if sent and sync is not None:
-        once = len({known(one.name) for one in sent}) == len(sent)
-        return sent[0] if len(sent) == 1 else replace(_one_of(sync.name, sent), on_each=once)
-    shared = [leading(folders, steps) for _, steps in roots]
-    most = max(shared, default=0)
-    best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
-    best = [cluster for cluster in best if cluster.environment in folders] or best
-    nearer = next((one for one in unjudged if best and leading(folders, one.split("/")[:-1]) > most), None)
-    if nearer is not None:
-        what = f"the cluster of {nearer}, which is not judged, may run what is near it"
-        return Candidates(tuple(best), what, _SETTING, elsewhere=True)
-    # all files of the first folder that no root shares have the same candidates
-    where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
-    if len(best) == 1:
-        branch = tuple(best[0].root.split("/")[: most + 1])
-        if len(roots) == 1 or most in (len(folders), len(branch)) or branch not in with_jobs:
-            return best[0]
-        what = f"{best[0].id} is beside jobs of {'/'.join(branch)}/, so {where} may run on another"
-        return Candidates((best[0],), what, _SETTING, elsewhere=True)
-    if best and sync is not None and sync.where:
-        return Candidates(tuple(best), f"{sync.name} is sent to {sync.where}, by no name of a cluster here", _SETTING)
-    return _one_of(where, best) if best else NOWHERE
+
+    def __init__(self, inventory: Inventory, config: Config, unjudged: Sequence[str]) -> None:
+        self._inventory = inventory
+        self._config = config
+        self._unjudged = unjudged
+        self._roots = [(one, [] if one.root == "." else one.root.split("/")) for one in inventory.clusters]
+        called = any(cluster.root not in inventory.libraries for cluster in inventory.clusters)
+        self._libraries = inventory.libraries - {"."} if called else frozenset[str]()
+        self._senders = {one.place: one for one in inventory.synced}
+        jobs = (one for one in inventory.workloads if any(known(pods.gpus) != 0 for pods in one.templates))
+        folders = {tuple(self._path(job).split("/")[:-1]) for job in jobs}
+        self._with_jobs = {folder[:depth] for folder in folders for depth in range(1, len(folder) + 1)}
+        self._found: dict[tuple[str, frozenset[str], Sync | None], Cluster | Candidates] = {}
+
+    def home(self, thing: Thing) -> Cluster | Candidates:
+        """Find the cluster of a thing."""
+        path = self._path(thing)
+        others = _other_clouds(thing) if self._roots else frozenset[str]()
+        key = path, others, self._senders.get(thing.place)
+        if key not in self._found:
+            self._found[key] = self._of_path(*key)
+        inventory = self._inventory
+        return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or self._found[key]
+
+    def _path(self, thing: Thing) -> str:
+        scopes = self._inventory.scope_of
+        return f"{scopes[thing]}/" if thing in scopes else thing.place.source.path
+
+    def _of_path(self, path: str, others: frozenset[str], sync: Sync | None) -> Cluster | Candidates:
+        """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder."""
+        roots = [one for one in self._roots if one[0].cloud not in others]
+        if sync is None and self._senders:
+            folder = f"{system.real_path(os.path.dirname(path))}/"
+            sync = next((one for one in self._inventory.synced if one.folders.match(folder)), None)
+        found = self._of_settings(path, roots) or (_sent(sync, roots) if sync else None)
+        found = found or self._nearest(path, roots, sync)
+        if isinstance(found, Cluster) and found.root in self._libraries and not path.startswith(f"{found.root}/"):
+            return Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
+        return _OF_ANOTHER if found is NOWHERE and self._roots else found
+
+    def _of_settings(self, path: str, roots: Sequence[_Root]) -> Cluster | Candidates | None:
+        for environment in self._config.environments:
+            if any(matches(path, pattern) for pattern in environment.manifests):
+                wanted = (environment.root, environment.name)
+                own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
+                if not own:
+                    way = "correct its `root:` in kcheck.yaml"
+                    return Candidates((), f"kcheck.yaml gives {path} to {environment.root}, which has no cluster", way)
+                return own[0] if len(own) == 1 else _one_of(path, own)
+        return None
+
+    def _nearest(self, path: str, roots: Sequence[_Root], sync: Sync | None) -> Cluster | Candidates:
+        """Find the cluster in the nearest folder.
+
+        In a tree with several, one beside GPU jobs of its own is not that of a folder beside them.
+        """
+        folders = path.split("/")[:-1]
+        shared = [leading(folders, steps) for _, steps in roots]
+        most = max(shared, default=0)
+        best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
+        best = [cluster for cluster in best if cluster.environment in folders] or best
+        nearer = next((one for one in self._unjudged if best and leading(folders, one.split("/")[:-1]) > most), None)
+        if nearer is not None:
+            what = f"the cluster of {nearer}, which is not judged, may run what is near it"
+            return Candidates(tuple(best), what, _SETTING, elsewhere=True)
+        # all files of the first folder that no root shares have the same candidates
+        where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
+        if len(best) == 1:
+            branch = tuple(best[0].root.split("/")[: most + 1])
+            if len(roots) == 1 or most in (len(folders), len(branch)) or branch not in self._with_jobs:
+                return best[0]
+            what = f"{best[0].id} is beside jobs of {'/'.join(branch)}/, so {where} may run on another"
+            return Candidates((best[0],), what, _SETTING, elsewhere=True)
+        if best and sync is not None and sync.where:
+            what = f"{sync.name} is sent to {sync.where}, by no name of a cluster here"
+            return Candidates(tuple(best), what, _SETTING)
+        return _one_of(where, best) if best else NOWHERE
+
+
+def _sent(sync: Sync, roots: Sequence[_Root]) -> Cluster | Candidates | None:
+    """Find the cluster that GitOps names; None if it names none of the tree."""
+    sent = [cluster for cluster, _ in roots if known(cluster.name) in sync.names]
+    once = len({known(one.name) for one in sent}) == len(sent)
+    return sent[0] if len(sent) == 1 else replace(_one_of(sync.name, sent), on_each=once) if sent else None
 
 
 def _one_of(where: str, clusters: list[Cluster]) -> Candidates:

@@ -140,7 +140,7 @@ def _state(tree: Tree, folders: tuple[str, ...]) -> object:
     """Return the inputs of Terraform in some folders: its files, all variable files, modules fetched by `init`."""
     found = [(path, tree.folder(path)) for path in folders]
     return (
-        [(path, own and (own.terraform, own.variables, own.incomplete)) for path, own in found],
+        [(path, own and (own.terraform, own.variables, own.unread)) for path, own in found],
         [folder.path for folder in tree.folders],
         [(path, tree.source(path)) for path in tree.variables],
         [tree.disk.read(os.path.join(path, _FETCHED)) for path in folders],

@@ -17,7 +17,7 @@ CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers
 class Configuration(Struct):
     """Declarations of a folder's files, before evaluation.
 
-    `incomplete`: a file could not be read, so nothing follows from absence. `old`: written for Terraform before 0.12.
+    `gap`: what could not be read, so that nothing follows from absence. `old`: written for Terraform before 0.12.
     `skeleton`: stands for a published module and declares only what matters; its version may have other `defaults`
     and may lack variables (`lacks`). `top`: for a copy of a published module, nothing outside this folder is read.
     A module without skeleton or copy gets a stand-in made from its arguments: `unread` says why, `inputs` maps its
@@ -36,7 +36,7 @@ class Configuration(Struct):
     required: list[nodes.Block] = []
     backends: list[nodes.Block] = []
     problems: list[Problem] = []
-    incomplete: bool = False
+    gap: str = ""
     old: bool = False
     skeleton: bool = False
     defaults: dict[str, Datum] = {}
@@ -82,7 +82,8 @@ class Configuration(Struct):
     def add(self, file: nodes.File, *, override: bool = False) -> None:
         """Add a `.tf` file."""
         self.problems += file.problems
-        self.incomplete = self.incomplete or bool(file.problems)
+        if file.problems and not self.gap:
+            self.gap = f"part of {file.problems[0].span.source.path} could not be read"
         for block in file.body.blocks:
             if block.type == "locals":
                 for name, entry in block.body.attributes.items():

@@ -152,7 +152,7 @@ class Copies:
             except TooLargeError:
                 data = None
             if data is None:
-                result.incomplete = True
+                result.gap = f"{display_path(entry.path)} could not be read"
             else:
                 files.append((entry.name, self._parse(Source(display_path(entry.path), data, bundled=True))))
         result.add_all(files)

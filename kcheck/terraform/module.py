@@ -168,8 +168,8 @@ class Module:
             name = name.removeprefix("output.")
             reason = f"{self.address}.{name} is only known after apply"
             return Unknown(reason, Origin((self.block.header,)), Symbol(self.address, name))
-        if self.configuration.incomplete:
-            return Unknown(f"{name} may be in the part of {self.configuration.folder} that could not be read")
+        if self.configuration.gap:
+            return Unknown(f"{name} is declared nowhere, but {self.configuration.gap}")
         return None
 
     def resource(self, kind: str, name: str) -> Datum | None:

@@ -16,7 +16,7 @@ from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import MANY, Variables, environments
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
-from kcheck.text.files.tree import Folder, Tree
+from kcheck.text.files.tree import TERRAFORM, Folder, Tree
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
@@ -95,7 +95,7 @@ class Loader:
         It has no `terraform` or `provider` block, and refers to a resource and one more name that it does not declare.
         """
         own = [".".join(key) for key in configuration.resources if clusters and key[0].startswith(clusters)]
-        if not own or configuration.has_settings or configuration.incomplete:
+        if not own or configuration.has_settings or configuration.gap:
             return False
         lost = configuration.undeclared()
         resource = next((name for name in lost if not name.startswith("var.")), "")
@@ -196,7 +196,8 @@ class Loader:
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
-        result = Configuration(folder.path, incomplete=folder.incomplete)
+        unread = next((path for path in folder.unread if path.endswith(TERRAFORM)), "")
+        result = Configuration(folder.path, gap=unread and f"{unread} could not be read")
         files = [self.parse(source) for source in folder.terraform]
         result.old = is_old(files)
         if result.old:

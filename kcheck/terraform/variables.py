@@ -27,7 +27,7 @@ from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse_expression
 from kcheck.text.text import Problem, Source, Span, leading
-from kcheck.text.values import Data, Datum, Known, Missing, Origin, parts
+from kcheck.text.values import Data, Datum, Known, Missing, Origin, Unknown, parts
 
 _PREFIX = "TF_VAR_"
 _AUTOMATIC = ("terraform.tfvars", "terraform.tfvars.json")
@@ -69,11 +69,18 @@ class Variables:
     def values_for(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
         """Return the values of a root's variables, in Terraform's order: the last one wins."""
         folder = self.tree.folder(configuration.folder)
-        named = {folder.name(source): source for source in folder.variables} if folder else {}
-        files = [named[name] for name in sorted(filter(is_automatic, named), key=lambda name: name not in _AUTOMATIC)]
+        named: dict[str, Source | str] = {os.path.basename(path): path for path in folder.unread} if folder else {}
+        named |= {folder.name(source): source for source in folder.variables} if folder else {}
+        files = (
+            named[name] for name in sorted(filter(is_automatic, named), key=lambda one: (one not in _AUTOMATIC, one))
+        )
         result = self._given(configuration, self._environment)
-        for source in [*files, *more, *self._files]:
-            result |= self.assignments(source)
+        for file in (*files, *more, *self._files):
+            if isinstance(file, str):
+                why = Unknown(f"{file}, which could not be read, may set it")
+                result |= dict.fromkeys(configuration.variables, why)
+            else:
+                result |= self.assignments(file)
         return result | self._given(configuration, self._flags)
 
     def unset(self, configuration: Configuration) -> set[str]:
@@ -195,7 +202,7 @@ def environments(configurations: Iterable[Configuration], variables: Variables) 
 
 def _has_own_file(folder: str, tree: Tree) -> bool:
     own = tree.folder(folder)
-    return own is not None and any(is_automatic(source.path) for source in own.variables)
+    return own is not None and any(map(is_automatic, (*own.unread, *(source.path for source in own.variables))))
 
 
 def _own_variable_files(roots: dict[str, Configuration], variables: Variables) -> dict[str, dict[str, set[str]]]:
@@ -256,8 +263,9 @@ def _distinct(paths: list[str]) -> list[str]:
     """Label variable files distinctly, by name or else by folder."""
     whole = [os.path.basename(path).removesuffix(".json").removesuffix(".tfvars") for path in paths]
     steps = [[_stem(path), name, *reversed(path.split("/")[:-1])] for path, name in zip(paths, whole, strict=True)]
-    if whole == ["terraform"] and len(steps[0]) > 2:
-        return steps[0][2:3]
+    for names in steps:
+        if names[0] == "terraform" and len(names) > 2:
+            names[0] = names[2]
     for level in zip(*steps, strict=False):
         if len(set(level)) == len(level):
             return list(level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from kcheck.commands.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config
 from kcheck.engine import linter
+from kcheck.inventory import reader
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
@@ -122,6 +124,41 @@ def test_says_how_to_give_a_value(files: dict[str, str], hint: str, write: Write
     assert "var.size has no value" in [one.reason for one in result.judged.inputs]
     assert result.judged.hints == [hint]
     assert hint in CliRunner().invoke(cli, ["check"]).output
+
+
+SET = """
+variable "own" { default = 1 }
+variable "later" { default = 1 }
+"""
+
+
+@pytest.mark.parametrize("name", ["a.auto.tfvars", "terraform.tfvars", "a.auto.tfvars.json"])
+def test_a_file_that_cannot_be_read_may_set_what_no_later_file_sets(name: str, write: Write) -> None:
+    write({"main.tf": SET, name: b"\0GITCRYPT\0", "b.auto.tfvars": "later = 2\n"})
+    assert evaluate("var.later", ".", Config())["value"] == 2
+    assert evaluate("var.own", ".", Config())["reason"] == f"{name}, which could not be read, may set it"
+
+
+def test_a_file_that_is_not_asked_for_sets_nothing(write: Write) -> None:
+    write({"main.tf": SIZED.replace("var.size", "3"), "secret.tfvars": b"\0GITCRYPT\0"})
+    result = linter.run(Tree(["."]), Config())
+    assert not result.undecided
+    assert [one.path for one in result.judged.skipped] == ["secret.tfvars"]
+
+
+def test_a_link_to_nothing_is_named(write: Write) -> None:
+    write({"main.tf": SIZED.replace("var.size", "3")})
+    Path("env.auto.tfvars").symlink_to("nowhere.tfvars")
+    Path("pools.tf").symlink_to("nowhere.tf")
+    result = linter.run(Tree(["."]), Config())
+    assert [one.path for one in result.judged.skipped] == ["env.auto.tfvars", "pools.tf"]
+    assert {one.reason for one in result.judged.inputs} == {"pools.tf could not be read"}
+
+
+def test_an_environment_is_not_called_terraform(write: Write) -> None:
+    write({"main.tf": SIZED, "env/test/terraform.tfvars": "size = 3\n", "env/prod.tfvars": "size = 4\n"})
+    clusters = reader.read(Tree(["."]), Config()).inventory.clusters
+    assert [one.environment for one in clusters] == ["prod", "test"]
 
 
 LARGE = {"main.tf": SIZED, "envs/dev.tfvars": "size = 3\n", "envs/prod.tfvars": "size = 1500\n"}

@@ -115,8 +115,8 @@ class Reader:
     def _gap(self) -> str:
         """Return why pools may be missing: a broken file or an unread module."""
         for module in self.root.all():
-            if module.configuration.incomplete:
-                return f"part of {module.configuration.folder} could not be read"
+            if module.configuration.gap:
+                return module.configuration.gap
             if module.configuration.partial:
                 return module.configuration.unread
         calls = ((block, missing_modules.source_of(block)) for _, block, told in self.root.unread() if not told)

@@ -32,25 +32,21 @@ KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 _KIND = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
 _API_VERSION = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
 _FLOW = regex(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
-_BRACE = regex(rb"(?:\xef\xbb\xbf)?\s*\{")
+BRACE = regex(rb"(?:\xef\xbb\xbf)?\s*\{")
+"""Matches YAML that is a map in flow style, like JSON."""
 
 
 def holds_objects(data: bytes) -> bool:
     """Whether YAML may hold Kubernetes objects, without parsing. False is certain."""
     if b"kind" not in data or b"apiVersion" not in data:
         return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
-    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or in_braces(data))
-
-
-def in_braces(data: bytes) -> bool:
-    """Whether YAML is a map in flow style, like JSON."""
-    return _BRACE.match(data) is not None
+    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or BRACE.match(data))
 
 
 _HEAD = 65_536
 """Bytes read to tell whether JSON may be a Kubernetes object; data files can be large."""
 _JSON_KIND = regex(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
-_JSON_BEGIN = regex(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
+_JSON_BEGIN = regex(BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
 
 
 def is_json_object(data: bytes) -> bool:
@@ -65,7 +61,7 @@ def is_json_object(data: bytes) -> bool:
     try:
         root = json.loads(data)
     except (ValueError, RecursionError):
-        return _JSON_BEGIN.match(data) is not None
+        return bool(_JSON_BEGIN.match(data))
     return isinstance(root, dict) and all(isinstance(root.get(key), str) for key in ("kind", "apiVersion"))
 
 
@@ -74,7 +70,7 @@ class PathError(Error):
 
 
 class Folder:
-    """Terraform files of one folder, sorted by name; it is `incomplete` if some cannot be read.
+    """Terraform files of one folder, sorted by name; `unread` are the paths of those that cannot be read.
 
     `links` has the names of those files that are links to others.
     """
@@ -83,7 +79,7 @@ class Folder:
         self.path = path
         self.terraform: list[Source] = []
         self.variables: list[Source] = []
-        self.incomplete = False
+        self.unread: list[str] = []
         self.links: dict[Source, str] = {}
 
     def name(self, source: Source) -> str:
@@ -244,15 +240,21 @@ class Tree:
             if name.startswith(".") or name.endswith("~"):
                 continue
             if name.endswith((*TERRAFORM, *VARIABLES)):
-                source = self.source(os.path.join(path, name))
+                source = self.source(whole := os.path.join(path, name))
                 if source is None:
-                    folder.incomplete = True
+                    folder.unread.append(self._unread(whole))
                     continue
                 (folder.terraform if name.endswith(TERRAFORM) else folder.variables).append(source)
                 self.note_encrypted(source)
                 if os.path.basename(source.path) != name:
                     folder.links[source] = name
         return folder
+
+    def _unread(self, path: str) -> str:
+        """Return the shown path of a file that cannot be read; name it if nothing else does."""
+        if self.disk.real(path) not in self._sources and not self.disk.is_outside(path):
+            self.skipped.append(Skipped(display_path(path), "a link to nothing, or no file"))
+        return display_path(path)
 
     def _file(self, path: str) -> None:
         """Add a single file; a Terraform file adds its whole root module."""
@@ -325,9 +327,7 @@ class Tree:
         steps = parts[::-1].index("templates") if "templates" in parts else 0
         for _ in range(steps):
             folder = os.path.join(folder or ".", "..")
-        if not self.disk.is_file(os.path.join(folder, CHART)):
-            return None
-        return os.path.normpath(folder) if folder else "."
+        return os.path.normpath(folder) if self.disk.is_file(os.path.join(folder, CHART)) else None
 
     def _folders(self, top: str) -> Iterator[tuple[str, list[str]]]:
         """Yield the folders below `top` with their sorted file names; links are followed, loops are not.
@@ -365,7 +365,7 @@ class Tree:
         return path.endswith(TERRAFORM) or (path.endswith(MANIFESTS) and holds_objects(self.disk.head(path, _HEAD)))
 
     def _excluded(self, path: str) -> bool:
-        return bool(self.exclude) and any(matches(display_path(path), pattern) for pattern in self.exclude)
+        return any(matches(display_path(path), pattern) for pattern in self.exclude)
 
     def _add_folder(self, path: str) -> None:
         folder = self.folder(path)

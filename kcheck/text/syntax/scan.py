@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kcheck.text.files.tree import in_braces
+from kcheck.text.files.tree import BRACE
 from kcheck.text.regex import regex
 from kcheck.text.text import Source, Span
 
@@ -23,7 +23,7 @@ def document_starts(source: Source) -> list[int]:
 
 def kinds_named(data: bytes) -> set[tuple[bool, str]]:
     """Return the text of each `kind` and whether it is indented; the text is empty if templated."""
-    if in_braces(data):
+    if BRACE.match(data):
         return {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
     return {(bool(indent[1]), match[1].decode()) for match in _KIND.finditer(data) if (indent := _before(data, match))}
 
