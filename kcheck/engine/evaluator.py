@@ -231,8 +231,8 @@ class Evaluator:
         from kcheck.engine import rule_words  # types of expressions: only where something is found
 
         parts: list[str] = []
-        complete, single = True, False
-        for part in cel.holes(text):
+        complete, single, holes = True, False, cel.holes(text)
+        for part, after in zip(holes, (*holes[1:], ""), strict=True):
             if isinstance(part, str):
                 parts.append(singular(part) if single else part)
                 continue
@@ -242,12 +242,12 @@ class Evaluator:
                 continue
             kind = rule_words.result_type(part.text, self.view.subject, each[0] if each else "")
             complete = complete and value is not cel.UNDECIDED
-            unknown = "an unknown number of" if kind.unit and "seconds" not in kind.unit else "unknown"
-            shown_value = unknown if value is cel.UNDECIDED else _with_unit(value, kind.unit)
+            shown_value = _unknown(kind.unit, after) if value is cel.UNDECIDED else _with_unit(value, kind.unit)
             counted = single and parts[-1] == " "  # {workload.gpus} {workload.cards}
             parts.append(singular(f" {shown_value}")[1:] if counted else shown_value)
             single = parts[-1].removeprefix("at least ").removeprefix("at most ") == "1"
-        return " ".join("".join(parts).split()), complete
+        filled = " ".join("".join(parts).split())
+        return filled[:1].upper() + filled[1:] if parts[:1] == [""] else filled, complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
         """Return the value of a hole: None for null, the bounds of a number, or UNDECIDED where neither is known."""
@@ -417,6 +417,16 @@ def _with_part(part: write.Part, origin: Origin) -> str:
     if "\n" in span.text:
         return f"change {part.span.text} to {part.value} in {name}"
     return f"set {name} = {before}{part.value}{after}"
+
+
+def _unknown(unit: str, after: object) -> str:
+    """Return what stands for an unknown value: nothing for a count whose noun comes next."""
+    following = str(after)
+    if not unit or "seconds" in unit:
+        return "unknown"
+    if following.startswith(" of "):
+        return "some"
+    return "" if following[:1] == " " and following[1:2].isalpha() else "an unknown number"
 
 
 def _with_unit(value: object, unit: str) -> str:

@@ -57,28 +57,30 @@ def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
         found.append(Flag(f"{identity}/{key}", place, written, value, version))
     custom, gap = release.items("customArgs")
     found += _flags_set(arguments.parse(custom), identity, version)
-    cpu = [release.scalar("resources", key, "cpu") for key in ("requests", "limits")]
+    paths = (("resources", key, "cpu") for key in ("requests", "limits"))
+    cpu = [Unset(_unset(release, *path)) if isinstance(one := release.scalar(*path), Unset) else one for path in paths]
     yield _autoscaler(
-        identity, release.place, version=version, found=found, absent=lambda flag: _unset(release, flag), gap=gap,
-        cpu=cpu,
+        identity, release.place, version=version, found=found, absent=lambda flag: _unset(release, "extraArgs", flag),
+        gap=gap, cpu=cpu,
     )  # fmt: skip
 
 
-def _unset(release: HelmRelease, flag: str) -> Origin:
-    """Return where to add a missing flag of a release: its null value, other flags, or a new map."""
-    old = release.scalar("extraArgs", flag)
+def _unset(release: HelmRelease, *path: str) -> Origin:
+    """Return where to add a missing value of a release: its null value, the nearest map on its path, or a new one."""
+    old = release.scalar(*path)
     if isinstance(old, Unset) and old.origin.literal:
         return old.origin
-    maps = (yaml.get(tree, "extraArgs") for tree in reversed(release.trees))
-    own = next((node for node in maps if isinstance(node, yaml.Mapping)), None)
     place = Origin((release.place,))
-    if own is not None:
-        return replace(place, missing=Missing(own.span, (flag,)))
-    if release.room and (not release.trees or any(path[0] == "extraArgs" for path in release.sets if path)):
-        return replace(place, missing=release.room.below(Item(f"extraArgs.{flag}")).below("value"))
+    for depth in range(len(path) - 1, 0, -1):
+        maps = (yaml.get(tree, *path[:depth]) for tree in reversed(release.trees))
+        own = next((node for node in maps if isinstance(node, yaml.Mapping)), None)
+        if own is not None:
+            return replace(place, missing=Missing(own.span, path[depth:]))
+    if release.room and (not release.trees or any(other[0] == path[0] for other in release.sets if other)):
+        return replace(place, missing=release.room.below(Item(".".join(path))).below("value"))
     why = "" if release.trees else "the release has no values to add to"
     room = release.trees[-1].span if release.trees else release.place
-    return replace(place, missing=Missing(room, ("extraArgs", flag)), why=why)
+    return replace(place, missing=Missing(room, path), why=why)
 
 
 def _chart_version(release: HelmRelease) -> Value[str]:

@@ -185,9 +185,9 @@ def wall_pages(wanted: set[str], world: World) -> list[Text]:
 
 def _blocks(wall: Wall, world: World) -> Iterator[Block]:
     target = world.sizes.wanted_interval(wall.cluster)
-    nodes = "an unknown number of" if wall.nodes is None else str(wall.nodes)
+    hit = "Where it is hit is not known" if wall.nodes is None else f"It is hit at {wall.nodes} nodes"
     yield Title(f"{wall.what}, cluster {wall.cluster.display_name}")
-    yield Prose(f"It is hit at {nodes} nodes; the target is {'not known' if target.low == 0 else target}.")
+    yield Prose(f"{hit}; the target is {'not known' if target.low == 0 else target}.")
     yield Part("Inputs")
     for subject, thing in _parts(wall):
         lines = word_lines(subject, profiles.mechanisms()[wall.mechanism]["inputs"], thing, world)

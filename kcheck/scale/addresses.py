@@ -280,7 +280,17 @@ def bounds(place: Place, world: World) -> Bounds:
     return _bounds_of(need(pools_of(place, world)), place, world)
 
 
-def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
+@once
+def at_most(place: Place, world: World) -> Bounds | Unknown:
+    """Estimate the demand as `bounds` does; pools that may be elsewhere take nothing at least, and all at most."""
+    found = bounds(place, world)
+    pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) and isinstance(found, Unknown) else None
+    if pools is None or isinstance(pools, Unknown):
+        return found
+    return _bounds_of(pools, place, world, found)
+
+
+def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown | None = None) -> Bounds:
     shared = Counter(pool.display_name for pool in pools)
     least: list[Demand] = []
     most: list[Demand] | None = []
@@ -291,12 +301,14 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
         measure, parts = _measure(place, pool, seen)
         seen.add(pool)
         estimate, nodes, surge = measure(pool, world), world.sizes.of_pool(pool), pool.upgrade.surge
+        if doubt and place in pool.addresses.candidates:
+            estimate = Estimate(Interval(0, estimate.bounds.high), doubt.reason)
         estimate, size = estimate if kept else _broken(estimate, pool), _prefix_size(pool)
         name = pool.full_name if shared[pool.display_name] > 1 else pool.display_name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
         (low, high), each = surge_bounds(surge), estimate.bounds
         fixed = pool.machine.efa_addresses if measure is per_node else 0
-        whole, more = ((one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0))
+        whole, more = (max(0, one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0))
         demand = Demand(name, number(nodes, 0), low, per_node=each.low, subnets=parts, by_default=default)
         least.append(demand._replace(prefixed=whole))
         if most is not None:
@@ -382,12 +394,6 @@ def needed(found: Bounds) -> Interval:
     return Interval(addresses_needed(found.least), high)
 
 
-def needed_at_most(place: Place, world: World) -> int | None:
-    """Bound the need where not all pools of a subnet are known; None without a bound."""
-    pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else None
-    return None if pools is None or isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
-
-
 def arithmetic(demands: list[Demand]) -> str:
     """Format the demand as a sum by pool; more than four pools share a last term."""
     ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
@@ -402,7 +408,9 @@ def arithmetic(demands: list[Demand]) -> str:
     rest = ordered[4:]
     if rest:
         parts.append(f"{len(rest)} more pools {sum(one.addresses(one.nodes) for one in rest):,}")
-    return " + ".join(parts) + f" = {addresses_needed(demands):,}"
+    uneven = any((one.nodes + surge_nodes(one.surge, one.nodes)) % one.subnets for one in ordered)
+    rounded = ", nodes per subnet rounded up" if uneven else ""
+    return " + ".join(parts) + f" = {addresses_needed(demands):,}{rounded}"
 
 
 # --- what there is

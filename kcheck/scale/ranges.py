@@ -11,7 +11,7 @@ from kcheck.scale import walls
 from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
 from kcheck.scale.world.memory import once
-from kcheck.text.interval import Bounded, Interval, bounded
+from kcheck.text.interval import Bounded, bounded
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
 from kcheck.text.need import need, or_unknown
 from kcheck.text.text import grouped
@@ -40,11 +40,12 @@ class Share(NamedTuple):
 @once
 def needed(place: Place, world: World) -> Value[int]:
     """Count the addresses that the pools need while one of them is upgraded."""
-    found = demands.bounds(place, world)
-    if isinstance(found, Unknown):  # there may be room for all that may be in it
-        most = demands.needed_at_most(place, world)
-        return found if most is None else bounded(found, found.origin, Interval(0, most))
+    found, doubt = demands.at_most(place, world), demands.bounds(place, world)
+    if isinstance(found, Unknown):
+        return found
     bounds = demands.needed(found)
+    if isinstance(doubt, Unknown):
+        return bounded(doubt, doubt.origin, bounds)
     if bounds.exact is None:
         return Bounded(found.why, place.cidr.origin, bounds=bounds)
     return computed(place, bounds.exact)

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from kcheck.api import Project
     from kcheck.text.findings import Finding
 
-UNPROVED = {
-    "autoscaler-starved": "of the requests and of the limits",
-    "pod-range-too-small": "together with network_plugin, whose value AKS chooses by version",
-    "zonal-control-plane": "together with node_locations, of the cluster and of its pools",
-}
-"""Rules whose help a test cannot follow alone, and why: there it only proves that no wall is lower. Only to be shorter."""
-
 
 class Case(NamedTuple):
     """A tree: its name, its files, and the flags of its run."""
@@ -141,9 +134,11 @@ def test_help_speaks_the_language_of_the_file(checked: Checked) -> None:
 _VALUE = r"(\"[^\"]*\"|[\w.-]+)(?:(?=[:;,.\n ]|$))"
 _SETS = re.compile(rf"\b(?:set|add) ([a-z]\w*) = {_VALUE}(?: in (?:the )?(\w+_\w+))?")
 _AND = re.compile(rf" and ([a-z]\w*) = {_VALUE}")
+_THEN = re.compile(rf": \w+ needs it; add ([a-z]\w*) = {_VALUE}")
 _INSTEAD = re.compile(rf" instead of ([a-z]\w*) = {_VALUE}")
+_OF_ALL = re.compile(r" for the cluster and its pools, and (\w+) = (\[[^\]]*\])")
 _BEFORE = re.compile(r" \(before version (\d+) of the EKS module, (\w+)\)")
-"""What belongs to a value: a second one, what it replaces, the name of its map in an older module."""
+"""What belongs to a value: a second one, what needs them, what it replaces, the name of its map in an older module."""
 
 
 def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | bytes] | None:
@@ -152,6 +147,8 @@ def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | 
     text = texts.get(path)
     if match is None or not path.endswith(".tf") or not isinstance(text, str):
         return None
+    if every := _OF_ALL.match(finding.help, match.end()):
+        return of_cluster_and_pools(texts, {match[1]: match[2], every[1]: every[2]})
     lines = text.splitlines()
     first = last = finding.span.begin.line - 1
     if match[3] is None and lines[last].endswith(" = {"):  # a group in a map of a module
@@ -168,9 +165,24 @@ def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | 
     write_into(block, match[1], match[2], within)
     if second := _AND.match(finding.help, match.end()):
         write_into(block, second[1], second[2], match[3])
+    if third := _THEN.search(finding.help, match.end()):
+        write_into(block, third[1], third[2], match[3])
     if other := _INSTEAD.match(finding.help, match.end()):
         block = [line for line in block if not re.match(rf" +{other[1]} += {other[2]}$", line)]
     return {**texts, path: "\n".join([*lines[:first], *block, *lines[last:]]) + "\n"}
+
+
+def of_cluster_and_pools(texts: dict[str, str | bytes], values: dict[str, str]) -> dict[str, str | bytes]:
+    """Write the first value into each cluster and pool that has its attribute, and all into clusters."""
+    found, (name, *_) = dict(texts), values
+    for path, text in texts.items():
+        for block in re.findall(r'^resource "google_container_\w+" .*?^}$', str(text), re.DOTALL | re.MULTILINE):
+            lines = block.splitlines()
+            for one in values if "google_container_cluster" in lines[0] else [name]:
+                if one != name or any(re.match(rf" +{name} +=", line) for line in lines):
+                    write_into(lines, one, values[one], None)
+            found[path] = str(found[path]).replace(block, "\n".join(lines))
+    return found
 
 
 def write_into(block: list[str], name: str, value: str, parent: str | None) -> None:
@@ -208,6 +220,6 @@ def test_help_that_is_followed_lowers_no_wall(checked: Checked, tmp_path: Path) 
             f"{one.rule}: {name} falls to {after[name]}" for name in before if after.get(name, 0) < before[name]
         ]
         same = {(other.rule, other.object) for other in findings}
-        if (one.rule, one.object) in same and one.rule not in UNPROVED:
+        if (one.rule, one.object) in same:
             missing.append(f"{one.rule} still holds after `{one.help}`")
     assert missing == []

@@ -1444,7 +1444,8 @@ def test_nothing_in_a_block_that_needs_more(check: Check) -> None:
     code = OUTBOUND[: OUTBOUND.index("  network_profile")] + "}\n"
     found = only("pod-range-too-small", check, {"main.tf": code}, Config())
     assert found.fix is None
-    assert found.help.startswith("set network_plugin too: pod_cidr needs it; ")
+    assert found.help.startswith('set network_plugin = "azure" in network_profile and network_plugin_mode = "overlay"')
+    assert ": pod_cidr needs it; add pod_cidr = " in found.help
 
 
 # --- values that nobody would read

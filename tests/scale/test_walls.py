@@ -828,7 +828,7 @@ def test_mechanisms_name_the_limits_that_make_them() -> None:
     assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}
 
 
-def test_subnets_in_unknown_number_are_a_wall_that_is_not_known(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_subnets_in_unknown_number_are_a_wall_with_a_lower_bound(capacity: Callable[..., dict[str, Any]]) -> None:
     text = eks().replace(
         'resource "aws_subnet" "nodes" {',
         'variable "zones" {}\n\nresource "aws_subnet" "nodes" {\n  count = length(var.zones)',
@@ -839,8 +839,10 @@ def test_subnets_in_unknown_number_are_a_wall_that_is_not_known(capacity: Callab
         )
     )
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
-    assert (wall["nodes"], cluster["reaches"]) == (None, None)
+    assert (wall["at_least"], wall["at_most"], wall["before_target"]) == (65531 // 20, None, False)  # all in one
+    assert "a node takes at most 20: " in wall["arithmetic"]
     assert "var.zones has no value" in wall["arithmetic"]
+    assert cluster["reaches"] == 100
 
 
 AUTO_MODE = """\

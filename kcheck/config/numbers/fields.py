@@ -234,9 +234,9 @@ class Fields:
         for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
             if not isinstance(self._read(path, {}), Unset):
                 return f"remove {path.written} first: it excludes {name}"
-        for path in _paths(entry["needs"]) if "needs" in entry else ():
-            if isinstance(self._read(path, {}), Unset):
-                return f"set {path.written} too: {name} needs it"
+        needed = entry.get("needs")
+        if needed and any(isinstance(self._read(path, {}), Unset) for path in _paths(needed["path"])):
+            return f"{needed['say']}: {name} needs it"
         return ""
 
     def _not_applied(self, entry: FieldEntry) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         """A field: `path` has its spellings, `unset` names the setting used as default.
 
         `since`: first provider version with an attribute; `values_since`: first one with its values. `conflicts`:
-        attributes that exclude it. `needs`: an attribute that it requires.
+        attributes that exclude it. `needs`: the `path` of an attribute that it requires, and how to set it.
         """
 
         path: str
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         since: NotRequired[dict[str, str]]
         values_since: NotRequired[str]
         conflicts: NotRequired[list[str]]
-        needs: NotRequired[str]
+        needs: NotRequired[dict[str, str]]
 
     Growth = TypedDict("Growth", {"to": str, "from": str, "when": str, "role": str}, total=False)
     """Largest and smallest number of pods of an elastic role; all but `role` are paths."""

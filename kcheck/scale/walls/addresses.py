@@ -47,7 +47,7 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
         mechanism = "pod-subnet"
     block = "pod_range.block" if "pod_range.block" in finder.limits else "pod_range.formula"
     entry = finder.limits[block if mechanism == "pod-range" else "subnet.reserved"]
-    found, there = demands.bounds(place, world), demands.room(place, world)
+    found, there = demands.at_most(place, world), demands.room(place, world)
     own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is finder.cluster]
     scope = scope_of(own) if mechanism == "pod-range" and own else _called(place, finder)
     wall = finder.limit(mechanism, scope, place.cidr, entry, key=place.id, pools=own)
@@ -122,9 +122,8 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
         return f"{begin}; {demands.arithmetic(taken)}"
     low = min(_by_pool(found, found.low, lambda demand: demand.per_node).values())
     high = found.high and max(_by_pool(found, found.high, lambda demand: demand.per_node).values())
-    each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
     why = "" if low == high and not found.kept else found.why
-    return f"{begin}, a node takes {each}" + (f": {why}" if why else "")
+    return f"{begin}, a node takes {Interval(low, high)}" + (f": {why}" if why else "")
 
 
 def interface_walls(finder: WallFinder) -> Iterator[Wall]:

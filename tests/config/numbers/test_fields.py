@@ -62,7 +62,14 @@ def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) ->
 
 @pytest.mark.parametrize(
     ("profile", "why"),
-    [("{}", "set network_plugin too: pod_cidr needs it"), ("{network_profile: {network_plugin: azure}}", "")],
+    [
+        (
+            "{}",
+            'set network_plugin = "azure" in network_profile and network_plugin_mode = "overlay", '
+            'or "kubenet" alone where the cluster has it: pod_cidr needs it',
+        ),
+        ("{network_profile: {network_plugin: azure}}", ""),
+    ],
 )
 def test_what_needs_another_is_not_written_alone(profile: str, why: str) -> None:
     root = next(yaml.documents(Source("cluster.yaml", profile.encode()))).root
