@@ -271,6 +271,17 @@ def test_files_that_are_none(write: Write) -> None:
         assert status("check", "pipe.tf", "socket.tf", "link.tf", "self.yaml") in (0, 1, 2)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_a_file_that_is_none_is_unread_after_fixes_too(write: Write) -> None:
+    """Whatever is said of a folder before a fix holds after it."""
+    code = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n  default_node_pool {\n    name = "a"\n  }\n}\n'
+    write({"main.tf": code})
+    os.mkfifo("pipe.tf")
+    run = CliRunner().invoke(cli, ["fix", "--diff", "--info", "--unsafe-fixes", "--nodes", "1000"])
+    assert run.exit_code == 1
+    assert '+    scale_down_delay_after_failure = "1m"' in run.output
+
+
 CHOSEN_OR_NULL = {
     "eks": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n  version = var.x ? "1.33" : null\n}\n',
     "gke": 'resource "google_container_cluster" "a" {\n  name = "a"\n  location = var.x ? "us-central1" : null\n}\n',

@@ -139,7 +139,7 @@ class Disk:
                 raise
             found = []
         if self.overlay:
-            found = [entry for entry in found if entry.is_folder or self.is_file(entry.path)]
+            found = [entry for entry in found if self.overlay.get(self.real(entry.path), b"") is not None]
             added = self._added.get(system.real_path(folder), {})
             found += [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in added.items()]
         return sorted(found)
