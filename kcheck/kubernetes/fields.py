@@ -11,7 +11,7 @@ from kcheck.model import FieldError
 from kcheck.text import bundled, placeholders
 from kcheck.text.files.tree import TERRAFORM
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown, Unset
+from kcheck.text.values import Known, Origin, Unknown
 from kcheck.text.yaml_nodes import Node, Stated
 
 _WANTED = {
@@ -159,10 +159,9 @@ def _fits(node: yaml.Scalar, type_: str) -> bool:
     """
     if isinstance(node, yaml.Computed):
         return True
-    value = value_of(node)
-    if isinstance(value, Unknown | Unset):
-        return True
-    match value.value:
+    match yaml.value(node):
+        case None:
+            return True
         case bool():
             return type_ == "boolean" or (type_ == "string" and node.text.lower() not in ("true", "false"))
         case int():
@@ -170,4 +169,5 @@ def _fits(node: yaml.Scalar, type_: str) -> bool:
         case float() as number:
             return type_ in ("number", "scalar") or (type_ == "integer" and number.is_integer())
         case _:
-            return type_ in ("string", "scalar") or bool(placeholders.of_number(node.text))
+            plain = type_ in ("string", "scalar") or isinstance(value_of(node), Unknown)
+            return plain or bool(placeholders.of_number(node.text))

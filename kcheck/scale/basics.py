@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
 from kcheck.scale.world import World
+from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown
 from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, because, candidates, mapped
 
@@ -53,7 +54,8 @@ def may_count(value: Value[int]) -> bool:
     return isinstance(value, Unknown) or bool(isinstance(value, Known) and value.value)
 
 
-def runs(cluster: Cluster, world: World, *patterns: re.Pattern[str]) -> list[Value[bool]]:
+@once
+def runs(cluster: Cluster, patterns: frozenset[re.Pattern[str]], world: World) -> list[Value[bool]]:
     """Whether the name of each add-on, chart and image on a cluster matches any of some patterns."""
     here = world.deployed.on(cluster)
     names = [addon.name for addon in here.addons] + [image.text for one in here.workloads for image in one.images]

@@ -234,4 +234,4 @@ def plugin(cluster: Cluster, world: World) -> Value[bool]:
     """Whether the code installs a plugin that makes the fabric a resource; eksctl does by itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
-    return anyone(cluster, runs(cluster, world, *fabrics.plugins(cluster.cloud)))
+    return anyone(cluster, runs(cluster, fabrics.plugins(cluster.cloud), world))

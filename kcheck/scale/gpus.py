@@ -172,4 +172,4 @@ def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
     """Whether the code installs a device plugin for GPUs; eksctl does by itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
-    return anyone(cluster, runs(cluster, world, PLUGIN))
+    return anyone(cluster, runs(cluster, frozenset({PLUGIN}), world))

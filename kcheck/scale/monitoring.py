@@ -40,4 +40,4 @@ def shards(monitor: Monitor, _world: World) -> Value[int]:
 def gpu_metrics(cluster: Cluster, world: World) -> Value[bool]:
     """Whether something in the code of a cluster exports the metrics of its GPUs, or may."""
     listed = mapped(cluster.monitored, lambda parts: "DCGM" in parts)
-    return anyone(cluster, [*runs(cluster, world, _GPU_METRICS), listed])
+    return anyone(cluster, [*runs(cluster, frozenset({_GPU_METRICS}), world), listed])

@@ -1,6 +1,6 @@
 """Fit of pods on pools: labels and taints, GPUs, CPU and memory."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -186,12 +186,16 @@ def _is_spot(one: Requirement) -> bool:
     )
 
 
-def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:
-    """List the pools that a DaemonSet runs on; None if it runs on every node."""
+def landed(
+    template: PodTemplate, pools: Iterable[NodePool], alike: Mapping[NodePool, NodePool]
+) -> list[NodePool] | Unknown | None:
+    """List the pools that a DaemonSet runs on, `alike` ones asked once; None if it runs on every node."""
     terms = [tuple(one for one in term if one.key not in _COMMON) for term in known(template.selection) or ()]
     if isinstance(template.selection, Known):
         template = replace(template, selection=replace(template.selection, value=tuple(terms)))
-    found = [(pool, fit(template, pool).fits) for pool in pools]
+    like = {pool: alike.get(pool, pool) for pool in pools}
+    fits = {pool: fit(template, pool).fits for pool in {*like.values()}}
+    found = [(pool, fits[own]) for pool, own in like.items()]
     asked = [one.key for term in terms for one in term if one.operator not in _RULES_OUT][:1]
     if asked and (not found or any(fits is None for _, fits in found)):
         return Unknown(f"the number of nodes with the label {asked[0]} is not known")

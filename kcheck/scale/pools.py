@@ -115,25 +115,31 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
     """List the GPU workloads of the cluster that may land on a pool."""
-    return [one for one in _with_gpus(pool, world) if _may_land(one, pool, world)]
+    return [one for one in _of_cards(pool, world) if _may_land(one, pool, world)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload]:
     """List the GPU workloads of the cluster that cannot land on a pool."""
-    return [one for one in _with_gpus(pool, world) if not _may_land(one, pool, world)]
+    return [one for one in _of_cards(pool, world) if not _may_land(one, pool, world)]
 
 
 def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:
     return any(one.on_accelerators and world.pools.may_land(one, pool) for one in workload.templates)
 
 
-def _with_gpus(pool: NodePool, world: World) -> list[Workload]:
-    found = [one for one in world.deployed.on(need(pool.cluster)).workloads if not one.per_node]
-    every = [template for one in found for template in one.templates]
+def _of_cards(pool: NodePool, world: World) -> list[Workload]:
+    sure = _with_gpus(need(pool.cluster), world)
+    every = (template for one in sure for template in one.templates)
+    need(world.pools.deciding((template for template in every if template.on_accelerators), pool))
+    return sure
+
+
+@once
+def _with_gpus(cluster: Cluster, world: World) -> list[Workload]:
+    found = [one for one in world.deployed.on(cluster).workloads if not one.per_node]
     sure = [one for one in found if any(template.on_accelerators for template in one.templates)]
     if not sure:
-        need(first_unknown(template.gpus for template in every))
-    need(world.pools.deciding([template for template in every if template.on_accelerators], pool))
+        need(first_unknown(template.gpus for one in found for template in one.templates))
     return sure
 
 

@@ -53,7 +53,9 @@ class Change(Struct, frozen=True):
     @property
     def key(self) -> str:
         """Name in the code: an attribute, a key or a flag; else kcheck's word."""
-        return last_key(self.origin.path) or (self.subject if self.name == "text" else self.name)
+        own = self.origin.missing.path if self.origin.missing else ()
+        last = last_key(own) if _PARTS.isdisjoint(own) else ""  # else the keys above it, from its file, count
+        return last or last_key(self.origin.path) or (self.subject if self.name == "text" else self.name)
 
     @property
     def instruction(self) -> str:

@@ -163,7 +163,7 @@ class View:
 
     def _checked(self, field: Field, value: object, where: str) -> object:
         """Return a value, if it has the type that the table promises."""
-        if not all(type(item) is _PYTHON[field.type] for item in _items(field, value)):
+        if {*map(type, _items(field, value))} - {_PYTHON[field.type]}:
             raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
         return list(_items(field, value)) if field.kind == "list" else value
 

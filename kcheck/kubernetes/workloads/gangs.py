@@ -132,7 +132,7 @@ def gang(
         return native.gang
     marks = [labels, written_map(item.root, "metadata", "annotations")]
     marks += [mark for template in found for mark in (template.labels, template.annotations)]
-    named = (key for mark in marks for key in MARKS if key in (known(mark) or {}))
+    named = (key for mark in filter(None, map(known, marks)) for key in MARKS if key in mark)
     for starter in (*named, *filter(None, map(_starter, found))):
         return Known(starter, here)
     if _is_slice(item, kind, found):

@@ -71,7 +71,8 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     """Read the pod template at a node: its `metadata` and `spec`."""
     identity = f"{owner}/{role}" if role else owner
     spec = yaml.get(item, "spec") or item
-    found = tuple(container(node, group, identity, i) for i, (group, node) in enumerate(containers(spec)))
+    nodes = list(containers(spec))
+    found = tuple(container(node, group, identity, i) for i, (group, node) in enumerate(nodes))
     shared = [_request(spec, "cpu", 1000), _request(spec, "memory", 1)]
     labels = written_map(item, "metadata", "labels")
     cards, here = [_cards_of(one) for one in found], Origin((place,))
@@ -86,13 +87,13 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         tolerations=_tolerations(spec), spread=spread, host_network=boolean(spec, "hostNetwork"),
         host_ipc=boolean(spec, "hostIPC"), dns_policy=text(spec, "dnsPolicy"), restart=text(spec, "restartPolicy"),
         grace=integer(spec, "terminationGracePeriodSeconds"), account=text(spec, "serviceAccountName"),
-        ports=_ports(spec), volumes=listed(spec, "volumes", _volume), subdomain=text(spec, "subdomain"),
+        ports=_ports(spec, nodes), volumes=listed(spec, "volumes", _volume), subdomain=text(spec, "subdomain"),
         containers=found, safe_to_evict=_mark(item, STAY), do_not_disrupt=_mark(item, UNDISTURBED),
         movable_volumes=_mark(item, LOCAL), asks_as_one=not all(isinstance(value, Unset) for value in shared),
-        claims=listed(spec, "resourceClaims", _claim), node_devices=_node_devices(spec),
-        packed_by=_packed_by(item, spec, labels), apart=apart, topology=_topology(item), devices=_devices(spec),
+        claims=listed(spec, "resourceClaims", _claim), node_devices=_node_devices(spec, nodes),
+        packed_by=_packed_by(item, spec, labels), apart=apart, topology=_topology(item), devices=_devices(spec, nodes),
         device_classes=Known((), here),
-        references=tuple(references.of_pod(spec, [node for _, node in containers(spec)])),
+        references=tuple(references.of_pod(spec, [node for _, node in nodes])),
     )  # fmt: skip
 
 
@@ -209,9 +210,9 @@ def _claim(one: yaml.Target) -> Claim:
     return Claim(str(known(text(one, "name"))), str(source or "?"), shared is not None)
 
 
-def _devices(spec: yaml.Target) -> Value[bool]:
+def _devices(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[bool]:
     """Whether a pod requests devices: resources with a domain in their names, or claims."""
-    found = [node for _, node in containers(spec)]
+    found = [node for _, node in nodes]
     claims = yaml.get(spec, "resourceClaims") is not None
     if claims or any("/" in name for node in (*found, spec) for name in _resources(node)):
         return Known(value=True, origin=Origin((spec.span,)))
@@ -333,11 +334,11 @@ def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str
     return absent(spec, *path)
 
 
-def _node_devices(spec: yaml.Target) -> Value[bool]:
+def _node_devices(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[bool]:
     """Whether a container sees the devices of its node, such as /dev/infiniband."""
     paths = [known(text(volume, "hostPath", "path")) or "" for volume in yaml.items(spec, "volumes")]
     seen = any(path.rstrip("/") in ("/dev", "/dev/infiniband") for path in paths)
-    seen = seen or any(known(boolean(node, "securityContext", "privileged")) for _, node in containers(spec))
+    seen = seen or any(known(boolean(node, "securityContext", "privileged")) for _, node in nodes)
     return Known(value=seen, origin=Origin((spec.span,)))
 
 
@@ -362,10 +363,10 @@ _WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
 """Operator -> whether an existing label must be one of the values; DoesNotExist has none."""
 
 
-def _ports(spec: yaml.Target) -> Value[tuple[int, ...]]:
+def _ports(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[tuple[int, ...]]:
     """Return the node ports of a pod: host ports, or all declared ports with hostNetwork; known where one is."""
     host = boolean(spec, "hostNetwork")
-    own = (node for group, node in containers(spec) if group != "initContainers")
+    own = (node for group, node in nodes if group != "initContainers")
     declared = [port for node in own for port in yaml.items(node, "ports")]
     keys = ("hostPort", "containerPort") if known(host) else ("hostPort",)
     found = [first_set(*(integer(port, key) for key in keys)) for port in declared]

@@ -217,7 +217,7 @@ class Pools(Memory):
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Check whether pods can land on nodes of a pool, beside its DaemonSets; of alike pools, once."""
-        like = self._alike.get(pool)
+        like = self.alike.get(pool)
         return self._fit(template, pool) if like is None else self._fit_alike(template, like)
 
     def _fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
@@ -226,7 +226,7 @@ class Pools(Memory):
     _fit_alike = once(_fit)
 
     @cached_property
-    def _alike(self) -> dict[NodePool, NodePool]:
+    def alike(self) -> dict[NodePool, NodePool]:
         """The first of several pools that take the same pods, by each of them."""
         named = self._is_chosen_by_name
         groups = grouped(self._inventory.pools, lambda pool: allocatable.shape(pool, self.slots(pool), named=named))

@@ -270,7 +270,7 @@ class Sizes(Memory):
         cluster = self._inventory.cluster_of.get(workload)
         pools = self._pools.of_cluster(cluster) if cluster else []
         for template in workload.templates:
-            found = need(placement.landed(template, pools))
+            found = need(placement.landed(template, pools, self._pools.alike))
             if found is not None and cluster is not None:
                 if cluster.gap or not all(map(self._pools.counted, found)) or known(cluster.provisioned) is True:
                     return Unknown(f"{cluster.address} has nodes that are not in this code")

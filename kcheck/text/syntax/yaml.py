@@ -253,7 +253,7 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
 
 def resolve(node: Node) -> Target:
     """Return the node itself, or the target of an alias."""
-    return node.target if isinstance(node, Alias) else node
+    return node.target if type(node) is Alias else node
 
 
 def get(node: Node | None, *path: str | int) -> Target | None:
@@ -264,17 +264,18 @@ def get(node: Node | None, *path: str | int) -> Target | None:
     for step in path:
         if type(node) is Alias:  # isinstance takes longer, 250 times for each workload
             node = node.target
-        if isinstance(node, Mapping) and type(step) is str:
+        if type(step) is str and isinstance(node, Mapping):
             index = node.indexed or node.index
-            entry = index.get(step)
-            if entry is None and "<<" in index:
+            if (entry := index.get(step)) is None and "<<" in index:
                 entry = next(filter(None, (layer.own(step) for layer in layers(node))), None)
-            node = entry.value if entry else None
+            if entry is None:
+                return None
+            node = entry.value
         elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
         else:
             return None
-    return node.target if isinstance(node, Alias) else node
+    return node.target if type(node) is Alias else node
 
 
 def text(node: Node | None, *path: str | int) -> str:
