@@ -14,7 +14,7 @@ from kcheck.text import placeholders
 from kcheck.text.interval import Interval, bounded
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, sure, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, total
 
 
 def workload(thing: Thing, world: World) -> Value[Workload]:
@@ -49,14 +49,31 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
 
 
+def machine_types(pods: PodTemplate) -> list[tuple[str, str]]:
+    """List cloud and name of the machine types that pods select by name; empty where one is unknown."""
+    terms = if_set(pods.selection) or ()
+    types = [{name for one in term if one.key in placement.INSTANCE for name in one.values} for term in terms]
+    found = {
+        name: next((one for one in CLOUDS if machines.machine(one, name)), "") for name in sorted(set().union(*types))
+    }
+    return [(one, name) for name, one in found.items()] if types and all(types) and all(found.values()) else []
+
+
 def machine_gpus(pods: PodTemplate, _world: World) -> Value[int]:
     """Return the fewest GPUs of the machine types that pods select by name; null where they select none."""
-    terms = sure(pods.selection)
-    if terms is None and isinstance(pods.selection, Unknown):
-        return pods.selection
-    types = [{name for one in term if one.key in placement.INSTANCE for name in one.values} for term in terms or ()]
-    found = [max(machines.gpus(cloud, name) or 0 for cloud in CLOUDS) for names in types for name in names]
-    return computed(pods, min(found) if types and all(types) else None)
+    return computed(pods, min((machines.gpus(*one) or 0 for one in machine_types(pods)), default=None))
+
+
+def machine_cpu(pods: PodTemplate, _world: World) -> Value[int]:
+    """Return the most CPU in millicores of the machine types that pods select by name; null if unknown."""
+    found = [machine.vcpus for one in machine_types(pods) if (machine := machines.machine(*one))]
+    return computed(pods, max((vcpus * 1000 for vcpus in found if vcpus), default=None) if None not in found else None)
+
+
+def machine_memory(pods: PodTemplate, _world: World) -> Value[int]:
+    """Return the most memory of the machine types that pods select by name; null if unknown."""
+    found = [machines.memory(*one) for one in machine_types(pods)]
+    return computed(pods, max((memory for memory in found if memory), default=None) if None not in found else None)
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:

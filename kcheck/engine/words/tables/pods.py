@@ -79,6 +79,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("node_labels", "string", "labels by which they select nodes, key=value", pods.node_labels, kind="list"),
         made("gpu_selector", "string", "by what they select nodes with GPUs: a label that only such nodes have, or of a job one of pools that all have GPUs and taints; null if they do not", pods.gpu_selector, nullable=True),
         made("machine_gpus", "int", "the fewest GPUs of the machine types that they select by name; null where they select none", pods.machine_gpus, "GPUs", nullable=True),
+        made("machine_cpu", "int", "the most CPU of these machine types; null where one is unknown", pods.machine_cpu, "millicores", nullable=True),
+        made("machine_memory", "int", "the most memory of these machine types; null where one is unknown", pods.machine_memory, "memory", nullable=True),
         made("selects_spot", "bool", "whether they select spot nodes only", lambda t, _w: mapped(t.selection, lambda _: placement.asks_for_spot(t))),
         made("tolerations", "string", "what taints they tolerate: key=value:Effect", taints.written, kind="list"),
         made("taint", "string", "the taint that keeps them from all nodes that they select and fit; null if some take them", taints.taint, nullable=True),
