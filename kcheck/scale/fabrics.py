@@ -13,8 +13,7 @@ from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale.basics import anyone, computed, runs
-from kcheck.scale.jobs import all_gpus
-from kcheck.scale.pods import machine_gpus, machine_types, node_labels
+from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import fewest
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
@@ -51,25 +50,21 @@ class PoolFabric(Struct, frozen=True):
 def of_pool(pool: NodePool, _world: World) -> Value[PoolFabric]:
     """Find the slowest fabric of a pool's machines; null where one has none, or is as fast without it."""
     found = _slowest(pool)
-    if found is None:
-        return computed(pool, None)
-    enabled = cloud(need(pool.cluster).cloud).fabric_interfaces(pool, found.interfaces)
-    return computed(pool, _of(found, enabled))
+    return computed(pool, _enabled(pool, found) if found else None)
 
 
 def _slowest(pool: NodePool) -> fabrics.Fabric | None:
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or known(pool.machine.gpu) is False or isinstance(types, Unset):
         return None
-    return _least([fabrics.fabric(cluster.cloud, name) for name in need(types)])
-
-
-def _least(named: list[fabrics.Fabric | None]) -> fabrics.Fabric | None:
+    named = [fabrics.fabric(cluster.cloud, name) for name in need(types)]
     found = [one for one in named if one is not None and one.gbits > one.ordinary]
     return min(found, key=lambda one: one.gbits) if found and len(found) == len(named) else None
 
 
-def _of(found: fabrics.Fabric, enabled: Value[int]) -> PoolFabric:
+def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
+    cluster = known(pool.cluster)
+    enabled = cloud(cluster.cloud if cluster else "any").fabric_interfaces(pool, found.interfaces)
     reached = mapped(enabled, lambda count: max(found.ordinary, count * found.each))
     return PoolFabric(
         name=found.name,
@@ -138,10 +133,7 @@ def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
 
 @or_unknown
 def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
-    """Find the slowest fabric of the pools or machines that a multi-node job is for; null where one has none."""
-    machine = _by_name(template, world)
-    if machine is not None:
-        return computed(template, _of(machine, computed(template, machine.interfaces)))
+    """Find the slowest fabric of the pools that pods of a multi-node job land on; null where one has none."""
     pools, workload = _pools(template, world), world.deployed.workload(template)
     found = [of_pool(pool, world) for pool in pools if _fewest(workload, pool, world) > 1]
     if not found or len(found) < len(pools):
@@ -149,14 +141,6 @@ def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
     missing = next((one for one in found if not isinstance(one, Known)), None)
     fabrics = (one.value for one in found if isinstance(one, Known))
     return missing or computed(template, min(fabrics, key=lambda one: one.gbits))
-
-
-def _by_name(template: PodTemplate, world: World) -> fabrics.Fabric | None:
-    """Find the slowest fabric of the machine types that a multi-node job without a cluster selects by name."""
-    workload = world.deployed.workload(template)
-    if workload in world.inventory.cluster_of or not _distributed(workload, template):
-        return None
-    return _least([fabrics.fabric(*one) for one in machine_types(template)])
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool]:
@@ -169,9 +153,6 @@ def _pools(template: PodTemplate, world: World) -> list[NodePool]:
 def nodes(template: PodTemplate, world: World) -> Value[int]:
     """Count the nodes that a workload fills by its GPUs, on the pool that takes most; 0 if unknown."""
     workload = world.deployed.workload(template)
-    each = known(machine_gpus(template, world)) if _by_name(template, world) else None
-    if each:
-        return mapped(all_gpus(workload, world), lambda gpus: -(-gpus // each))
     return computed(template, max((_fewest(workload, pool, world) for pool in _pools(template, world)), default=0))
 
 
@@ -222,8 +203,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
     found = if_set(of_pods(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    own = fabrics.fabric(cluster.cloud, found.machine) if found and cluster else None
-    return own or _by_name(template, world)
+    return None if found is None or cluster is None else fabrics.fabric(cluster.cloud, found.machine)
 
 
 def switched_off(template: PodTemplate, world: World) -> Value[str]:

@@ -484,3 +484,33 @@ RANGE = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: vision
 def test_what_asks_for_a_container(spec: str, limits: str, told: bool, check: Check) -> None:
     files = {"web.yaml": SERVICE.format(spec=spec)} | ({"range.yaml": RANGE % limits} if limits else {})
     assert ("missing-requests" in names(check(files))) is told
+
+
+@pytest.mark.parametrize(
+    ("types", "cpu", "told"),
+    [
+        ("p4d.24xlarge", 96, True), ("p4d.24xlarge", 95, False), ("p4d.24xlarge, p5.48xlarge", 96, False),
+        ("p4d.24xlarge, p5.48xlarge", 192, True), ("p4d.24xlarge, own.type", 192, False), ("a3-highgpu-8g", 208, True),
+    ],
+)  # fmt: skip
+def test_the_largest_machine_that_pods_name_has_to_leave_them_room(types: str, cpu: int, told: bool, check: Check) -> None:
+    chosen = f"{{key: node.kubernetes.io/instance-type, operator: In, values: [{types}]}}"
+    text = f"""
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train}}
+spec:
+  template:
+    spec:
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{{matchExpressions: [{chosen}]}}]}}
+      containers:
+        - {{name: wait, image: "registry.example.com/wait:1"}}
+        - name: train
+          image: registry.example.com/train:1
+          resources: {{limits: {{cpu: {cpu}, memory: 100Gi, nvidia.com/gpu: 8}}}}
+      restartPolicy: Never
+"""
+    result = [one for one in check({"job.yaml": text}).findings if one.rule == "pod-takes-whole-machine"]
+    assert [one.span.line for one in result] == [("job.yaml", 15)] * told
