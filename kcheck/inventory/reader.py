@@ -1,7 +1,7 @@
 """Read a tree, and join Terraform and Kubernetes into one inventory: each manifest with its cluster."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from itertools import islice
 
@@ -106,13 +106,20 @@ def _assign_clusters(inventory: Inventory, config: Config, unjudged: Sequence[st
     by_path: dict[tuple[str, frozenset[str], Sync | None], Cluster | Candidates] = {}
     senders = {one.place: one for one in inventory.synced}
 
+    def path_of(thing: Thing) -> str:
+        return f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
+
+    jobs = (one for one in inventory.workloads if any(known(pods.gpus) != 0 for pods in one.templates))
+    folders = {tuple(path_of(job).split("/")[:-1]) for job in jobs}
+    with_jobs = {folder[:depth] for folder in folders for depth in range(1, len(folder) + 1)}
+
     def home(thing: Thing) -> Cluster | Candidates:
-        path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
+        path = path_of(thing)
         key = path, _other_clouds(thing) if roots else frozenset[str](), senders.get(thing.place)
         if key not in by_path:
             folder = f"{system.real_path(os.path.dirname(path))}/" if senders else ""
             sync = key[2] or next((one for one in inventory.synced if one.folders.match(folder)), None)
-            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync, unjudged)
+            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config, sync, unjudged, with_jobs)
             if isinstance(found, Cluster) and found.root in libraries - {"."} and not path.startswith(f"{found.root}/"):
                 found = Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
             by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
@@ -167,9 +174,18 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
 
 
 def _home(
-    path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config, sync: Sync | None, unjudged: Sequence[str]
+    path: str,
+    roots: Sequence[tuple[Cluster, list[str]]],
+    config: Config,
+    sync: Sync | None,
+    unjudged: Sequence[str],
+    with_jobs: Collection[tuple[str, ...]],
 ) -> Cluster | Candidates:
-    """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder."""
+    """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder.
+
+    In another folder than the path's, one of those `with_jobs` of GPUs, a cluster is of these jobs: in a tree with
+    several it need not be the path's.
+    """
     folders = path.split("/")[:-1]
     for environment in config.environments:
         if any(matches(path, pattern) for pattern in environment.manifests):
@@ -191,12 +207,16 @@ def _home(
     if nearer is not None:
         what = f"the cluster of {nearer}, which is not judged, may run what is near it"
         return Candidates(tuple(best), what, _SETTING, elsewhere=True)
-    if len(best) == 1:
-        return best[0]
-    if best and sync is not None and sync.where:
-        return Candidates(tuple(best), f"{sync.name} is sent to {sync.where}, by no name of a cluster here", _SETTING)
     # all files of the first folder that no root shares have the same candidates
     where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
+    if len(best) == 1:
+        branch = tuple(best[0].root.split("/")[: most + 1])
+        if len(roots) == 1 or most in (len(folders), len(branch)) or branch not in with_jobs:
+            return best[0]
+        what = f"{best[0].id} is beside jobs of {'/'.join(branch)}/, so {where} may run on another"
+        return Candidates((best[0],), what, _SETTING, elsewhere=True)
+    if best and sync is not None and sync.where:
+        return Candidates(tuple(best), f"{sync.name} is sent to {sync.where}, by no name of a cluster here", _SETTING)
     return _one_of(where, best) if best else NOWHERE
 
 

@@ -243,11 +243,9 @@ def _environments(found: list[Environment]) -> Iterator[str]:
 
 def _usage(found: Coverage) -> Iterator[str]:
     """Yield how many workloads were measured, and which measurements are missing."""
-    words = [f"{found.measured:,} of {counted(found.measured + found.briefly + found.unseen, 'workload')} measured"]
-    if found.briefly:
-        words.append(f"{found.briefly:,} too briefly")
-    if found.unseen:
-        words.append(f"{found.unseen:,} never seen running")
+    others = {"too briefly": found.briefly, "without a known name": found.unnamed, "never seen running": found.unseen}
+    words = [f"{found.measured:,} of {counted(found.measured + sum(others.values()), 'workload')} measured"]
+    words += [f"{number:,} {what}" for what, number in others.items() if number]
     more = f"; `kcheck usage --from {found.recording}` lists them" if len(words) > 1 else ""
     yield f"{', '.join(words)}{more}."
     for lack in found.lacks:

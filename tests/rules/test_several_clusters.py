@@ -98,6 +98,45 @@ def test_not_decided_where_a_cluster_that_is_not_judged_is_nearer(check: Check, 
     assert "the cluster of k8s/machines.yaml, which is not judged" in waiting(result, RULE)[0].missing[0]
 
 
+@pytest.mark.parametrize(
+    ("cluster_at", "job_at", "decided"),
+    [
+        ("samples/a/eks", "samples/b", False),  # a has jobs of its own
+        ("samples/a", "samples/b", False),
+        ("samples/a/eks", "samples/a/other", True),
+        ("samples/a/eks", "samples", True),  # the folder of all
+        ("samples", "samples/b", True),
+    ],
+)
+def test_a_cluster_in_a_folder_with_jobs_is_not_that_of_other_folders(
+    check: Check, cluster_at: str, job_at: str, decided: bool
+) -> None:
+    tree = {
+        f"{cluster_at}/main.tf": cluster("a", taint=TAINT),
+        "other/main.tf": cluster("b"),
+        f"{job_at}/b.yaml": job(),
+    }
+    result = check({**tree, "samples/a/jobs/a.yaml": job("restartPolicy: OnFailure")})
+    found = [finding.span.source.path for finding in result.findings if finding.rule == RULE]
+    assert (f"{job_at}/b.yaml" in found) is decided
+    waits = {input_.cause.partition(";")[0] for one in waiting(result, RULE) for input_ in one.inputs}
+    beside = (
+        f"gke/{cluster_at}:google_container_cluster.this is beside jobs of samples/a/, so samples/b/ may run on another"
+    )
+    assert waits == (set() if decided else {beside})
+
+
+@pytest.mark.parametrize("more", [{}, {"infra/check.yaml": job().replace("nvidia.com/gpu: 8, ", "")}])
+def test_a_team_has_its_cluster_and_its_jobs_in_folders_of_their_own(check: Check, more: dict[str, str]) -> None:
+    tree = {
+        "a/infra/eks/main.tf": cluster("a", taint=TAINT),
+        "b/infra/eks/main.tf": cluster("b"),
+        "a/apps/train.yaml": job(),
+    }
+    result = check(tree | {f"a/{path}": text for path, text in more.items()})
+    assert RULE in names(result)
+
+
 DIFFERENT = {
     "dev/main.tf": cluster("dev"),
     "prod/main.tf": cluster("prod", taint=TAINT),

@@ -22,6 +22,7 @@ from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, Buffers, buffe
 from kcheck.scale.usage.recording import HOUR, Lack
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text import placeholders
 from kcheck.text.need import if_set
 from kcheck.text.units import counted, size
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
@@ -134,11 +135,15 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
 
 
 class Coverage(Struct, frozen=True):
-    """Number of workloads measured for long enough, too short a time, and never; and missing measurements."""
+    """Number of workloads measured for long enough, too short a time, and never; and missing measurements.
+
+    `unnamed` have an unknown name, or a container of unknown name: what was measured of them cannot be told.
+    """
 
     recording: str
     measured: int
     briefly: int
+    unnamed: int
     unseen: int
     lacks: tuple[Lack, ...]
 
@@ -153,9 +158,16 @@ def coverage(world: World) -> Coverage | None:
         owner = world.deployed.workload(container)
         enough[owner] = enough.get(owner, False) or _is_enough(container, use, world)
     whole = sum(enough.values())
-    every = sum(not one.partial for one in world.inventory.workloads)
-    lacks = tuple(found.recording.lacks)
-    return Coverage(world.config.usage.recording, whole, len(enough) - whole, every - len(enough), lacks)
+    others = [one for one in world.inventory.workloads if not one.partial and one not in enough]
+    unnamed = sum(map(_is_unnamed, others))
+    lacks, recording = tuple(found.recording.lacks), world.config.usage.recording
+    return Coverage(recording, whole, len(enough) - whole, unnamed, len(others) - unnamed, lacks)
+
+
+def _is_unnamed(workload: Workload) -> bool:
+    """Whether a name by which what was measured is joined with a workload is unknown."""
+    names = (workload.name, *(container.name for template in workload.templates for container in template.containers))
+    return any(isinstance(name, Unknown) or placeholders.first(known(name) or "") for name in names)
 
 
 def _requests(container: Container, use: ContainerUse, world: World) -> Iterator[Request]:

@@ -38,7 +38,7 @@ AKS = regex(
 COMMAND = regex(
     rb"^[^#\n]*\b((?:az aks create|gcloud(?: alpha| beta)? container clusters create(?:-auto)?|eksctl create cluster"
     rb"|aws eks create-cluster|xpk cluster create(?:-pathways|-ray)?|talosctl gen config|kops create cluster"
-    rb"|rosa create cluster|k3sup install)\b(?!(?:\\\r?\n|[^\n]){0,1000}(?:[ \t]-f|--config-file))"
+    rb"|rosa create cluster|k3sup install)\b(?!(?:\\\r?\n|[^\n;|&]){0,1000}(?:[ \t]-f|--config-file))"
     rb"(?:\\\r?\n|[^\n\\;|&\]])*)",
     re.MULTILINE,
 )

@@ -224,12 +224,12 @@ def test_gpus_of_a_job_that_asks_for_none_any_more_are_not_judged(write: Write) 
 def test_check_says_what_was_measured(write: Write) -> None:
     found = ran(STEADY)
     found.lacks = [Lack("gpu", "no DCGM exporter; install it")]
-    other = job("{requests: {cpu: 1}}").replace("name: sum", "name: other")
-    write({"a.yaml": f"{job('{requests: {cpu: 3, memory: 5Gi}}')}---\n{other}", "usage.json.gz": as_bytes(found)})
+    others = [job("{requests: {cpu: 1}}").replace("name: sum", f'name: "{name}"') for name in ("other", "${NAME}")]
+    code = [job("{requests: {cpu: 3, memory: 5Gi}}"), *others]
+    write({"a.yaml": "---\n".join(code), "usage.json.gz": as_bytes(found)})
     run = CliRunner().invoke(cli, ["check", "--usage", "usage.json.gz"])
-    assert (
-        "1 of 2 workloads measured, 1 never seen running; `kcheck usage --from usage.json.gz` lists them." in run.output
-    )
+    said = "1 of 3 workloads measured, 1 without a known name, 1 never seen running; `kcheck usage --from usage.json.gz` lists"
+    assert said in run.output
     assert "not measured: gpu: no DCGM exporter; install it" in run.output
 
 

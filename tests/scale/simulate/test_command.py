@@ -19,6 +19,7 @@ from kcheck.report.layout import plain
 from kcheck.scale.simulate import parameters, results, scenario
 from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
+from kcheck.text.interval import Interval
 from tests.output_schemas import check_all_fields
 from tests.places import ROOT, load_script
 
@@ -142,6 +143,16 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Write) -> Non
     assert code == 0
     assert "pod range" in out
     assert "without that:" in out
+
+
+def test_a_wall_of_which_only_the_upper_end_is_known_is_told_with_it(write: Write) -> None:
+    narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
+    one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
+    assert one.wall is not None
+    wall = replace(one.wall, nodes=Interval(0, 58))
+    assert wall.number is None
+    told = simulation.stop_reasons(results.run_scenario(replace(one, wall=wall)))
+    assert "pod range of pools system and gpu, at 58 nodes" in next(told)
 
 
 def test_docker_hub_lets_so_many_nodes_pull(write: Write) -> None:
