@@ -265,6 +265,9 @@ def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
     assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
     once = agent.replace("      containers", "      initContainers")
     assert "missing-requests" not in found(check({"agent.yaml": once}, Config(nodes={"": 1000})))
+    for keeper in ("registry.k8s.io/pause:3.10", "registry.example.com/agent:1, command: [sleep, infinity]"):
+        idle = agent.replace("registry.example.com/agent:1", keeper)
+        assert "missing-requests" not in found(check({"agent.yaml": idle}, Config(nodes={"": 1000})))
 
 
 AGENT = """apiVersion: apps/v1
