@@ -275,7 +275,7 @@ class Evaluator:
             records = [(one.each, self.view.record(number)) for number in found[:_MOST_RECORDS]]
             for each in records if one.each else (None,):
                 text, complete = self.filled(one.say, each)
-                if complete and text:
+                if complete and text not in ("", "not set"):
                     yield text
             if len(found) > _MOST_RECORDS:
                 yield f"and {len(found) - _MOST_RECORDS:,} more"

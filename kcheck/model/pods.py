@@ -127,6 +127,7 @@ class Container(Thing, frozen=True):
     starters: tuple[str, ...]
     text: Annotated[str, "its command, arguments and variables, joined by blanks"]
     claims: Annotated[tuple[str, ...], "names of the resource claims that it uses"] = ()
+    restart: Annotated[Value[str], "its own restartPolicy: Always makes a sidecar of an init container"] = NOTHING
     extended: tuple[tuple[str, Value[str]], ...] = ()
 
     @property

@@ -14,7 +14,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale.basics import anyone, computed, runs
 from kcheck.scale.pods import node_labels
-from kcheck.scale.pools import filled
+from kcheck.scale.pools import fewest
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
@@ -121,12 +121,11 @@ def _distributed(workload: Workload, template: PodTemplate) -> bool:
 
 def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
     """Count the fewest nodes of a pool that a GPU workload fills; 0 if its pods do not fit."""
-    found, gpus = [filled(template, pool, world) for template in workload.templates], 0
     for template in workload.templates:
-        each = if_set(template.gpus)
-        gpus += each * need(template.count) if each else 0
-    of_node = if_set(pool.machine.gpus)
-    return 0 if None in found or not of_node else max(-(-gpus // of_node), *(one or 0 for one in found))
+        if if_set(template.gpus):
+            need(template.count)
+    if_set(pool.machine.gpus)  # decides how many a node holds
+    return fewest(workload, pool, world) or 0
 
 
 # --- of pods

@@ -169,7 +169,10 @@ PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|ne
 
 
 def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether the code installs a device plugin for GPUs; eksctl does by itself."""
+    """Whether the code installs a device plugin for GPUs; unknown where it installs no chart, eksctl aside."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
-    return anyone(cluster, runs(cluster, frozenset({PLUGIN}), world))
+    found = anyone(cluster, runs(cluster, frozenset({PLUGIN}), world))
+    if known(found) is False and not world.deployed.on(cluster).addons:
+        return Unknown("the code installs no chart; a script may install the device plugin")
+    return found

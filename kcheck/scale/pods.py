@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from kcheck.config.numbers import flags, machines, profiles
+from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import CLOUDS, owners
 from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
 from kcheck.scale import placement
@@ -49,14 +49,19 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
 
 
-def machine_gpus(pods: PodTemplate, _world: World) -> Value[int]:
-    """Return the fewest GPUs of the machine types that pods select by name; null where they select none."""
-    terms = sure(pods.selection)
-    if terms is None and isinstance(pods.selection, Unknown):
-        return pods.selection
-    types = [{name for one in term if one.key in placement.INSTANCE for name in one.values} for term in terms or ()]
-    found = [max(machines.gpus(cloud, name) or 0 for cloud in CLOUDS) for names in types for name in names]
-    return computed(pods, min(found) if types and all(types) else None)
+def of_machines(
+    read: Callable[[str, str], int | None], choose: Callable[..., int | None]
+) -> Callable[[PodTemplate, World], Value[int]]:
+    """Make a word of a number of the machine types that pods select by name; null where one is unknown."""
+
+    def word(pods: PodTemplate, _world: World) -> Value[int]:
+        terms = sure(pods.selection) or if_set(pods.selection) or ()
+        types = [{name for one in term if one.key in placement.INSTANCE for name in one.values} for term in terms]
+        names = set().union(*types) if all(types) else ()
+        found = [next(filter(None, (read(cloud, name) for cloud in CLOUDS)), None) for name in names]
+        return computed(pods, None if None in found else choose(found, default=None))
+
+    return word
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
@@ -66,8 +71,8 @@ def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
         return computed(pods, own or None)
     job = world.deployed.workload(pods).batch  # a service may fill what is left of a node
     found = need(world.pools.candidates(pods)) if job and world.inventory.clusters else []
-    sure = bool(found) and all(certain and known(pool.machine.gpu) for pool, certain in found)
-    tainted = sure and all(placement.taints(pool) for pool, _ in found)
+    certain = bool(found) and all(taken and known(pool.machine.gpu) for pool, taken in found)
+    tainted = certain and all(placement.taints(pool) for pool, _ in found)
     return computed(pods, labels[0] if tainted else None)
 
 
@@ -83,10 +88,10 @@ def pools(pods: PodTemplate, world: World) -> list[NodePool]:
 def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
     """List the pools that certainly take pods. Raises NotKnown if none does, and an input decides whether one does."""
     found = need(world.pools.candidates(pods))
-    sure = [pool for pool, certain in found if certain]
-    if not sure:
+    taking = [pool for pool, certain in found if certain]
+    if not taking:
         need(first_unknown(world.pools.fit(pods, pool).missing for pool, _ in found))
-    return sure
+    return taking
 
 
 def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
@@ -144,15 +149,6 @@ def held(pods: PodTemplate, world: World) -> Value[int]:
     if owner.batch or owner.per_node or owner.kind == "Pod" or not is_known:
         return computed(pods, 0)
     return computed(pods, need(pods.count if isinstance(pods.kept, Unset) else pods.kept) * need(pods.gpus))
-
-
-_PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
-
-
-def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
-    """List the ports in commands and variables of pods, each once."""
-    found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
-    return computed(pods, tuple(dict.fromkeys(found)))
 
 
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:

@@ -48,7 +48,7 @@ def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
     found: list[tuple[Workload, int]] = []
     lacking: Unknown | None = None
     for workload in world.deployed.on(cluster).workloads:
-        nodes = None if workload.per_node else _fills(workload, pool, world)
+        nodes = None if workload.per_node else fewest(workload, pool, world)
         missing = None if workload.per_node else _deciding(workload, pool, world)
         if nodes is None and missing is None:
             continue
@@ -75,10 +75,14 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
     return world.pools.deciding(of_cards, pool) if number(pool.size.max_nodes, 0) < pods else None
 
 
-def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
-    """Count the nodes of a pool that a GPU workload fills; None if its pods do not fit, or unknown."""
+def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
+    """Count the fewest nodes of a pool that a GPU workload fills; None if its pods do not fit, or unknown."""
     found = [filled(template, pool, world) for template in workload.templates]
-    return None if None in found else sum(one or 0 for one in found) or None
+    gpus = sum(number(one.count, 0) * number(one.gpus, 0) for one in workload.templates)
+    offered = world.pools.slots(pool)
+    if None in found or not gpus or offered is None or not offered.high:
+        return None
+    return max(-(-gpus // offered.high), *(one or 0 for one in found))
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
@@ -98,7 +102,7 @@ def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction
 
 def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:
     """Return the part of a GPU workload that fits a pool."""
-    need = _fills(workload, pool, world)
+    need = fewest(workload, pool, world)
     return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
 
 

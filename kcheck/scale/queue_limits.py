@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
 from kcheck.scale.basics import computed
-from kcheck.scale.queues import admitting_queue, by_kind_and_name, unnamed_queue
+from kcheck.scale.queues import admitting_queue, by_kind_and_name, gpu_pattern, unnamed_queue
+from kcheck.scale.unschedulable import more_nodes
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import NotKnown, first_unknown, if_set, need, or_unknown
@@ -63,6 +64,26 @@ def borrowed(job: Workload, world: World) -> Value[Excess]:
     if queue is None or found is None or _beyond(job, queue, most(queue, world)):
         return computed(job, None)
     return computed(job, replace(found, cohort=need(queue.cohort)))
+
+
+def gpu_quota(queue: Queue, _world: World) -> Value[int]:
+    """Sum the GPUs of a ClusterQueue's own quotas."""
+    own = if_set(queue.flavors) or ()
+    return computed(queue, sum(one.nominal for one in own if gpu_pattern().search(f"requests.{one.resource}")))
+
+
+def gpus_at_most(queue: Queue, world: World) -> Value[int]:
+    """Count the GPUs that the pools of a queue's cluster may have; null where others may add nodes."""
+    cluster = world.inventory.cluster_of.get(queue)
+    if cluster is None or need(more_nodes(cluster, world)):
+        return computed(queue, None)
+    total = 0
+    for pool in (one for one in world.pools.of_cluster(cluster) if if_set(one.machine.gpu)):
+        slots, nodes = world.pools.slots(pool), if_set(pool.size.max_nodes)
+        if slots is None or slots.high is None or nodes is None:
+            return computed(queue, None)
+        total += slots.high * nodes
+    return computed(queue, total)
 
 
 def _queue(job: Workload, world: World) -> Queue | None:

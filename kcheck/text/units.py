@@ -94,7 +94,7 @@ def some(words: Sequence[str], most: int, what: str = "") -> str:
 
 
 _NOUN = regex(
-    r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,3})"
+    r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,3}?)"
     r"(nodes|pods|GPUs|TPUs|accelerators|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
     r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
     r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks|templates|batches)\b"

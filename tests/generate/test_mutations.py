@@ -939,6 +939,7 @@ MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
     "job-below-its-machine": "jobs that are generated select pools, not types of machines",
+    "pod-takes-whole-machine": "as job-below-its-machine; pod-fits-no-node judges pods of pools",
     "nothing-outlives-job": "every job can be preempted, and preempted-without-checkpoint says so",
     "auto-provisioning-below-job": "generated clusters write a pool for each accelerator",
     "gpu-pool-of-fixed-size": "all pools that are generated grow from zero",

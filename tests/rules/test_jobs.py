@@ -482,6 +482,17 @@ def test_the_job_that_is_named_is_the_one_without_room(check: Check) -> None:
     assert finding.details[0] == "10 pods with 8 GPUs each fill 10 nodes"
 
 
+@pytest.mark.parametrize(("workers", "nodes"), [(15, 2), (16, 3)])
+def test_master_and_worker_may_share_a_node(workers: int, nodes: int, check: Check) -> None:
+    """Pods of two templates fill the GPUs of one node."""
+    master = PYTORCH[PYTORCH.index("    Worker") :].replace("Worker", "Master").replace("64", "1")
+    text = (PYTORCH.replace("64", str(workers)) + master).replace("nvidia.com/gpu: 8", "nvidia.com/gpu: 1")
+    for most in (nodes, nodes - 1):
+        result = check({"all.yaml": CLUSTER.replace("128", str(most)) + "---" + text})
+        told = [finding.message for finding in result.findings if finding.rule == "pool-below-job"]
+        assert told == [f"PyTorchJob train needs {nodes} nodes; pool gpu ends at {most}"] * (most < nodes)
+
+
 IGNORED = (
     "backoffLimit: 0\n  podFailurePolicy:\n    rules:\n"
     "      - {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}\n  completions: 16"

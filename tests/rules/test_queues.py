@@ -226,3 +226,47 @@ def test_the_agent_scheduler_of_volcano_schedules_no_jobs(check: Check) -> None:
     )
     found = names(check({"main.tf": POOL, "conf.yaml": conf, "job.yaml": JOB}))
     assert not {"volcano-does-not-pack", "volcano-starts-jobs-in-parts"}.intersection(found)
+
+
+@pytest.mark.parametrize(
+    ("quota", "more", "told"),
+    [(128, "", []), (129, "", ["128 at most"]), (129, "\n  cluster_autoscaling {\n    enabled = true\n  }", [])],
+)
+def test_a_quota_above_what_the_pools_can_have(quota: int, more: str, told: list[str], check: Check) -> None:
+    """Where node auto-provisioning adds pools, nobody knows what the cluster can have."""
+    terraform = f"""
+resource "google_container_cluster" "train" {{
+  name                     = "train"
+  location                 = "us-central1-a"
+  remove_default_node_pool = true
+  initial_node_count       = 1{more}
+}}
+resource "google_container_node_pool" "gpu" {{
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+  autoscaling {{
+    max_node_count = 16
+  }}
+  node_config {{
+    machine_type = "a3-highgpu-8g"
+  }}
+}}
+"""
+    queues = f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {{name: train}}
+spec:
+  namespaceSelector: {{}}
+  resourceGroups:
+    - coveredResources: [nvidia.com/gpu]
+      flavors: [{{name: any, resources: [{{name: nvidia.com/gpu, nominalQuota: {quota}}}]}}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {{name: train, namespace: train}}
+spec: {{clusterQueue: train}}
+"""
+    result = check({"main.tf": terraform, "queues.yaml": queues})
+    found = [one.message for one in result.findings if one.rule == "queue-above-cluster"]
+    assert [message[-11:] for message in found] == told

@@ -265,6 +265,9 @@ def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
     assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
     once = agent.replace("      containers", "      initContainers")
     assert "missing-requests" not in found(check({"agent.yaml": once}, Config(nodes={"": 1000})))
+    for keeper in ("registry.k8s.io/pause:3.10", "registry.example.com/agent:1, command: [sleep, infinity]"):
+        idle = agent.replace("registry.example.com/agent:1", keeper)
+        assert "missing-requests" not in found(check({"agent.yaml": idle}, Config(nodes={"": 1000})))
 
 
 AGENT = """apiVersion: apps/v1
@@ -284,15 +287,17 @@ spec:
     ("spec", "severity"),
     [
         ("", "error"),
-        ("      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-h100-80gb\n", "info"),
+        ("      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-h100-80gb\n", None),
         ("      tolerations:\n        - {key: google.com/tpu, operator: Exists}\n", "warning"),
-        ("      nodeSelector:\n        example.com/cache: worker\n", "info"),
-        ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", "info"),
+        ("      nodeSelector:\n        example.com/cache: worker\n", None),
+        ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", None),
     ],
 )
-def test_agents_of_some_nodes_are_not_on_all(spec: str, severity: str, check: Check) -> None:
-    result = found(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
-    assert result["docker-hub-image"] == severity
+def test_agents_of_some_nodes_are_not_on_all(spec: str, severity: str | None, check: Check) -> None:
+    """Of how many nodes decides, so the check is undecided where that is not known."""
+    result = check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000}))
+    assert found(result).get("docker-hub-image") == severity
+    assert any(one.rule == "docker-hub-image" for one in result.undecided) == (severity is None)
 
 
 @pytest.mark.parametrize(("taint", "told"), [("nvidia.com/gpu", None), ("example.com/none", None), ("", "error")])
@@ -482,3 +487,33 @@ RANGE = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: vision
 def test_what_asks_for_a_container(spec: str, limits: str, told: bool, check: Check) -> None:
     files = {"web.yaml": SERVICE.format(spec=spec)} | ({"range.yaml": RANGE % limits} if limits else {})
     assert ("missing-requests" in names(check(files))) is told
+
+
+@pytest.mark.parametrize(
+    ("types", "cpu", "told"),
+    [
+        ("p4d.24xlarge", 96, True), ("p4d.24xlarge", 95, False), ("p4d.24xlarge, p5.48xlarge", 96, False),
+        ("p4d.24xlarge, p5.48xlarge", 192, True), ("p4d.24xlarge, own.type", 192, False), ("a3-highgpu-8g", 208, True),
+    ],
+)  # fmt: skip
+def test_the_largest_machine_that_pods_name_has_to_leave_them_room(types: str, cpu: int, told: bool, check: Check) -> None:
+    chosen = f"{{key: node.kubernetes.io/instance-type, operator: In, values: [{types}]}}"
+    text = f"""
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train}}
+spec:
+  template:
+    spec:
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{{matchExpressions: [{chosen}]}}]}}
+      containers:
+        - {{name: wait, image: "registry.example.com/wait:1"}}
+        - name: train
+          image: registry.example.com/train:1
+          resources: {{limits: {{cpu: {cpu}, memory: 100Gi, nvidia.com/gpu: 8}}}}
+      restartPolicy: Never
+"""
+    result = [one for one in check({"job.yaml": text}).findings if one.rule == "pod-takes-whole-machine"]
+    assert [one.span.line for one in result] == [("job.yaml", 15)] * told

@@ -99,6 +99,14 @@ def test_the_plugin_for_efa_is_none_for_gpus(image: str, found: int, check: Chec
     assert len(told(check({"main.tf": main + release, "plugin.yaml": plugin}), "gpu-without-device-plugin")) == found
 
 
+def test_code_without_charts_may_leave_the_device_plugin_to_a_script(check: Check) -> None:
+    """A repository whose scripts run `helm install gpu-operator` has manifests of other things."""
+    main = eks("a").replace("instance_types", 'ami_type = "AL2023_x86_64_NVIDIA"\n  instance_types')
+    result = check({"main.tf": main, "job.yaml": job(8)})
+    assert told(result, "gpu-without-device-plugin") == []
+    assert ["a script may install" in one.missing[0] for one in result.undecided if one.rule == "gpu-without-device-plugin"] == [True]
+
+
 KUEUE = """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue

@@ -188,6 +188,30 @@ def test_arguments_that_say_too_little(name: str, source: str, body: str, write:
     assert not data["subnets"]
 
 
+@pytest.mark.parametrize("cidr", ['address_prefixes = ["10.0.0.0/22"]', 'subnet_cidr = "10.0.0.0/22"'])
+def test_a_subnet_of_azure_has_the_range_of_its_call(cidr: str, write: Write) -> None:
+    subnet = call("nodes_subnet", "acme/subnet/azurerm", f'virtual_network_name = "v"\n  {cidr}')
+    cluster = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  network_profile {
+    network_plugin = "azure"
+  }
+  default_node_pool {
+    name                 = "gpu"
+    vm_size              = "Standard_ND96isr_H100_v5"
+    vnet_subnet_id       = module.nodes_subnet.subnet_id
+    auto_scaling_enabled = true
+    min_count            = 0
+    max_count            = 200
+  }
+}
+"""
+    write({"main.tf": subnet + cluster})
+    found = [one.message for one in linter.run(Tree(["."]), Config()).findings if one.rule == "subnet-too-small"]
+    assert found == ["Subnet 10.0.0.0/22 is full at 29 of 200 nodes"]
+
+
 def test_the_cloud_is_that_of_the_only_provider(write: Write) -> None:
     body = 'kubernetes_version = "1.31"\n  subnet_ids = ["s"]\n  vnet_subnet_id = "s"\n  network_plugin = "azure"'
     write({"main.tf": call("k8s", "git::https://git.acme.example/k8s.git", body) + 'provider "azurerm" {}\n'})

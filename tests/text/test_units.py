@@ -33,8 +33,12 @@ def test_readable(seconds: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "one"), [(" nodes of 200", " node of 200"), (" batches, one a loop", " batch, one a loop")]
-)
+    ("rest", "one"),
+    [
+        (" nodes of 200", " node of 200"), (" batches, one a loop", " batch, one a loop"),
+        (" nodes from slow disks", " node from slow disks"), (" p5 nodes", " p5 node"),
+    ],
+)  # fmt: skip
 def test_what_there_is_one_of(rest: str, one: str) -> None:
     assert singular(rest) == one
 

@@ -125,6 +125,12 @@ def gpus(cloud: str, name: str) -> int | None:
     return found.gpus if found else None
 
 
+def cpu(cloud: str, name: str) -> int | None:
+    """Return the vCPUs of a machine in millicores; None if unknown."""
+    found = machine(cloud, name)
+    return found.vcpus * 1000 if found and found.vcpus else None
+
+
 def has_fraction(cloud: str, name: str) -> bool:
     """Whether a machine has a part of a GPU, which its node offers as one."""
     return name.removeprefix("Standard_") in tables_of(cloud).get("fractions", ())

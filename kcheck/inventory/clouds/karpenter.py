@@ -51,43 +51,37 @@ _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.
 def read(inventory: Inventory) -> None:
     """Add Karpenter's pools, each to the cluster it is deployed to."""
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
-    beside = {
-        _class_of(one, tree, "metadata"): tree for one, tree in objects if yaml.text(tree, "kind") == "EC2NodeClass"
-    }
+    kinds = {one.node_class for one in registry.every()} - {""}
+    found_classes = [(one, tree) for one, tree in objects if yaml.text(tree, "kind") in kinds]
+    classes = {_key(one, tree, inventory, "metadata"): tree for one, tree in found_classes}
     for addon, tree in objects:
-        if yaml.text(tree, "kind") in KINDS:
-            own = inventory.cluster_of.get(addon)
-            owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
-            found = karpenter_pools.read(addon, tree, owner)
-            labels = _labels(tree, yaml.text(tree, "metadata", "name"), Origin((addon.place,)))
-            node_class = beside.get(_class_of(addon, tree, *_REF))
-            image = _system(node_class).image
-            if node_class is None and yaml.text(tree, *_REF, "kind") == "EC2NodeClass":
-                image = Unknown(
-                    f"the node class of NodePool {known(found.name) or '?'} is not beside it", Origin((addon.place,))
-                )
-            inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree), image=image))
-            if addon in inventory.candidates_of:
-                inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
-    classes: dict[tuple[str, str], yaml.Mapping] = {}
-    for addon, tree in objects:
+        if yaml.text(tree, "kind") not in KINDS:
+            continue
         own = inventory.cluster_of.get(addon)
-        if own is not None and yaml.text(tree, "kind") == registry.cloud(own.cloud).node_class:
-            classes[own.id, yaml.text(tree, "metadata", "name")] = tree
-    for addon, tree in objects:
-        own = inventory.cluster_of.get(addon)
-        if own is not None and yaml.text(tree, "kind") == "NodePool":
-            name = yaml.text(tree, *_REF, "name")
-            if own.cloud == "eks":
-                inventory.pools.append(_pool(addon, tree, own, classes.get((own.id, name)), inventory))
-            elif own.cloud == "aks" and equals(own.grower, "karpenter"):
-                pool = _pool(addon, tree, own, None, inventory)
-                inventory.pools.append(_as_default(pool, classes.get((own.id, name)), inventory))
+        owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
+        found = karpenter_pools.read(addon, tree, owner)
+        labels = _labels(tree, yaml.text(tree, "metadata", "name"), Origin((addon.place,)))
+        node_class = classes.get(_key(addon, tree, inventory, *_REF))
+        image = _system(node_class).image
+        if node_class is None and yaml.text(tree, *_REF, "kind") == "EC2NodeClass":
+            image = Unknown(
+                f"the node class of NodePool {known(found.name) or '?'} is not beside it", Origin((addon.place,))
+            )
+        inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree), image=image))
+        if addon in inventory.candidates_of:
+            inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
+        if own is None or yaml.text(tree, "kind") != "NodePool":
+            continue
+        if own.cloud == "eks":
+            inventory.pools.append(_pool(addon, tree, own, node_class, inventory))
+        elif own.cloud == "aks" and equals(own.grower, "karpenter"):
+            inventory.pools.append(_as_default(_pool(addon, tree, own, None, inventory), node_class, inventory))
 
 
-def _class_of(addon: Addon, tree: yaml.Mapping, *path: str) -> tuple[str, str]:
-    """Return folder and name of a node class, of which other folders may have another one."""
-    return os.path.dirname(addon.place.source.path), yaml.text(tree, *path, "name")
+def _key(addon: Addon, tree: yaml.Mapping, inventory: Inventory, *path: str) -> tuple[str, str]:
+    """Return the cluster of a node class, or its folder without one, and its name."""
+    own = inventory.cluster_of.get(addon)
+    return own.id if own is not None else os.path.dirname(addon.place.source.path), yaml.text(tree, *path, "name")
 
 
 def _pool(

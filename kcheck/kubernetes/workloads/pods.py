@@ -134,6 +134,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     return Container(
         f"{owner}/{known(name) or at}", node.span if not isinstance(name, Known) else name.origin.written, name=name,
         init=group == "initContainers", image=_image_name(node), pull_policy=text(node, "imagePullPolicy"),
+        restart=text(node, "restartPolicy"),
         cpu_request=scaled_quantity(node, ("resources", "requests", "cpu"), 1000),
         memory_request=scaled_quantity(node, ("resources", "requests", "memory"), 1),
         cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),

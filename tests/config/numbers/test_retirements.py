@@ -109,6 +109,12 @@ def test_the_day_grades(check: Check, monkeypatch: pytest.MonkeyPatch, day: str,
     assert found[0].message == f"Pool system uses Standard_HC44rs, {tense} 2027-05-31"
 
 
+def test_what_a_retirement_does_is_said_where_it_is_known(check: Check) -> None:
+    text = CLUSTER.replace("SKU", "").replace("Standard_HC44rs", "Standard_DS2_v2")
+    (found,) = (one for one in check({"main.tf": text}).findings if one.rule == "retired-machine")
+    assert found.details == ("Series: D, DS, Dv2, DSv2 and Ls",)
+
+
 @pytest.mark.parametrize(
     ("version", "fires"), [('kubernetes_version = "1.31"', True), ('kubernetes_version = "1.32"', False), ("", False)]
 )

@@ -1,5 +1,6 @@
 """Words of workloads, their pods, containers and images."""
 
+from kcheck.config.numbers import machines
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
 from kcheck.model import Container, Definition, FieldError, Image, PodTemplate, Workload
@@ -78,7 +79,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("lower_neighbours", "workload", "workloads of lower priority that may land on their nodes, the first three, where no job that is applied with theirs has a higher one", priorities.lower_neighbours),
         made("node_labels", "string", "labels by which they select nodes, key=value", pods.node_labels, kind="list"),
         made("gpu_selector", "string", "by what they select nodes with GPUs: a label that only such nodes have, or of a job one of pools that all have GPUs and taints; null if they do not", pods.gpu_selector, nullable=True),
-        made("machine_gpus", "int", "the fewest GPUs of the machine types that they select by name; null where they select none", pods.machine_gpus, "GPUs", nullable=True),
+        made("machine_gpus", "int", "the fewest GPUs of the machine types that they select by name; null where they select none", pods.of_machines(machines.gpus, min), "GPUs", nullable=True),
+        made("machine_cpu", "int", "the most CPU of these machine types; null where one is unknown", pods.of_machines(machines.cpu, max), "millicores", nullable=True),
+        made("machine_memory", "int", "the most memory of these machine types; null where one is unknown", pods.of_machines(machines.memory, max), "memory", nullable=True),
         made("selects_spot", "bool", "whether they select spot nodes only", lambda t, _w: mapped(t.selection, lambda _: placement.asks_for_spot(t))),
         made("tolerations", "string", "what taints they tolerate: key=value:Effect", taints.written, kind="list"),
         made("taint", "string", "the taint that keeps them from all nodes that they select and fit; null if some take them", taints.taint, nullable=True),
@@ -93,7 +96,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("memory_volumes", "string", "names of their volumes in memory", pods.volumes(lambda one: one.memory), kind="list"),
         made("disk_volumes", "string", "names of their volumes on the disk of the node: emptyDir, hostPath", pods.volumes(lambda one: one.kind in ("emptyDir", "hostPath") and not one.memory), kind="list"),
         made("time_to_stop", "int", "how long they get at most: the notice of spot nodes, else what the autoscaler waits; null without a limit", pods.time_to_stop, "whole seconds", nullable=True, bounded=True),
-        made("fixed_ports", "int", "ports that their commands and variables name: --master_port, MASTER_PORT, --port ...", pods.fixed_ports, kind="list"),
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
         made("held", "int", "GPUs that they hold whatever the load: of all pods, or of those that autoscalers and triggers by the clock keep; 0 for jobs", pods.held, "GPUs"),

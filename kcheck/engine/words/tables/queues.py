@@ -2,7 +2,7 @@
 
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler
-from kcheck.scale import basics, bundles, gpus, queues
+from kcheck.scale import basics, bundles, gpus, queue_limits, queues
 from kcheck.text.values import known
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
@@ -33,6 +33,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         named("its name"),
         *NAMED_QUEUE,
         made("resources", "string", "the resources that a ClusterQueue has quota for (coveredResources)", queues.resources, kind="list"),
+        made("gpu_quota", "int", "GPUs of its own quotas, of a ClusterQueue", queue_limits.gpu_quota, "GPUs"),
+        made("gpus_at_most", "int", "GPUs that the pools of its cluster may have; null where something else adds nodes, or that is not known", queue_limits.gpus_at_most, "GPUs", nullable=True),
         made("first_of_file", "bool", "whether no queue of the same version stands before it in its file", queues.first_of_file),
         made("leading", "int", "LocalQueues that lead to a ClusterQueue", queues.leading, "queues"),
         made("siblings", "int", "other queues of its kind that are applied with it", queues.siblings, "queues"),
