@@ -284,10 +284,10 @@ def bounds(place: Place, world: World) -> Bounds:
 def at_most(place: Place, world: World) -> Bounds | Unknown:
     """Estimate the demand as `bounds` does; pools that may be elsewhere take nothing at least, and all at most."""
     found = bounds(place, world)
-    pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) and isinstance(found, Unknown) else None
-    if pools is None or isinstance(pools, Unknown):
+    if not isinstance(found, Unknown) or not isinstance(place, Subnet):
         return found
-    return _bounds_of(pools, place, world, found)
+    pools = world.pools.at_most_in_subnet(place)
+    return found if pools is None or isinstance(pools, Unknown) else _bounds_of(pools, place, world, found)
 
 
 def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown | None = None) -> Bounds:

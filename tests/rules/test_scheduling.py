@@ -496,7 +496,9 @@ def test_what_asks_for_a_container(spec: str, limits: str, told: bool, check: Ch
         ("p4d.24xlarge, p5.48xlarge", 192, True), ("p4d.24xlarge, own.type", 192, False), ("a3-highgpu-8g", 208, True),
     ],
 )  # fmt: skip
-def test_the_largest_machine_that_pods_name_has_to_leave_them_room(types: str, cpu: int, told: bool, check: Check) -> None:
+def test_the_largest_machine_that_pods_name_has_to_leave_them_room(
+    types: str, cpu: int, told: bool, check: Check
+) -> None:
     chosen = f"{{key: node.kubernetes.io/instance-type, operator: In, values: [{types}]}}"
     text = f"""
 apiVersion: batch/v1

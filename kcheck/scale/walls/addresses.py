@@ -121,7 +121,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
         return f"{begin}; {demands.arithmetic(taken)}"
     low = min(_by_pool(found, found.low, lambda demand: demand.per_node).values())
-    high = found.high and max(_by_pool(found, found.high, lambda demand: demand.per_node).values())
+    high = max(_by_pool(found, found.high, lambda demand: demand.per_node).values()) if found.high else None
     why = "" if low == high and not found.kept else found.why
     return f"{begin}, a node takes {Interval(low, high)}" + (f": {why}" if why else "")
 

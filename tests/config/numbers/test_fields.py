@@ -60,13 +60,17 @@ def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) ->
     assert origin.why == why
 
 
+PLUGIN = """\
+set network_plugin = "azure" in network_profile and network_plugin_mode = "overlay", \
+or "kubenet" alone where the cluster has it"""
+
+
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
         (
             "{}",
-            'set network_plugin = "azure" in network_profile and network_plugin_mode = "overlay", '
-            'or "kubenet" alone where the cluster has it: pod_cidr needs it',
+            f"{PLUGIN}: pod_cidr needs it",
         ),
         ("{network_profile: {network_plugin: azure}}", ""),
     ],
