@@ -76,12 +76,6 @@ def volcano(workload: Workload, world: World) -> Value[Scheduler]:
     return computed(workload, next(iter(found), None))
 
 
-def volcano_gpus(workload: Workload, world: World) -> Value[int]:
-    """Count the GPUs that Volcano admits at once: of the nodes its cluster always has, times overcommit-factor."""
-    cluster = world.inventory.cluster_of.get(workload)
-    return computed(workload, admitted(cluster, world) if cluster is not None else None)
-
-
 @once
 @or_unknown
 def admitted(cluster: Cluster, world: World) -> int | Unknown:

@@ -169,10 +169,7 @@ PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|ne
 
 
 def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether the code installs a device plugin for GPUs; unknown where it installs no chart, eksctl aside."""
+    """Whether the code installs a device plugin for GPUs; eksctl does by itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
-    found = anyone(cluster, runs(cluster, frozenset({PLUGIN}), world))
-    if known(found) is False and not world.deployed.on(cluster).addons:
-        return Unknown("the code installs no chart; a script may install the device plugin")
-    return found
+    return anyone(cluster, runs(cluster, frozenset({PLUGIN}), world))

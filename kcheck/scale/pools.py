@@ -147,11 +147,6 @@ def _with_gpus(cluster: Cluster, world: World) -> list[Workload]:
     return sure
 
 
-def max_count(pool: NodePool, _world: World) -> Value[int]:
-    """Return the maximum of a pool in the unit that the code writes."""
-    return mapped(pool.size.max_nodes, lambda nodes: nodes * pool.size.unit // need(pool.size.times))
-
-
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
     """Return the size to write: exactly the biggest job, or a larger share of the target in round numbers."""
     least = known(biggest_job_nodes(pool, world)) or 0

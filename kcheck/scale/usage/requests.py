@@ -25,7 +25,7 @@ from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
 from kcheck.text.need import if_set
 from kcheck.text.units import counted, size
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
+from kcheck.text.values import Known, Unknown, Unset, Value, known, number
 
 _FINE = tuple(step * power for power in (100, 10, 1) for step in (5, 2, 1))
 _CPU_STEPS = (1000, *_FINE)
@@ -314,16 +314,6 @@ def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], 
             return None
         rates.append(price.mills * part)
     return min(rates, default=None)
-
-
-def of_need(one: Request, _world: World) -> Value[int]:
-    """Return the request in percent of the need; null without one."""
-    return mapped(one.amount, lambda amount: round(100 * amount / one.needed))
-
-
-def of_limit(one: Request, _world: World) -> Value[int]:
-    """Return the highest use in percent of the limit; null without one."""
-    return mapped(one.limit, lambda limit: round(100 * one.peak / max(limit, 1)))
 
 
 def starts_high(one: Request, world: World) -> bool:

@@ -43,7 +43,8 @@ from kcheck.scale import (
 )
 from kcheck.scale.walls import egress
 from kcheck.text.files.tree import MANIFESTS
-from kcheck.text.values import Known, known
+from kcheck.text.need import need
+from kcheck.text.values import Known, known, mapped
 
 
 def _retired(name: str, *, of: str = "") -> Field:
@@ -110,6 +111,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("plain", "bool", "whether any of its pools is without GPUs", pools.plain),
         made("grown_by", "string", "what grows its pools: aks, gke, auto-mode, karpenter, cluster-autoscaler; null where nothing does", lambda c, w: w.autoscaling.tool(c), nullable=True),
         made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", lambda c, w: basics.computed(c, bool(w.deployed.on(c).workloads or w.deployed.on(c).addons))),
+        made("charts_here", "bool", "whether the code installs a Helm release or an add-on into it", lambda c, w: basics.computed(c, bool(w.deployed.on(c).addons))),
         made("batch", "bool", "whether it has a GPU or spot pool, or a Job among its manifests", pools.batch),
         made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.pools.all_of_cluster(c)), "pools"),
         record("start", "start", "its scheduled jobs that start in the same minute and ask for most CPU; null where no two do, a queue holds them, or nodes come beside its pools", schedules.start, nullable=True),
@@ -135,7 +137,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         *annotated(NodePool, size=Size, machine=Machine, addresses=Addresses, market=Market, system=System, scheduling=Scheduling, upgrade=Upgrade, placement=Placement),
         named("the pool's name"),
         made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.sizes.of_pool(p), "nodes"),
-        made("max_count", "int", "largest size as it is written: per zone on GKE", pools.max_count),
+        made("max_count", "int", "largest size as it is written: per zone on GKE", lambda p, _w: mapped(p.size.max_nodes, lambda nodes: nodes * p.size.unit // need(p.size.times))),
         made("count_zones", "int", "zones that each have as many nodes as are written (GKE); 1 where what is written counts all nodes", lambda p, _w: basics.computed(p, p.size.times), "zones"),
         made("sufficient_count", "int", "max_count that is enough for its biggest job and its share of the target", pools.sufficient_count),
         made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: basics.is_default(p, p.size.max_nodes)),

@@ -45,7 +45,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("gang", "string", "what starts all of its pods or none: Kueue, Volcano ...; null if nothing does", gangs.gang, nullable=True),
         made("gang_size", "int", "pods that its gang starts with (minAvailable, minMember)", lambda w, _world: w.least, "pods", nullable=True),
         record("volcano", "scheduler", "the configuration of Volcano's scheduler; null where it is not in the code", gangs.volcano, nullable=True),
-        made("volcano_gpus", "int", "GPUs that Volcano lets in: those of the nodes that always run, times its overcommit-factor; null without a cluster in the code", gangs.volcano_gpus, "GPUs", nullable=True),
+        made("volcano_gpus", "int", "GPUs that Volcano lets in: those of the nodes that always run, times its overcommit-factor; null without a cluster in the code", lambda w, world: basics.computed(w, gangs.admitted(own, world) if (own := world.inventory.cluster_of.get(w)) else None), "GPUs", nullable=True),
         made("native_gang_served", "bool", "whether the Kubernetes version of its cluster has that field; null where that is not written", gangs.native_served, nullable=True),
         made("native_gang_enabled", "bool", "whether the code turns on the gate GenericWorkload of its cluster's API server", gangs.native_enabled),
         *NAMED_QUEUE,

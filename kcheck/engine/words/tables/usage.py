@@ -3,13 +3,14 @@
 from kcheck.engine.words.tables.field import Field, annotated, made, record
 from kcheck.scale.basics import computed
 from kcheck.scale.usage import fragments, gpus, requests
+from kcheck.text.values import mapped
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "request": (
         *annotated(requests.Request),
         made("limit_needed", "int", "a limit with room above that; the same where request and limit are equal", lambda r, _w: computed(r, requests.limit_needed(r))),
-        made("of_need", "int", "the request in percent of the need; null without one", requests.of_need, "percent", nullable=True),
-        made("of_limit", "int", "the most that was used in percent of the limit; null without one", requests.of_limit, "percent", nullable=True),
+        made("of_need", "int", "the request in percent of the need; null without one", lambda r, _w: mapped(r.amount, lambda amount: round(100 * amount / r.needed)), "percent", nullable=True),
+        made("of_limit", "int", "the most that was used in percent of the limit; null without one", lambda r, _w: mapped(r.limit, lambda limit: round(100 * r.peak / max(limit, 1))), "percent", nullable=True),
         made("killed", "int", "the largest limit at which the container was killed for want of memory; 0 where it never was", lambda r, _w: computed(r, r.use.killed)),
         made("asked", "string", "the request in words; null without one", requests.asked_text, nullable=True),
         made("capped", "string", "the limit in words; null without one", requests.limit_text, nullable=True),
