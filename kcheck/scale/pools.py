@@ -77,7 +77,8 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
 
 def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
     """Count the nodes of a pool that a GPU workload fills; None if its pods do not fit, or unknown."""
-    found = [filled(template, pool, world) for template in workload.templates]
+    has_gpus = any(number(template.gpus, 0) for template in workload.templates)
+    found = [filled(template, pool, world) for template in workload.templates] if has_gpus else [None]
     return None if None in found else sum(one or 0 for one in found) or None
 
 
