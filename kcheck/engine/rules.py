@@ -19,6 +19,7 @@ from kcheck.text.files.boundary import contains_path
 from kcheck.text.syntax import cel
 from kcheck.text.units import as_text
 
+
 @cache
 def load() -> tuple[Rule, ...]:
     """Load kcheck's own rules, by group and name."""
