@@ -828,21 +828,31 @@ def test_mechanisms_name_the_limits_that_make_them() -> None:
     assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}
 
 
-def test_subnets_in_unknown_number_are_a_wall_with_a_lower_bound(capacity: Callable[..., dict[str, Any]]) -> None:
-    text = eks().replace(
+def in_unknown_number(text: str) -> str:
+    """Make the subnets of a tree as many as a variable has zones."""
+    text = text.replace(
         'resource "aws_subnet" "nodes" {',
         'variable "zones" {}\n\nresource "aws_subnet" "nodes" {\n  count = length(var.zones)',
     )
-    cluster = capacity(
-        text.replace("aws_subnet.nodes.id", "aws_subnet.nodes[*].id").replace(
-            "[aws_subnet.nodes[*].id]", "aws_subnet.nodes[*].id"
-        )
-    )
+    return text.replace("[aws_subnet.nodes.id]", "aws_subnet.nodes[*].id")
+
+
+def test_subnets_in_unknown_number_are_a_wall_with_a_lower_bound(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(in_unknown_number(eks()))
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
     assert (wall["at_least"], wall["at_most"], wall["before_target"]) == (65531 // 20, None, False)  # all in one
     assert "a node takes at most 20: " in wall["arithmetic"]
     assert "var.zones has no value" in wall["arithmetic"]
     assert cluster["reaches"] == 100
+
+
+def test_the_input_of_a_wall_that_may_be_first_comes_before_its_number(
+    capacity: Callable[..., dict[str, Any]],
+) -> None:
+    cluster = capacity(in_unknown_number(eks(prefix=24)))
+    assert cluster["summary"].startswith("Not known: address space of subnet aws_subnet.nodes (")
+    assert "var.zones has no value). train reaches at least 12 of the 100 nodes" in cluster["summary"]
+    assert cluster["reaches"] is None
 
 
 AUTO_MODE = """\
