@@ -91,7 +91,7 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
     most = offered.high if offered is not None else None
     if pods is None or not world.pools.may_land(template, pool) or (gpus and (most is None or gpus > most)):
         return None
-    return -(-int(pods) // (most // gpus)) if gpus and most else 0
+    return -(-int(pods) // (1 if known(template.spread) else most // gpus)) if gpus and most else 0
 
 
 @once

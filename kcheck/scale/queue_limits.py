@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
 from kcheck.scale.basics import computed
-from kcheck.scale.queues import admitting_queue, by_kind_and_name, gpu_pattern, unnamed_queue
+from kcheck.scale.queues import admitting_queue, by_kind_and_name, unnamed_queue
 from kcheck.scale.unschedulable import more_nodes
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
@@ -69,7 +69,7 @@ def borrowed(job: Workload, world: World) -> Value[Excess]:
 def gpu_quota(queue: Queue, _world: World) -> Value[int]:
     """Sum the GPUs of a ClusterQueue's own quotas."""
     own = if_set(queue.flavors) or ()
-    return computed(queue, sum(one.nominal for one in own if gpu_pattern().search(f"requests.{one.resource}")))
+    return computed(queue, sum(one.nominal for one in own if one.resource.endswith("/gpu")))
 
 
 def gpus_at_most(queue: Queue, world: World) -> Value[int]:

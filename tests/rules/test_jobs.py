@@ -506,6 +506,29 @@ def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, 
     assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared
 
 
+def test_pods_that_keep_apart_fill_a_node_each(check: Check) -> None:
+    apart = "{labelSelector: {matchLabels: {job: train}}, topologyKey: kubernetes.io/hostname}"
+    affinity = f"affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{apart}]}}}}"
+    text = NVIDIA.replace(": 8}", ": 1}").replace(
+        "    spec:\n", f"    metadata: {{labels: {{job: train}}}}\n    spec:\n      {affinity}\n"
+    )
+    told = check({"all.yaml": f"{CLUSTER.replace('128', '8')}---{text}"}).findings
+    messages = [one.message for one in told if one.rule == "pool-below-job"]
+    assert messages == ["Job train- needs 16 nodes; pool gpu ends at 8"]
+
+
+@pytest.mark.parametrize(
+    ("pods", "nodes", "severity"), [(8, 0, "info"), (9, 0, "warning"), (33, 0, "warning"), (8, 1000, "warning")]
+)
+def test_a_job_of_few_pods_may_have_many_gpus(pods: int, nodes: int, severity: str, check: Check) -> None:
+    """The end of 72 GPUs by one fault is worth more than one of a few."""
+    text = NVIDIA.replace("16", str(pods)).replace("  completions", "  backoffLimit: 0\n  completions")
+    assert (
+        found(check({"job.yaml": text}, Config(nodes={"": nodes} if nodes else {})))["restart-policy-never-resumes"]
+        == severity
+    )
+
+
 @pytest.mark.parametrize(("label", "fires"), [("lane", True), ("topology.kubernetes.io/zone", False)])
 def test_a_node_selector_decides_though_the_runtime_is_not_read(label: str, fires: bool, check: Check) -> None:
     override = f"  podTemplateOverrides: [{{targetJobs: [{{name: node}}], spec: {{nodeSelector: {{{label}: a}}}}}}]\n"

@@ -259,8 +259,10 @@ metadata: {{name: train}}
 spec:
   namespaceSelector: {{}}
   resourceGroups:
-    - coveredResources: [nvidia.com/gpu]
-      flavors: [{{name: any, resources: [{{name: nvidia.com/gpu, nominalQuota: {quota}}}]}}]
+    - coveredResources: [nvidia.com/gpu, vpc.amazonaws.com/efa]
+      flavors:
+        - name: any
+          resources: [{{name: nvidia.com/gpu, nominalQuota: {quota}}}, {{name: vpc.amazonaws.com/efa, nominalQuota: 512}}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue

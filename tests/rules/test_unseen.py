@@ -99,11 +99,23 @@ def test_the_plugin_for_efa_is_none_for_gpus(image: str, found: int, check: Chec
     assert len(told(check({"main.tf": main + release, "plugin.yaml": plugin}), "gpu-without-device-plugin")) == found
 
 
-def test_code_without_charts_may_leave_the_device_plugin_to_a_script(check: Check) -> None:
+@pytest.mark.parametrize(
+    ("chart", "found"), [("", 0), ('resource "helm_release" "x" {\n  name = "x"\n  chart = "velero"\n}\n', 1)]
+)
+def test_code_without_charts_may_leave_the_device_plugin_to_a_script(chart: str, found: int, check: Check) -> None:
     """A repository whose scripts run `helm install gpu-operator` has manifests of other things."""
-    main = eks("a").replace("instance_types", 'ami_type = "AL2023_x86_64_NVIDIA"\n  instance_types')
-    result = check({"main.tf": main, "job.yaml": job(8)})
-    assert told(result, "gpu-without-device-plugin") == []
+    main = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name                 = "gpu"
+    vm_size              = "Standard_ND96isr_H100_v5"
+    auto_scaling_enabled = true
+    max_count            = 4
+  }
+}
+"""
+    assert len(told(check({"main.tf": main + chart, "job.yaml": job(8)}), "gpu-without-device-plugin")) == found
 
 
 KUEUE = """
