@@ -320,9 +320,8 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown
     lowest = _sized(pools, least, world, kind=True)
     highest = None if most is None else _sized(pools, most, world, kind=False)
     reasons += [f"whether nodes get prefixes beyond the {kept:,} reserved addresses is not known"] if kept else []
-    rest = number(room(place, world), 0) - kept
     why = next(filter(None, reasons), "")
-    return Bounds(pools, least, most, least=lowest or [], most=highest, why=why, kept=kept, rest=rest)
+    return Bounds(pools, least, most, lowest or [], highest, why, kept=kept, rest=number(room(place, world), 0) - kept)
 
 
 def _reserved_prefixes(place: Place) -> int:

@@ -272,7 +272,8 @@ def of_step(node: nodes.Expression, element: Type) -> Type:
     target = of_step(node.target, element)
     if target in (DYNAMIC, ANYTHING):
         return target
-    key = node.name if isinstance(node, nodes.GetAttr) else _literal(node.key)
+    step = node.key if isinstance(node, nodes.Index) else None
+    key = node.name if isinstance(node, nodes.GetAttr) else step.value if isinstance(step, nodes.Literal) else None
     if target.kind == "map" or (target.kind == "list" and isinstance(node, nodes.Index)):
         return target.element
     if target.kind == "tuple" and isinstance(key, int) and 0 <= key < len(target.parts):
@@ -284,7 +285,3 @@ def of_step(node: nodes.Expression, element: Type) -> Type:
             raise EvaluationError(f"there is no element `{key}` in a {target.kind}")
         return target.parts[target.names.index(str(key))]
     return ANYTHING
-
-
-def _literal(key: nodes.Expression) -> object:
-    return key.value if isinstance(key, nodes.Literal) else None

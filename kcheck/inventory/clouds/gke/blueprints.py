@@ -125,7 +125,8 @@ class _Blueprint:
             return nodes.Tuple(node.span, tuple(map(self._expression, node.items)))
         whole = _WHOLE.fullmatch(node.text.strip())
         if whole is not None:
-            return self._parsed(whole[1], node.span) if whole[1] is not None else parse_expression(whole[2], node.span)
+            text = whole[2] if whole[1] is None else _NAME.sub(self._named, whole[1])
+            return parse_expression(text, node.span)
         if "$(" in node.text:
             return self._template(node)
         value = yaml.value(node)
@@ -137,10 +138,6 @@ class _Blueprint:
             return write.inside(match[0]) if escaped else f"${{{_NAME.sub(self._named, match[1])}}}"
 
         return parse_expression(write.template(node.text, _PART, written), node.span)
-
-    def _parsed(self, text: str, place: Span) -> nodes.Expression:
-        """Parse an expression that names variables `vars` and modules by their id."""
-        return parse_expression(_NAME.sub(self._named, text), place)
 
     def _named(self, match: re.Match[str]) -> str:
         if match[1] == "vars":
