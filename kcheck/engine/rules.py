@@ -17,6 +17,7 @@ from kcheck.text import bundled
 from kcheck.text.bundled import RULES
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.syntax import cel
+from kcheck.text.text import grouped
 from kcheck.text.units import as_text
 
 
@@ -157,35 +158,31 @@ def check_limits(config: Config) -> None:
 
 def raw_kinds(rules: Iterable[Rule]) -> Raw:
     """Return the kinds of objects and types of resources that raw rules look at."""
-    found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
-    for rule in rules:
-        if rule.subject in KINDS:
-            found[rule.subject].append(rule.kinds)
-    kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in found.values())
+    found = grouped(rules, lambda rule: rule.subject)
+    every = ([rule.kinds for rule in found.get(subject, ())] for subject in KINDS)
+    kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in every)
     return Raw(kinds, types)
 
 
-def _with_kinds(rule: Rule) -> Rule:
-    if rule.subject not in KINDS:
-        return rule
+def _kinds(rule: Rule) -> frozenset[str] | None:
     try:
         condition = cel.conjunction(rule.when or "true", rule.problem, (rule.subject, "limits"))
     except cel.SyntaxProblem:  # told when it runs
-        return replace(rule, kinds=frozenset())
-    return replace(rule, kinds=cel.required_texts(condition, KINDS[rule.subject]))
+        return frozenset()
+    return cel.required_texts(condition, KINDS[rule.subject])
 
 
 def _rule(group: str, path: str, data: Written) -> Rule:
     """Build a rule; its variables are put into its expressions."""
     found = _plain_rule(group, path, data)
-    if variables.NAME not in data:
-        return _with_kinds(found)
-    written = replace(found, variables=variables.read(data))
-    try:
-        bodies = variables.bodies(written.variables)
-    except ValueError as error:
-        raise RuleError(f"{path}: {error}") from error
-    return _with_kinds(replace(_plain_rule(group, path, variables.expanded_rule(data, bodies)), written=written))
+    if variables.NAME in data:
+        written = replace(found, variables=variables.read(data))
+        try:
+            bodies = variables.bodies(written.variables)
+        except ValueError as error:
+            raise RuleError(f"{path}: {error}") from error
+        found = replace(_plain_rule(group, path, variables.expanded_rule(data, bodies)), written=written)
+    return replace(found, kinds=_kinds(found)) if found.subject in KINDS else found
 
 
 def _plain_rule(group: str, path: str, data: Written) -> Rule:

@@ -103,7 +103,7 @@ class Kept:
         if tree.units or tree.plans or tree.configurations or tree.charts or _asks_for_files(tree):
             self._terraform = None
         else:
-            folders = tuple(tree.loaded_folders())
+            folders = tuple(tree.loaded_folders)
             self._terraform = OfTerraform(_copy(read), folders, _state(tree, folders))
 
     def begin(self, among: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias, final
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -96,7 +96,6 @@ class Patched(Mapping, kw_only=True):
     patch: Span
 
 
-@final
 class Alias(_Node):
     """`*name`: the span of the reference, and its target."""
 

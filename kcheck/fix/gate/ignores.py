@@ -129,7 +129,8 @@ def _candidates(anchor: Span) -> Iterator[_Place]:
         if lines.begins(source.line_start(span.start)):
             end = source.line_end(span.start)
             behind = _Place(source.span(end, end), "behind")
-            yield _existing_comment(span) or (behind if lines.is_assignment(span.start) else _comment_above(span))
+            is_whole = lines.has(lines.number(span.start), "assign")
+            yield _existing_comment(span) or (behind if is_whole else _comment_above(span))
 
 
 @lru_cache(maxsize=4)

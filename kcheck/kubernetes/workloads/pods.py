@@ -131,6 +131,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     resource = _gpu(node)
     request, limit = _cards(node, resource or names.NVIDIA)
     named, words = dict.fromkeys(_resources(node)), _words(node)
+    extended = (name for name in named if "/" in name and not _is_gpu(name))
     return Container(
         f"{owner}/{known(name) or at}", node.span if not isinstance(name, Known) else name.origin.written, name=name,
         init=group == "initContainers", image=_image_name(node), pull_policy=text(node, "imagePullPolicy"),
@@ -144,7 +145,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(STARTERS.findall(words))), text=words,
         claims=tuple(str(known(text(one, "name"))) for one in yaml.items(node, "resources", "claims")),
-        extended=tuple((name, first_set(*reversed(_cards(node, name)))) for name in named if _is_extended(name)),
+        extended=tuple((name, first_set(*reversed(_cards(node, name)))) for name in extended),
     )  # fmt: skip
 
 
@@ -192,17 +193,16 @@ def _words(node: yaml.Target) -> str:
 
 def _gpu(node: yaml.Target) -> str:
     """Return the resource name of a container's GPUs; '' if it requests none."""
-    return next((name for name in _resources(node) if name in names.cards() or names.pattern("shares").match(name)), "")
+    return next(filter(_is_gpu, _resources(node)), "")
+
+
+def _is_gpu(name: str) -> bool:
+    return name in names.cards() or bool(names.pattern("shares").match(name))
 
 
 def _resources(node: yaml.Target) -> Iterator[str]:
     for side in ("limits", "requests"):
         yield from yaml.pairs(node, "resources", side)
-
-
-def _is_extended(name: str) -> bool:
-    """Whether a resource is neither Kubernetes' own nor a known GPU or part of one."""
-    return "/" in name and name not in names.cards() and not names.pattern("shares").match(name)
 
 
 def _claim(one: yaml.Target) -> Claim:

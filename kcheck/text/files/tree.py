@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from kcheck.text import placeholders
 from kcheck.text.errors import Error
@@ -122,7 +122,7 @@ class Tree:
         self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
         self._sources: dict[str, Source | None] = {}
         self._real: dict[int, str] = {}
-        self._loaded: dict[str, Folder] = {}
+        self.loaded_folders: dict[str, Folder] = {}
         self._visited: set[str] = set()
         self._foreign: list[str] = []
         self._ignored: Ignored | None = None
@@ -214,20 +214,16 @@ class Tree:
 
     def folder(self, path: str) -> Folder | None:
         """Read the Terraform files of a folder, also outside the given paths; None if there is no such folder."""
-        if path not in self._loaded:
+        if path not in self.loaded_folders:
             real = system.real_path(path)
-            if real not in self._loaded:
+            if real not in self.loaded_folders:
                 try:
                     names = [entry.name for entry in self.disk.entries(path)]
                 except OSError:
                     return None
-                self._loaded[real] = self._terraform(path, names)
-            self._loaded[path] = self._loaded[real]
-        return self._loaded[path]
-
-    def loaded_folders(self) -> Iterable[str]:
-        """Return the folders whose Terraform files were read."""
-        return self._loaded
+                self.loaded_folders[real] = self._terraform(path, names)
+            self.loaded_folders[path] = self.loaded_folders[real]
+        return self.loaded_folders[path]
 
     def repository(self, path: str) -> str:
         """Return the repository that holds `path`; without one, the working directory or a given path."""

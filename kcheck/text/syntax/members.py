@@ -26,8 +26,9 @@ def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
         return _items(node, insertion) if node.items else _filled(container, insertion)
     if isinstance(node, yaml.Mapping) and not node.entries:
         return _filled(container, insertion)
-    if isinstance(node, yaml.Mapping) and not insertion.items and not _has_explicit_key(node):
-        return _members(node, insertion)
+    if isinstance(node, yaml.Mapping) and not insertion.items:
+        is_plain = node.flow or node.entries[0].key.start == node.start  # `? key` begins at another column
+        return _members(node, insertion) if is_plain else None
     return None
 
 
@@ -45,11 +46,6 @@ def _read(container: Span) -> yaml.Target | None:
 
 
 # --- maps
-
-
-def _has_explicit_key(node: yaml.Mapping) -> bool:
-    """Whether the first key of a block is written as `? key`, at another column than the map."""
-    return not node.flow and node.entries[0].key.start != node.start
 
 
 def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:

@@ -253,7 +253,7 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
 
 def resolve(node: Node) -> Target:
     """Return the node itself, or the target of an alias."""
-    return node.target if type(node) is Alias else node
+    return node.target if isinstance(node, Alias) else node
 
 
 def get(node: Node | None, *path: str | int) -> Target | None:
@@ -268,14 +268,12 @@ def get(node: Node | None, *path: str | int) -> Target | None:
             index = node.indexed or node.index
             if (entry := index.get(step)) is None and "<<" in index:
                 entry = next(filter(None, (layer.own(step) for layer in layers(node))), None)
-            if entry is None:
-                return None
-            node = entry.value
+            node = entry.value if entry else None
         elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
         else:
             return None
-    return node.target if type(node) is Alias else node
+    return node.target if isinstance(node, Alias) else node
 
 
 def text(node: Node | None, *path: str | int) -> str:

@@ -97,10 +97,6 @@ class Lines:
         """Whether a line begins at a byte, outside heredocs and block comments."""
         return self.starts[self.number(offset)] == offset
 
-    def is_assignment(self, offset: int) -> bool:
-        """Whether the line that holds a byte is an attribute with its whole value."""
-        return self.has(self.number(offset), "assign")
-
     def at(self, number: int) -> _Line | None:
         """Return a line in its cells; None beyond the ends, or if there is nothing to align."""
         if number not in self.known:
