@@ -25,7 +25,7 @@ def compile_data(folder: Path) -> None:
         count = path.read_bytes().count(b"\n---\n") + 1
         documents = [bundled.load(str(path), number) for number in range(count)]
         _write(folder, str(path.relative_to(bundled.ROOT)), documents)
-    _write(folder, "rules", rules.entries())
+    _write(folder, "rules", rules.from_files())
     changelog = Path(bundled.ROOT) / "CHANGELOG.md"  # not in every tree that a wheel is built from
     _write(folder, "released", released(changelog.read_text(encoding="utf-8") if changelog.is_file() else ""))
     runtime = f"cel_expr_python-{version('cel-expr-python')}.dist-info"

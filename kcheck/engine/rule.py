@@ -110,6 +110,8 @@ class Rule(Struct, frozen=True):
     variables: tuple[Variable, ...] = ()
     written: Rule | None = None
     """The rule before its variables are put into its expressions; None without variables."""
+    kinds: frozenset[str] | None = None
+    """Kinds of objects, or types of resources, of which a raw rule can be true; None for any."""
 
     @property
     def as_written(self) -> Rule:

@@ -3,9 +3,8 @@
 import os
 from collections.abc import Iterable
 from functools import cache
-from typing import TypeAlias
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from kcheck.config.config import Config, ConfigError, Written, nearest
 from kcheck.config.numbers import profiles
@@ -20,23 +19,22 @@ from kcheck.text.files.boundary import contains_path
 from kcheck.text.syntax import cel
 from kcheck.text.units import as_text
 
-RuleEntry: TypeAlias = tuple[str, str, Written]
-"""Group of a rule, its path below the folder of rules, and its table."""
-
 
 @cache
 def load() -> tuple[Rule, ...]:
     """Load kcheck's own rules, by group and name."""
-    found: list[RuleEntry] = bundled.compiled("rules") or entries()
-    return tuple(_rule(group, os.path.join(RULES, path), table) for group, path, table in found)
+    found: tuple[Rule, ...] = bundled.compiled("rules", tuple[Rule, ...]) or from_files()
+    for one in (one for rule in found for one in (rule, rule.as_written)):
+        force_setattr(one, "path", os.path.join(RULES, one.path))
+    return found
 
 
-def entries() -> list[RuleEntry]:
-    """Read the tables of kcheck's own rules; the second document is for people and tests only."""
+def from_files() -> tuple[Rule, ...]:
+    """Read kcheck's own rules, with paths below their folder; the second documents are for people and tests only."""
     from kcheck.engine import rule_files  # what reads rules of the user's own is imported where there are some
 
     found = rule_files.find(RULES)
-    return [(group, os.path.relpath(path, RULES), bundled.load(path)) for group, path in found]
+    return tuple(_rule(group, os.path.relpath(path, RULES), bundled.load(path)) for group, path in found)
 
 
 def read(folder: str) -> list[Rule]:
@@ -158,30 +156,36 @@ def check_limits(config: Config) -> None:
 
 
 def raw_kinds(rules: Iterable[Rule]) -> Raw:
-    """Return the kinds of objects and types of resources that raw rules look at, by their conditions."""
+    """Return the kinds of objects and types of resources that raw rules look at."""
     found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
     for rule in rules:
         if rule.subject in KINDS:
-            try:
-                condition = cel.conjunction(rule.when or "true", rule.problem, (rule.subject, "limits"))
-            except cel.SyntaxProblem:  # told when it runs
-                continue
-            found[rule.subject].append(cel.required_texts(condition, KINDS[rule.subject]))
+            found[rule.subject].append(rule.kinds)
     kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in found.values())
     return Raw(kinds, types)
+
+
+def _with_kinds(rule: Rule) -> Rule:
+    if rule.subject not in KINDS:
+        return rule
+    try:
+        condition = cel.conjunction(rule.when or "true", rule.problem, (rule.subject, "limits"))
+    except cel.SyntaxProblem:  # told when it runs
+        return replace(rule, kinds=frozenset())
+    return replace(rule, kinds=cel.required_texts(condition, KINDS[rule.subject]))
 
 
 def _rule(group: str, path: str, data: Written) -> Rule:
     """Build a rule; its variables are put into its expressions."""
     found = _plain_rule(group, path, data)
     if variables.NAME not in data:
-        return found
+        return _with_kinds(found)
     written = replace(found, variables=variables.read(data))
     try:
         bodies = variables.bodies(written.variables)
     except ValueError as error:
         raise RuleError(f"{path}: {error}") from error
-    return replace(_plain_rule(group, path, variables.expanded_rule(data, bodies)), written=written)
+    return _with_kinds(replace(_plain_rule(group, path, variables.expanded_rule(data, bodies)), written=written))
 
 
 def _plain_rule(group: str, path: str, data: Written) -> Rule:

@@ -84,7 +84,7 @@ def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Interval]:
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """Say how far the cluster gets, an unknown target and unknown walls first."""
-    open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w, world) and (w.nodes is None or not w.nodes.low)]
+    open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w, world) and _is_first_perhaps(w, world)]
     found, wanted = [(w.what, w.why.reason if w.why else w.arithmetic) for w in open_], world.sizes.wanted(cluster)
     if isinstance(wanted, Unknown) and wanted.reason not in (why for _, why in found):
         found.insert(0, ("the target", wanted.reason))
@@ -93,6 +93,14 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
     more = f"; {len(said) - 2} more" if said[2:] else ""
     reach = _reach(cluster, world)
     return f"Not known: {'; '.join(said[:2])}{more}. {reach}" if said else reach
+
+
+def _is_first_perhaps(wall: Wall, world: World) -> bool:
+    """Whether a wall without an upper bound may come before those with one."""
+    first = walls.first(wall.cluster, world)
+    sure = first.nodes.high if first is not None and first.nodes is not None else None
+    nodes = wall.nodes
+    return nodes is None or not nodes.low or (nodes.high is None and (sure is None or nodes.low < sure))
 
 
 def _reach(cluster: Cluster, world: World) -> str:

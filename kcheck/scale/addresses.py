@@ -287,7 +287,7 @@ def at_most(place: Place, world: World) -> Bounds | Unknown:
     if not isinstance(found, Unknown) or not isinstance(place, Subnet):
         return found
     pools = world.pools.at_most_in_subnet(place)
-    return found if pools is None or isinstance(pools, Unknown) else _bounds_of(pools, place, world, found)
+    return found if isinstance(pools, Unknown) else _bounds_of(pools, place, world, found)
 
 
 def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown | None = None) -> Bounds:

@@ -77,12 +77,12 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
 
 def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
     """Count the fewest nodes of a pool that a GPU workload fills; None if unknown, or without a fit."""
-    found = [filled(template, pool, world) for template in workload.templates]
     gpus = sum(number(one.count, 0) * number(one.gpus, 0) for one in workload.templates)
-    offered = world.pools.slots(pool)
-    if None in found or not gpus or offered is None or not offered.high:
+    offered = world.pools.slots(pool) if gpus else None
+    if offered is None or not offered.high:
         return None
-    return max(-(-gpus // offered.high), *(one or 0 for one in found))
+    found = [filled(template, pool, world) for template in workload.templates]
+    return None if None in found else max(-(-gpus // offered.high), *(one or 0 for one in found))
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:

@@ -22,7 +22,7 @@ from kcheck.terraform.partial_collections import (
     gathered,
     settled,
 )
-from kcheck.terraform.scope import Scope
+from kcheck.terraform.scope import Names, Scope
 from kcheck.terraform.type_rules import element_type, type_of
 from kcheck.text import scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData
@@ -164,6 +164,13 @@ def _variable(node: nodes.Variable, scope: Scope) -> Datum:
     return found
 
 
+def _name_alone(node: nodes.Variable, scope: Scope) -> Datum:
+    found = _variable(node, scope)
+    if isinstance(found, Known) and isinstance(found.value, Names) and found.value.prefix == node.name:
+        raise UncaughtError(f"`{node.name}` alone is no reference")
+    return found
+
+
 def _reference(node: nodes.Expression, scope: Scope) -> Datum:
     """Evaluate a chain of attribute and index steps and add its place to the value's origin."""
     value = _passed_on(_steps(node, scope), node.span)
@@ -188,7 +195,7 @@ def _steps(node: nodes.Expression, scope: Scope) -> Datum:
         return index(_steps(node.target, scope), value_of(node.key, scope))
     if isinstance(node, nodes.Splat):
         return _splat_of(_steps(node.target, scope), node, scope)
-    return value_of(node, scope)
+    return _variable(node, scope) if isinstance(node, nodes.Variable) else value_of(node, scope)
 
 
 def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
@@ -402,7 +409,7 @@ _EVALUATORS: dict[type[nodes.Expression], Callable[[Any, Scope], Datum]] = {
     nodes.Template: _template,
     nodes.Tuple: _tuple,
     nodes.Object: _object,
-    nodes.Variable: _variable,
+    nodes.Variable: _name_alone,
     nodes.GetAttr: _reference,
     nodes.Index: _reference,
     nodes.Splat: _reference,

@@ -73,7 +73,7 @@ class Names:
 
     def __init__(self, find: Callable[[str], Datum | None], prefix: str) -> None:
         self._find = find
-        self._prefix = prefix
+        self.prefix = prefix
         self._cache: dict[str, Datum] = {}
         self._running: set[tuple[int, str]] = set()
 
@@ -83,14 +83,14 @@ class Names:
         if found is None:
             running = get_ident(), name  # what another thread evaluates does not refer to itself
             if running in self._running:
-                return Unknown(circular(f"{self._prefix}.{name}"))
+                return Unknown(circular(f"{self.prefix}.{name}"))
             self._running.add(running)
             try:
                 found = self._find(name)
             finally:
                 self._running.discard(running)
             if found is None:
-                raise UncaughtError(f"there is no {self._prefix}.{name}")
+                raise UncaughtError(f"there is no {self.prefix}.{name}")
             self._cache[name] = found
         return found
 

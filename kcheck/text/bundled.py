@@ -56,11 +56,11 @@ def loader() -> type[SafeLoader]:
     return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
 
 
-def compiled(name: str) -> Any:
-    """Load compiled data of the wheel by name; None in a checkout, or if unreadable."""
+def compiled(name: str, kind: object = None) -> Any:
+    """Load compiled data of the wheel by name, as `kind`; None in a checkout, or if unreadable."""
     try:
         with open(os.path.join(COMPILED, f"{name}.msgpack"), "rb") as file:
-            return unpacked(file.read())
+            return unpacked(file.read(), kind)
     except OSError:
         return None
 
@@ -73,11 +73,12 @@ def packed(data: object) -> bytes:
     return _checksum(content) + content
 
 
-def unpacked(file: bytes) -> Any:
+def unpacked(file: bytes, kind: object = None) -> Any:
     """Decode a file of the wheel; None if it is damaged."""
     from msgspec import msgpack
 
-    return msgpack.decode(file[4:]) if file[:4] == _checksum(file[4:]) else None
+    decode = msgpack.Decoder(kind).decode if kind else msgpack.decode
+    return decode(file[4:]) if file[:4] == _checksum(file[4:]) else None
 
 
 def _checksum(content: bytes) -> bytes:

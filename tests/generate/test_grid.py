@@ -15,6 +15,7 @@ import yaml
 
 from kcheck.generate import intent, recommended
 from kcheck.generate.assembly import Output, generate
+from kcheck.report import capacity
 from kcheck.scale import walls
 from kcheck.text import bundled
 from kcheck.text.values import known
@@ -121,6 +122,7 @@ def test_capacity_reaches_the_intent(case: Case) -> None:
     world = output.result.world
     (cluster,) = world.inventory.clusters
     assert (known(world.sizes.target(cluster)) or 0) >= wanted.nodes
+    assert capacity.summary_sentence(cluster, world) in output.files["README.md"].decode().replace("\\_", "_")
     for wall in walls.find_walls(cluster, world):
         assert not wall.short, (wall.what, wall.arithmetic)
         assert wall.short is False or wall.kind == "recommended", (wall.what, wall.arithmetic)

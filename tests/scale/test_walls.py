@@ -828,21 +828,31 @@ def test_mechanisms_name_the_limits_that_make_them() -> None:
     assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}
 
 
-def test_subnets_in_unknown_number_are_a_wall_with_a_lower_bound(capacity: Callable[..., dict[str, Any]]) -> None:
-    text = eks().replace(
+def in_unknown_number(text: str) -> str:
+    """Make the subnets of a tree as many as a variable has zones."""
+    text = text.replace(
         'resource "aws_subnet" "nodes" {',
         'variable "zones" {}\n\nresource "aws_subnet" "nodes" {\n  count = length(var.zones)',
     )
-    cluster = capacity(
-        text.replace("aws_subnet.nodes.id", "aws_subnet.nodes[*].id").replace(
-            "[aws_subnet.nodes[*].id]", "aws_subnet.nodes[*].id"
-        )
-    )
+    return text.replace("[aws_subnet.nodes.id]", "aws_subnet.nodes[*].id")
+
+
+def test_subnets_in_unknown_number_are_a_wall_with_a_lower_bound(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(in_unknown_number(eks()))
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
     assert (wall["at_least"], wall["at_most"], wall["before_target"]) == (65531 // 20, None, False)  # all in one
     assert "a node takes at most 20: " in wall["arithmetic"]
     assert "var.zones has no value" in wall["arithmetic"]
     assert cluster["reaches"] == 100
+
+
+def test_the_input_of_a_wall_that_may_be_first_comes_before_its_number(
+    capacity: Callable[..., dict[str, Any]],
+) -> None:
+    cluster = capacity(in_unknown_number(eks(prefix=24)))
+    assert cluster["summary"].startswith("Not known: address space of subnet aws_subnet.nodes (")
+    assert "var.zones has no value). train reaches at least 12 of the 100 nodes" in cluster["summary"]
+    assert cluster["reaches"] is None
 
 
 AUTO_MODE = """\
@@ -938,9 +948,25 @@ resource "azurerm_private_endpoint" "registry" {
 """
 
 
+NAT_OF_AWS = """\
+resource "aws_nat_gateway" "out" {
+  count     = 4
+  subnet_id = aws_subnet.nodes.id
+}
+"""
+NAT_OF_ACK = """\
+resource "alicloud_nat_gateway" "out" {
+  count      = 4
+  vswitch_id = alicloud_vswitch.nodes.id
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "more", "nodes", "usable"),
     [
+        (eks(prefix=24), NAT_OF_AWS, 12, 247),
+        (ACK, NAT_OF_ACK, 248, 248),
         # a /24 has 251: 12 nodes of 20 addresses, and 11 addresses for endpoints; with 4 endpoints 247
         (eks(prefix=24), ENDPOINTS, 12, 247),
         (eks(prefix=24), ENDPOINTS.replace("count     = 1", "count     = 9"), 11, 239),
@@ -952,9 +978,9 @@ def test_endpoints_take_addresses_of_their_subnets(
     text: str, more: str, nodes: int, usable: int, capacity: Callable[..., dict[str, Any]]
 ) -> None:
     (wall,) = [one for one in capacity(text + more)["walls"] if one["mechanism"] == "subnet"]
-    taken = {247: 4, 239: 12}[usable]
+    taken = {248: 4, 247: 4, 239: 12}[usable]
     assert wall["nodes"] == nodes
-    assert f" has {usable} usable addresses ({taken} are taken or reserved)" in wall["arithmetic"]
+    assert f" has {usable} usable addresses ({taken} taken or reserved)" in wall["arithmetic"]
 
 
 SUBNET_OF_AKS = """\

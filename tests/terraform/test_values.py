@@ -20,7 +20,7 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
-from kcheck.text.values import plain
+from kcheck.text.values import Unknown, plain
 from tests.places import TESTS
 
 from .answers import Answer, ask
@@ -130,11 +130,47 @@ def test_terraform_says_the_same(terraform: str, scope: Scope, tmp_path: Path) -
     assert differences(ask(terraform, MODULE, expressions, tmp_path), scope) == []
 
 
+SHOWN = {
+    'format("%d", pow(2, 80))': "1208925819614629174706176",
+    'format("%g", pow(2, 80))': "1.2089258196146292e+24",
+    'format("%G", log(5, 2))': "2.321928094887362",
+    'format("%g", pow(2, 80) + 1)': "1.208925819614629174706177e+24",
+    'format("%.3g", pow(2, 80))': "1.21e+24",
+    '" ${~ 1 ~} "': "1",
+    "1e-400 > 0 && 1e-400 < 1e-399": True,
+}
+"""What Terraform 1.11 gives, asked by its console."""
+
+
+@pytest.mark.parametrize("expression", SHOWN)
+def test_values_at_the_edges_of_numbers_and_templates(expression: str, scope: Scope) -> None:
+    assert answer(expression, scope).get("value") == SHOWN[expression]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["try(nope, 1)", "can(nope)", "can(self)", "can(var)", "can(local)", "try(local.nope, 1)", "can(var.nope)", "can(each.key)", "try(a_b.c, 1)",
+     "can(nope.x)", "coalescelist(toset([1]), toset([2]))", "{ a = 1 b = 2 }", 'templatestring("a${1}", {})'],
+)  # fmt: skip
+def test_what_terraform_refuses_has_no_value(expression: str, scope: Scope) -> None:
+    assert answer(expression, scope)["refused"]
+
+
 def test_what_terraform_refuses_in_a_part_has_no_value(tmp_path: Path) -> None:
     """`kcheck eval` refuses the whole, as the console does; a check goes on with the other parts."""
     found = console.evaluate("[1, [][0]][0]", str(tmp_path), Config())
     assert (found["known"], found["reason"]) == (False, "the list has 0 elements, there is no element 0")
     assert console.evaluate("[1, 2][0]", str(tmp_path), Config())["value"] == 1
+
+
+@pytest.mark.parametrize(("second", "unifies"), [("[1]", False), ("{}", False), ('"a"', True), ("true", False)])
+def test_defaults_of_any_type_must_unify(second: str, unifies: bool, tmp_path: Path) -> None:
+    """Terraform 1.11: cannot find a common base type for all elements."""
+    default = f"{{ p = {{ x = 1 }}, q = {{ x = {second} }} }}"
+    code = f'variable "a" {{\n  type = map(object({{ x = optional(any) }}))\n  default = {default}\n}}\n'
+    (tmp_path / "main.tf").write_text(code)
+    (module,) = Loader(Tree([str(tmp_path)]), Config()).roots(each=False)
+    assert isinstance(module.variable("a"), Unknown) is not unifies
 
 
 def test_what_is_nested_too_deeply_is_unknown_and_no_error(scope: Scope) -> None:

@@ -282,6 +282,17 @@ def test_a_file_that_is_none_is_unread_after_fixes_too(write: Write) -> None:
     assert '+    scale_down_delay_after_failure = "1m"' in run.output
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no such device")
+def test_a_device_that_never_ends(write: Write) -> None:
+    write({"main.tf": EKS})
+    assert status("usage", ".", "--from", "/dev/zero") == 2
+    assert status("check", "--baseline", "/dev/zero") == 2
+    for name in ("kcheck.yaml", "job.yaml", "b.tf", "terraform.tfvars"):
+        os.symlink("/dev/zero", name)
+        assert status("check") in (0, 1, 2)
+        os.remove(name)
+
+
 CHOSEN_OR_NULL = {
     "eks": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n  version = var.x ? "1.33" : null\n}\n',
     "gke": 'resource "google_container_cluster" "a" {\n  name = "a"\n  location = var.x ? "us-central1" : null\n}\n',

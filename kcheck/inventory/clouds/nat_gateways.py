@@ -158,12 +158,20 @@ def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
 
 
 def held(reader: Reader, *kinds: str) -> Counter[str]:
-    """Count the addresses that endpoints of some resource types take, one in each of their subnets, by its address.
+    """Count the addresses that endpoints and gateways of some types take, one in each of their subnets, by its address.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/create-interface-endpoint.html,
+    https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html,
+    https://help.aliyun.com/en/ros/developer-reference/aliyun-vpc-natgateway,
     https://docs.aws.amazon.com/efs/latest/ug/accessing-fs.html,
     https://learn.microsoft.com/azure/private-link/private-endpoint-overview
     """
     listed = [reader.fields(kind, one).raw("subnets") for kind in kinds for one in reader.root.instances(kind)]
     items = (one.value if isinstance(one, Known) and isinstance(one.value, tuple) else (one,) for one in listed)
     return Counter(filter(None, map(address_of, chain.from_iterable(items))))
+
+
+def hold(reader: Reader, kind: str) -> None:
+    """Note in the subnets of a root how many addresses such endpoints or gateways take."""
+    taken = held(reader, kind)
+    reader.found.subnets[:] = [replace(one, held=taken[one.address]) for one in reader.found.subnets]

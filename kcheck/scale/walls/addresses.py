@@ -116,7 +116,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     """Format the arithmetic, with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
-    begin += f" ({place.held:,} are taken or reserved)" if isinstance(place, Subnet) and place.held else ""
+    begin += f" ({place.held:,} taken or reserved)" if isinstance(place, Subnet) and place.held else ""
     sizes = None if nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)
     if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
         return f"{begin}; {demands.arithmetic(taken)}"

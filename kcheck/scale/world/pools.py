@@ -128,6 +128,11 @@ class Pools(Memory):
             return because(pool.cluster, Origin((pool.place,)), f"the cluster of {pool.address} is not known")
         found = self.of_cluster(cluster)
         if self._autoscaling.has_karpenter(cluster) and not any(equals(pool.mode, "Karpenter") for pool in found):
+            old = [one for one in self._inventory.karpenter if known(one.cluster) is cluster and one.kind != "NodePool"]
+            if old:
+                return Unknown(
+                    f"the nodes of {old[0].kind} {known(old[0].name) or '?'}, of an old API, are not counted"
+                )
             return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
         return found
 

@@ -222,7 +222,8 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
         shown = scalars.to_string(value)
         shown = shown if precision is None else "".join(clusters(shown)[:precision])
         return json_text(Known(shown, Origin(()))) if verb == "q" else shown
-    number = scalars.exact(argument) if isinstance(argument, Known) else scalars.to_number(value)
+    shortest = verb in "gG" and precision is None
+    number = scalars.to_number(value) if shortest or not isinstance(argument, Known) else scalars.exact(argument)
     sign = ("+" if "+" in flags else " " if " " in flags else "") if not scalars.is_negative(number) else ""
     return sign + _number(verb, number, precision, flags)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from errno import ENOENT
+from errno import EINVAL, ENOENT
 
 try:
     from _blake2 import blake2b  # hashlib brings OpenSSL, whose import takes half as long as starting Python: 8 ms
@@ -50,6 +50,8 @@ def head(path: str, most: int) -> bytes:
     """Read at most so many bytes of a file; -1 stands for all. Raises OSError if it cannot be read."""
     try:
         with open(path, "rb") as file:
+            if most < 0 and stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                raise OSError(EINVAL, "a device, which has no end")
             return file.read(most)
     except ValueError as error:  # a null character, or half of one: there is no such file
         raise FileNotFoundError(ENOENT, str(error)) from error

@@ -60,17 +60,15 @@ def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) ->
     assert origin.why == why
 
 
-PLUGIN = """\
-set network_plugin = "azure" in network_profile and network_plugin_mode = "overlay", \
-or "kubenet" alone where the cluster has it"""
-
-
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
         (
             "{}",
-            f"{PLUGIN}: pod_cidr needs it",
+            (
+                'set network_plugin = "azure" in network_profile and network_plugin_mode = "overlay", '
+                'or "kubenet" alone where the cluster has it: pod_cidr needs it'
+            ),
         ),
         ("{network_profile: {network_plugin: azure}}", ""),
     ],

@@ -470,3 +470,26 @@ def test_pools_of_azurerm_1(write: Write) -> None:
     assert sizes == {"one": [3, "System", False], "two": [9, "System", True]}
     assert data["clusters"][0]["fields"]["max_nodes"]["value"] == 12
     assert data["pools"][0]["id"] == "aks/azurerm_kubernetes_cluster.c.agent_pool_profile[0]"
+
+
+def test_the_azure_module_makes_an_automatic_cluster(write: Write) -> None:
+    """Its sku decides: Azure CNI Overlay with Cilium, and pools beyond those that are written."""
+    write({"main.tf": MODULE})
+    fields = model.collect(Tree(["."]), Config())["clusters"][0]["fields"]
+    found = [fields[name].get("value") for name in ("network_plugin", "network_mode")]
+    assert found == ["azure", "overlay"]
+    assert "target" in fields
+    assert "value" not in fields["target"]
+
+
+MODULE = """
+module "aks" {
+  source             = "Azure/avm-res-containerservice-managedcluster/azurerm"
+  version            = "0.8.1"
+  location           = "eastus"
+  name               = "train"
+  parent_id          = "/subscriptions/0/resourceGroups/train"
+  sku                = { name = "Automatic", tier = "Standard" }
+  default_agent_pool = { name = "system" }
+}
+"""

@@ -95,3 +95,17 @@ def test_node_pools_that_nobody_sees_are_not_absent(check: Check) -> None:
     result = check({"main.tf": GROUP + KARPENTER}, Config(nodes={"": 1000}))
     assert not {"karpenter-limits-below-target", "pool-over-quota", "quota-needed"} & set(names(result))
     assert any("NodePools of Karpenter" in one.reason for one in result.judged.inputs)
+
+
+PROVISIONER = """apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata:
+  name: gpu
+"""
+
+
+def test_provisioners_are_not_said_to_be_absent(check: Check) -> None:
+    result = check({"main.tf": GROUP + KARPENTER, "pool.yaml": PROVISIONER}, Config(nodes={"": 1000}))
+    reasons = {one.reason for one in result.judged.inputs}
+    assert "the nodes of Provisioner gpu, of an old API, are not counted" in reasons
+    assert not any("NodePools of Karpenter" in one for one in reasons)

@@ -266,6 +266,13 @@ def test_groups_that_join_by_kubeadm(load: Callable[[str], Project]) -> None:
     assert known(pool.cluster) is project.inventory.clusters[0]
 
 
+def test_tags_of_no_cluster_leave_machines_to_the_script_beside_them(load: Callable[[str], Project]) -> None:
+    """kubeadm calls its cluster kubernetes; the tag has the name that people, and the cloud provider, use."""
+    tag = '  tags = { "kubernetes.io/cluster/lab" = "owned" }\n  instance_type = "m5.large"'
+    project = load(GROUP.replace("MOST", "40").replace('  instance_type = "m5.large"', tag))
+    assert sizes(project) == {"gpu": 40, "master": 1}
+
+
 def test_a_size_without_a_value_is_said(load: Callable[[str], Project]) -> None:
     found = sizes(load(GROUP.replace("MOST", "var.most") + 'variable "most" {}\n'))
     assert found == {"gpu": "var.most has no value", "master": 1}

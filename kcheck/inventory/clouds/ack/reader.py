@@ -93,6 +93,7 @@ class _Ack(Reader):
                 instance.address, instance.span, fields.text("name"), fields.text("cidr"), network,
                 zone=fields.text("zone"),
             )  # fmt: skip
+        nat_gateways.hold(self, "alicloud_nat_gateway")
 
     # --- clusters
 

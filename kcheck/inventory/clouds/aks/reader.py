@@ -6,8 +6,6 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.aks import location, networks, pools
@@ -108,8 +106,7 @@ class _Aks(Reader):
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
             owner = found or self.find_named(fields.text("network"), Network, "virtual network")
             self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), owner)
-        held = nat_gateways.held(self, "azurerm_private_endpoint")
-        self.found.subnets[:] = [replace(one, held=held[one.address]) for one in self.found.subnets]
+        nat_gateways.hold(self, "azurerm_private_endpoint")
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:

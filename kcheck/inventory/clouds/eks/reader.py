@@ -101,7 +101,8 @@ class _Eks(Reader):
                 self.networks_by_address[address] = self.networks_by_address[owner]
 
     def subnets(self) -> None:
-        networks, others = self.networks_by_address, nat_gateways.held(self, nat_gateways.ENDPOINT, MOUNT_TARGET)
+        kinds = (nat_gateways.ENDPOINT, MOUNT_TARGET, nat_gateways.KIND_OF_EKS)
+        networks, others = self.networks_by_address, nat_gateways.held(self, *kinds)
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")

@@ -123,10 +123,9 @@ def _joined(pool: NodePool, base: NodePool) -> NodePool:
 
 def _homes(group: Group, every: Iterable[Cluster]) -> list[Cluster]:
     """List the clusters that machines are of: by their tags, else by the tool that starts both in one folder."""
-    if group.owner and "$" not in group.owner:
-        return [one for one in every if known(one.name) == group.owner]
+    named = [one for one in every if group.owner and known(one.name) == group.owner]
     started = [one for one in every if _started(group, one)]
-    return started if len(started) == 1 else []
+    return named or (started if len(started) == 1 else [])
 
 
 def _started(group: Group, cluster: Cluster) -> bool:

@@ -129,7 +129,8 @@ locals {
   # AKS Automatic gets little of what is written: the module drops the rest
   autoscaler = local.automatic || var.auto_scaler_profile == null ? [] : [var.auto_scaler_profile]
   balanced   = try(var.network_profile.outbound_type == "loadBalancer", true)
-  network    = var.network_profile == null || (local.automatic && local.balanced) ? [] : [var.network_profile]
+  written    = var.network_profile == null || (local.automatic && local.balanced) ? [] : [var.network_profile]
+  network    = local.automatic && length(local.written) == 0 ? [null] : local.written
   pool       = var.default_agent_pool
   counted    = local.automatic || local.pool.max_count == null || local.pool.min_count == null
   surge      = local.automatic || local.pool.upgrade_settings == null ? [] : [local.pool.upgrade_settings]
@@ -200,19 +201,28 @@ resource "azurerm_kubernetes_cluster" "this" {
     }
   }
 
+  # AKS Automatic has node auto-provisioning and Azure CNI Overlay with Cilium, whatever is written
+  dynamic "node_provisioning_profile" {
+    for_each = local.automatic ? ["Auto"] : []
+
+    content {
+      mode = node_provisioning_profile.value
+    }
+  }
+
   dynamic "network_profile" {
     for_each = local.network
 
     content {
       load_balancer_sku   = local.automatic ? null : network_profile.value.load_balancer_sku
-      network_data_plane  = local.automatic ? null : network_profile.value.network_dataplane
-      network_plugin      = local.automatic ? null : network_profile.value.network_plugin
-      network_plugin_mode = local.automatic ? null : network_profile.value.network_plugin_mode
-      network_policy      = local.automatic ? null : network_profile.value.network_policy
-      outbound_type       = network_profile.value.outbound_type
-      pod_cidr            = network_profile.value.pod_cidr
+      network_data_plane  = local.automatic ? "cilium" : network_profile.value.network_dataplane
+      network_plugin      = local.automatic ? "azure" : network_profile.value.network_plugin
+      network_plugin_mode = local.automatic ? "overlay" : network_profile.value.network_plugin_mode
+      network_policy      = local.automatic ? "cilium" : network_profile.value.network_policy
+      outbound_type       = try(network_profile.value.outbound_type, null)
+      pod_cidr            = try(network_profile.value.pod_cidr, null)
       pod_cidrs           = local.automatic ? null : network_profile.value.pod_cidrs
-      service_cidr        = network_profile.value.service_cidr
+      service_cidr        = try(network_profile.value.service_cidr, null)
       service_cidrs       = local.automatic ? null : network_profile.value.service_cidrs
 
       dynamic "load_balancer_profile" {
