@@ -76,7 +76,7 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
 
 
 def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
-    """Count the fewest nodes of a pool that a GPU workload fills; None if its pods do not fit, or unknown."""
+    """Count the fewest nodes of a pool that a GPU workload fills; None if unknown, or without a fit."""
     gpus = sum(number(one.count, 0) * number(one.gpus, 0) for one in workload.templates)
     offered = world.pools.slots(pool) if gpus else None
     if offered is None or not offered.high:
