@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet, Workload
+from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
 from kcheck.scale import placement
 from kcheck.scale.allocatable import total
 from kcheck.scale.basics import parsed
@@ -208,15 +208,10 @@ def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int] | Unknown
 def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
     """Count the DaemonSets that run on every node of a pool, or those whose pods are not on its network."""
     cluster, found = known(pool.cluster), set[tuple[str | None, str]]()
-    for one in _daemon_sets(cluster, world) if cluster else ():
+    for one in world.pools.daemon_sets.get(cluster.id, ()) if cluster else ():
         if any(placement.chooses(t, pool).fits and not (addressed and known(t.host_network)) for t in one.templates):
             found.add((known(one.namespace), known(one.name) or one.id))
     return len(found)
-
-
-@once
-def _daemon_sets(cluster: Cluster, world: World) -> list[Workload]:
-    return [one for one in world.deployed.on(cluster).workloads if one.per_node and not one.partial]
 
 
 def pod_addresses(pool: NodePool, world: World) -> Estimate:

@@ -130,8 +130,8 @@ class Pools(Memory):
         if self._autoscaling.has_karpenter(cluster) and not any(equals(pool.mode, "Karpenter") for pool in found):
             old = [one for one in self._inventory.karpenter if known(one.cluster) is cluster and one.kind != "NodePool"]
             absent = f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates"
-            counted = (f"the nodes of {one.kind} {known(one.name) or '?'}, of an old API, are not counted" for one in old)
-            return Unknown(next(counted, absent))
+            names = (f"{one.kind} {known(one.name) or '?'}" for one in old)
+            return Unknown(next((f"the nodes of {name}, of an old API, are not counted" for name in names), absent))
         return found
 
     @once
@@ -373,7 +373,7 @@ class Pools(Memory):
 
     def _requests(self, pool: NodePool) -> Iterator[_Daemon]:
         cluster = known(pool.cluster)
-        for workload in self._daemon_sets.get(cluster.id, ()) if cluster is not None else ():
+        for workload in self.daemon_sets.get(cluster.id, ()) if cluster is not None else ():
             for template in workload.templates:
                 cpu, memory = number(template.cpu, 0), number(template.memory, 0)
                 fits = placement.chooses(template, pool).fits if cpu or memory else False
@@ -381,7 +381,8 @@ class Pools(Memory):
                     yield _Daemon(_name(workload), bool(fits), cpu, memory)
 
     @cached_property
-    def _daemon_sets(self) -> dict[str, list[Workload]]:
+    def daemon_sets(self) -> dict[str, list[Workload]]:
+        """DaemonSets by the id of their cluster."""
         cluster_of = self._inventory.cluster_of
         own = (one for one in self._inventory.workloads if one.per_node and not one.partial and one in cluster_of)
         return grouped(own, lambda one: cluster_of[one].id)
