@@ -66,7 +66,7 @@ def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
 
 
 def _unset(release: HelmRelease, *path: str) -> Origin:
-    """Return where to add a missing value: its null, the nearest map on its path, or a new one."""
+    """Return where to add a missing value of a release: its null, the nearest map, or a new one."""
     old = release.scalar(*path)
     if isinstance(old, Unset) and old.origin.literal:
         return old.origin

@@ -13,7 +13,7 @@ from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
 from kcheck.scale import placement
 from kcheck.scale.allocatable import total
 from kcheck.scale.basics import parsed
-from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes, upgraded_in_turn
+from kcheck.scale.growth import Demand, addresses_needed, surge_bounds
 from kcheck.scale.world.memory import once
 from kcheck.text.interval import Interval
 from kcheck.text.ip_ranges import parse_cidr, usable_addresses
@@ -386,25 +386,6 @@ def needed(found: Bounds) -> Interval:
     """Bound the addresses that the pools of a place need while one of them is upgraded."""
     high = None if found.most is None else found.taken(found.most)
     return Interval(addresses_needed(found.least), high)
-
-
-def arithmetic(demands: list[Demand]) -> str:
-    """Format the demand as a sum by pool; more than four pools share a last term."""
-    ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
-    parts = []
-    for demand in ordered[:4]:
-        surge = surge_nodes(demand.surge, demand.nodes)
-        count = f"{demand.nodes:,} by default" if demand.by_default else f"{demand.nodes:,}"
-        nodes = f"({count} + {surge:,} surge)" if surge else count
-        shared = f" / {demand.subnets} subnets" if demand.subnets > 1 else ""
-        times = f" x {demand.per_node}" if demand.per_node > 1 else ""
-        parts.append(f"{demand.pool} {nodes}{shared}{times}")
-    rest = ordered[4:]
-    if rest:
-        parts.append(f"{len(rest)} more pools {sum(one.addresses(one.nodes) for one in rest):,}")
-    uneven = any((one.nodes + surge_nodes(one.surge, one.nodes)) % one.subnets for one in ordered)
-    rounded = ", nodes per subnet rounded up" if uneven else ""
-    return " + ".join(parts) + f" = {addresses_needed(demands):,}{rounded}"
 
 
 # --- what there is

@@ -85,6 +85,25 @@ def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
     return [demand if demand.pool == most else rest for demand, rest in zip(demands, resting, strict=True)]
 
 
+def arithmetic(demands: Sequence[Demand]) -> str:
+    """Format the demand as a sum by pool; more than four pools share a last term."""
+    ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
+    parts = []
+    for demand in ordered[:4]:
+        surge = surge_nodes(demand.surge, demand.nodes)
+        count = f"{demand.nodes:,} by default" if demand.by_default else f"{demand.nodes:,}"
+        nodes = f"({count} + {surge:,} surge)" if surge else count
+        shared = f" / {demand.subnets} subnets" if demand.subnets > 1 else ""
+        times = f" x {demand.per_node}" if demand.per_node > 1 else ""
+        parts.append(f"{demand.pool} {nodes}{shared}{times}")
+    rest = ordered[4:]
+    if rest:
+        parts.append(f"{len(rest)} more pools {sum(one.addresses(one.nodes) for one in rest):,}")
+    uneven = any((one.nodes + surge_nodes(one.surge, one.nodes)) % one.subnets for one in ordered)
+    rounded = ", nodes per subnet rounded up" if uneven else ""
+    return " + ".join(parts) + f" = {addresses_needed(demands):,}{rounded}"
+
+
 def full_at(demands: Sequence[Demand], usable: int) -> int:
     """Count the nodes at which the subnet is full, with pools in proportion."""
     sizes = tuple(demand.nodes for demand in demands)

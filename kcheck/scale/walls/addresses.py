@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.model import NodePool, Subnet, Surge
 from kcheck.scale import addresses as demands
 from kcheck.scale.addresses import Bounds, Place, address_units, interfaces_held, pods_have_interfaces
-from kcheck.scale.growth import Demand, Trial, addresses_needed, reach
+from kcheck.scale.growth import Demand, Trial, addresses_needed, arithmetic, reach
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
@@ -119,7 +119,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     begin += f" ({place.held:,} taken or reserved)" if isinstance(place, Subnet) and place.held else ""
     sizes = None if nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)
     if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
-        return f"{begin}; {demands.arithmetic(taken)}"
+        return f"{begin}; {arithmetic(taken)}"
     low = min(_by_pool(found, found.low, lambda demand: demand.per_node).values())
     high = max(_by_pool(found, found.high, lambda demand: demand.per_node).values()) if found.high else None
     why = "" if low == high and not found.kept else found.why

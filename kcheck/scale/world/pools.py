@@ -169,8 +169,7 @@ class Pools(Memory):
         why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere.get(subnet.root, []))
         if why:
             return _missing("pools in", subnet, why)
-        inside = self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
-        return inside + self._perhaps_in_subnet[subnet.id]
+        return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id] + self._perhaps_in_subnet[subnet.id]
 
     def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
         """List pools with pods in a range; Unknown if one may be missing."""
