@@ -1,20 +1,21 @@
 """The series of `scripts/bench --growth`: trees of one kind in several sizes, and the commands that read them.
 
-A size costs the processor time of its process less that of the size 1; per unit, no size may cost much more than
-the smallest.
+A size costs the processor time of its process less that of the size 1; a tree twice as large may cost little more
+than twice as much.
 """
 
 from __future__ import annotations
 
 import json
+from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-RATIO = 1.3
-"""How much more a unit of any size may cost than one of the smallest size."""
+DOUBLING = 2.3
+"""How much more a tree twice as large may cost."""
 HUNDREDS, THOUSANDS = (100, 200, 400, 800, 3200), (1000, 2000, 4000, 10_000)
 POOLS = (50, 100, 200, 400, 800)
 
@@ -166,6 +167,37 @@ def lone_queues(size: int) -> dict[str, str]:
     return {name: text.replace(f"{QUEUE}: q", f"{QUEUE}: other") for name, text in queues(size).items()}
 
 
+def node_groups(size: int) -> dict[str, str]:
+    """Node groups of EKS in one subnet."""
+    head = (
+        'resource "aws_subnet" "a" {\n  cidr_block = "10.0.0.0/16"\n}\n'
+        'resource "aws_eks_cluster" "main" {\n  name = "main"\n  version = "1.34"\n'
+        "  vpc_config {\n    subnet_ids = [aws_subnet.a.id]\n  }\n}\n"
+    )
+    groups = (
+        f'resource "aws_eks_node_group" "g{i}" {{\n  cluster_name = aws_eks_cluster.main.name\n'
+        f'  node_group_name = "g{i}"\n  subnet_ids = [aws_subnet.a.id]\n  instance_types = ["p5.48xlarge"]\n'
+        "  scaling_config {\n    min_size = 0\n    desired_size = 0\n    max_size = 10\n  }\n}\n" for i in range(size)
+    )  # fmt: skip
+    return {"main.tf": head + "".join(groups)}
+
+
+def tolerated(size: int) -> dict[str, str]:
+    """A pool with taints, and a Job that tolerates each."""
+    taints = ", ".join(f'"t{i}=a:NoSchedule"' for i in range(size))
+    lines = "".join(f"        - {{key: t{i}, operator: Exists, effect: NoSchedule}}\n" for i in range(size))
+    tainted = pool("gpu", more=f"  node_taints = [{taints}]\n")
+    return {"main.tf": cluster() + tainted, "job.yaml": job(0, more=f"      tolerations:\n{lines}")}
+
+
+def stacked(size: int) -> dict[str, str]:
+    """Overlays, each of the one before it."""
+    files = {"k0/kustomization.yaml": "resources: [job.yaml]\n", "k0/job.yaml": job(0)}
+    for i in range(1, size):
+        files[f"k{i}/kustomization.yaml"] = f"resources: [../k{i - 1}]\nnameSuffix: -o{i}\n"
+    return files
+
+
 def plan(size: int) -> dict[str, str]:
     """A plan with node pools among other resources."""
     resources: list[object] = [
@@ -199,6 +231,11 @@ def ignored(size: int) -> str:
     line = "image: nginx:latest"
     comment = "# kcheck: ignore[image-tag-moves] it is pinned elsewhere\n          "
     return "---\n".join(job(i).replace(line, comment + line) for i in range(size))
+
+
+def unused_ignores(size: int) -> str:
+    """The same, where the comments suppress nothing."""
+    return ignored(size).replace("image-tag-moves", "gpu-pool-untainted")
 
 
 def images(size: int) -> str:
@@ -284,6 +321,11 @@ def _series() -> Iterator[Series]:
     yield Series("Jobs with images", with_cluster(images))
     yield Series("Jobs in one file, simulate", one_file, HUNDREDS, SIMULATE)
     yield Series("ignore comments", with_cluster(ignored))
+    yield Series("unused ignores", with_cluster(unused_ignores), (1000, 2000, 4000))
+    yield Series("node groups", node_groups, (500, 1000, 2000))
+    yield Series("tolerations with taints", tolerated, (2000, 4000, 8000))
+    yield Series("overlay on overlay", stacked, (2000, 4000, 8000))
+    yield Series("queues", queues, (1000, 2000, 4000))
     yield Series("per_path_ignores", settings, THOUSANDS)
     yield Series("pools as modules", pool_modules, POOLS)
     yield Series("pools that Jobs select", selected, POOLS)
@@ -304,19 +346,22 @@ SERIES = tuple(_series())
 
 
 def rows(series: Series, scratch: Path, cost: Callable[[tuple[str, ...], Path], float], most: float) -> Iterator[str]:
-    """Milliseconds per unit at each size, beside the smallest; none larger once a tree took `most` seconds."""
+    """Milliseconds per unit and growth by doubling at each size; none larger once a tree took `most` seconds."""
     yield series.name
     series.write(scratch / "1", 1)
     least = cost(series.command, scratch / "1")
-    first = None
+    before: tuple[int, float] | None = None
     for size in series.sizes:
         folder = scratch / str(size)
         series.write(folder, size)
         seconds = cost(series.command, folder)
-        unit = max(seconds - least, 0.001) / (size - 1) * 1000
-        first = first or unit
-        met = "" if unit <= RATIO * first else f"  over {RATIO}"
-        yield f"{size:>10,} {seconds:10,.2f} s {unit:10,.2f} ms {unit / first:8.2f}x{met}"
+        own = max(seconds - least, 0.001)
+        row = f"{size:>10,} {seconds:10,.2f} s {own / (size - 1) * 1000:10,.2f} ms"
+        if before is not None:
+            times = (own / before[1]) ** (1 / log2(size / before[0]))
+            row += f" {times:8.2f}x a doubling{'' if times <= DOUBLING else f'  over {DOUBLING}'}"
+        yield row
+        before = size, own
         if seconds > most:
             yield f"{'':10} larger ones would take too long"
             return

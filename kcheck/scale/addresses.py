@@ -378,7 +378,9 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
     if cluster is None or target is None or isinstance(world.pools.all_of_cluster(cluster), Unknown):
         return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind else []
     growth, names = world.sizes.growth(cluster), [pool.id for pool in world.pools.of_cluster(cluster)]
-    unknown = [i for i, size in enumerate(growth.maxima) if size is None]
+    unknown, own_names = [i for i, size in enumerate(growth.maxima) if size is None], {pools[i].id for i in own}
+    others = [i for i in unknown if names[i] not in own_names][1:-1]  # each gives `own` the sizes that the first gives
+    unknown = sorted({*unknown} - {*others})
     return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown]
 
 

@@ -217,8 +217,9 @@ def admitting_queue(job: Workload, world: World) -> Queue | None:
     near, name = by_kind_and_name(world.deployed.scope(job), world), known(job.queue)
     if equals(job.queue_system, "volcano"):
         return next(iter(near.get(("Queue", name), ())), None)
-    local = (one for one in near.get(("LocalQueue", name), ()) if known(one.namespace) in (known(job.namespace), None))
-    target = next((known(one.leads_to) for one in local), None)
+    near_by = _local_queues(world.deployed.scope(job), world)
+    local = (one for own in dict.fromkeys((known(job.namespace), None)) for one in near_by.get(own, ()))
+    target = next((known(one.leads_to) for one in local if known(one.name) == name), None)
     return next(iter(near.get(("ClusterQueue", target), ())), None) if target else None
 
 
@@ -239,10 +240,10 @@ def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
     """List other queues of the same kind and name, in files applied in place of each other."""
     name = known(queue.name)
-    if not name or len(_by_name(queue.kind, world).get(name, ())) == 1:
+    if not name or queue.kind == "LocalQueue" or len(_by_name(queue.kind, world).get(name, ())) == 1:
         return []
-    near = world.deployed.beside(queue).queues
-    return [one for one in near if one is not queue and one.kind == queue.kind and known(one.name) == name]
+    near = by_kind_and_name(world.deployed.scope(queue), world)
+    return [one for one in near.get((queue.kind, name), ()) if one is not queue]
 
 
 def priorities(queue: Queue, world: World) -> Value[int]:
@@ -283,6 +284,16 @@ def _of_name(workload: Workload, world: World) -> list[Queue]:
     return _by_name(_KINDS.get(known(workload.queue_system) or "", ""), world).get(str(known(workload.queue)), [])
 
 
+def _spaces(workload: Workload, world: World) -> dict[str | None, None]:
+    return _spaces_of(_KINDS.get(known(workload.queue_system) or "", ""), str(known(workload.queue)), world)
+
+
+@once
+def _spaces_of(kind: str, name: str, world: World) -> dict[str | None, None]:
+    """Return the namespaces of the queues of a kind and name, in order."""
+    return dict.fromkeys(known(queue.namespace) for queue in _by_name(kind, world).get(name, ()))
+
+
 def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
     """Whether the code has the queue that a job or LocalQueue names (Kueue: in its namespace); `default` exists."""
     if isinstance(one, Queue):
@@ -292,7 +303,7 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
     found, space = _of_name(one, world), known(one.namespace)
     if not found or space is None or equals(one.queue_system, "volcano"):
         return computed(one, bool(found) or one.queue.value == "default")
-    return computed(one, any(known(other.namespace) in (space, None) for other in found))
+    return computed(one, not _spaces(one, world).keys().isdisjoint((space, None)))
 
 
 def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]:
@@ -301,8 +312,8 @@ def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]
         return computed(one, _near_names(one, "ClusterQueue", world))
     kind = _KINDS.get(known(one.queue_system) or "", "")
     near = need(_near_names(one, kind, world))
-    spaces = [known(other.namespace) for other in _of_name(one, world)]
-    elsewhere = [f"{space}/{known(one.queue)}" for space in dict.fromkeys(spaces) if space is not None]
+    spaces = islice((space for space in _spaces(one, world) if space is not None), _MOST_NAMES)
+    elsewhere = [f"{space}/{known(one.queue)}" for space in spaces]
     here = [name for name in near if not elsewhere or name != known(one.queue)]
     return computed(one, (*here, *elsewhere)[:_MOST_NAMES])
 
@@ -358,11 +369,18 @@ def _by_space(scope: str, world: World) -> dict[str | None, list[Workload]]:
 def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
     """List the quotas and LimitRanges of a namespace, with those that name none."""
     own = known(space(one, world)) or None
-    near = world.deployed.beside(one).limits
-    found = [quota for quota in near if isinstance(quota.namespace, Unset) or known(quota.namespace) == own]
+    every = _quotas(world.deployed.scope(one), world)
+    found = sorted((*every.get((False, own), ()), *every.get((True, None), ())))
     if not found:
-        need(first_unknown(quota.namespace for quota in near))
-    return found
+        need(first_unknown(quota.namespace for quota in world.deployed.beside(one).limits))
+    return [quota for _at, quota in found]
+
+
+@once
+def _quotas(scope: str, world: World) -> dict[tuple[bool, str | None], list[tuple[int, Quota]]]:
+    """Index quotas, with their order, by whether they name no namespace, and by the one that they name."""
+    every = enumerate(world.deployed.in_scope(scope).limits)
+    return grouped(every, lambda pair: (isinstance(pair[1].namespace, Unset), known(pair[1].namespace)))
 
 
 def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:

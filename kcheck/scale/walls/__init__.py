@@ -14,12 +14,13 @@ from kcheck.text.need import first_unknown
 from kcheck.text.values import Known, Origin, Unknown, Value, because, known
 
 _GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, limits.pod_walls, limits.quota_walls)
+_finder = once(WallFinder)
 
 
 @once
 def find_walls(cluster: Cluster, world: World) -> list[Wall]:
     """Find the walls of a cluster, the lowest first, unknown ones last."""
-    finder = WallFinder(cluster, world)
+    finder = _finder(cluster, world)
     found = [wall for group in _GROUPS for wall in group(finder)]
     return sorted(found, key=lambda wall: (wall.number is None, wall.number or 0, _rank(wall), wall.id))
 
@@ -33,7 +34,7 @@ def nodes_at(place: Place, pools: list[NodePool], world: World) -> Interval | No
     """Bound the nodes at which a place is full; None if clusters share it, or sizes are unknown."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
-    finder = WallFinder(cluster, world) if cluster is not None else None
+    finder = _finder(cluster, world) if cluster is not None else None
     if cluster is None or finder is None or not finder.growth.known:
         return None
     wall = next((wall for wall in find_walls(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
@@ -54,7 +55,7 @@ def first(cluster: Cluster, world: World) -> Wall | None:
 
 def steps(wall: Wall, world: World) -> Iterator[str]:
     """Count what is taken at an exact wall, and with a node more."""
-    finder, exact, takes = WallFinder(wall.cluster, world), wall.nodes and wall.nodes.exact, wall.takes
+    finder, exact, takes = _finder(wall.cluster, world), wall.nodes and wall.nodes.exact, wall.takes
     if exact is None or takes is None or not finder.growth.known:
         return
     for many in (exact, exact + 1):
@@ -75,7 +76,7 @@ def number(wall: Wall, world: World) -> Value[int]:
 def nodes(wall: Wall, world: World) -> Value[int]:
     """Return the nodes at a wall, or bounds that say whether it is below the target."""
     low, high = wall.nodes or (0, None)
-    aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
+    aim = _finder(wall.cluster, world).aim(wall.mechanism)
     if wall.short:
         high = max(low, aim.low - 1 if high is None else min(high, aim.low - 1))
     elif wall.short is False and aim.high is not None:
@@ -88,7 +89,7 @@ def nodes(wall: Wall, world: World) -> Value[int]:
 
 def target(wall: Wall, world: World) -> Value[int]:
     """Return the nodes that a wall is compared with."""
-    aim = WallFinder(wall.cluster, world).aim(wall.mechanism)
+    aim = _finder(wall.cluster, world).aim(wall.mechanism)
     if aim.exact is not None:
         return computed(wall, aim.exact)
     why = first_unknown([world.sizes.target(wall.cluster)]) or Unknown("")

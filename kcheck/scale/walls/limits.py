@@ -225,7 +225,7 @@ def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> 
 
     def takes(sizes: Sizes) -> int:
         room = sum(packed[name] * size for name, size in sizes.items())
-        return sum(daemons[name] * size for name, size in sizes.items()) + max(sum(sizes.values()), min(pods, room))
+        return sum(daemons[name] * size for name, size in sizes.items()) + max(sizes.total, min(pods, room))
 
     return takes
 

@@ -42,6 +42,11 @@ class Sizes(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self._places)
 
+    @property
+    def total(self) -> int:
+        """Nodes of all pools."""
+        return sum(self._nodes)
+
 
 class Wall(Thing, frozen=True):
     """Wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
@@ -115,7 +120,7 @@ class WallFinder:
 
     def share(self, sizes: Sizes) -> Fraction:
         """Return how far the cluster has grown from today's nodes to its target, from 0 to 1."""
-        start, aim, now = sum(number(p.size.standing, 0) for p in self.pools), self.aim("").low, sum(sizes.values())
+        start, aim, now = sum(number(p.size.standing, 0) for p in self.pools), self.aim("").low, sizes.total
         return min(Fraction(1), Fraction(max(0, now - start), max(1, aim - start)))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
@@ -133,7 +138,7 @@ class WallFinder:
             def enough(sizes: Sizes) -> bool:
                 surge = max(surge_nodes(surges[name], size) for name, size in sizes.items())
                 more = grown(others_today, others, self.share(sizes)) if others > others_today else others_today
-                return sum(sizes.values()) + surge + more <= most
+                return sizes.total + surge + more <= most
 
             return enough
 
@@ -177,7 +182,7 @@ class WallFinder:
         self, wall: Wall, takes: Takes, room: int, weights: Mapping[str, int], arithmetic: str, standing: int = 0
     ) -> Iterator[Wall]:
         """Yield a wall where growing pools exceed the room and the nodes that stay; none if they never do."""
-        fits: Fits = lambda sizes: takes(sizes) <= room or sum(sizes.values()) <= standing  # noqa: E731
+        fits: Fits = lambda sizes: takes(sizes) <= room or sizes.total <= standing  # noqa: E731
         yield from self.met(wall, self.trial(fits, fits, weights), takes, arithmetic)
 
     def met(self, wall: Wall, trial: Trial, takes: Takes, arithmetic: str, why: str = "") -> Iterator[Wall]:
