@@ -207,9 +207,9 @@ class Growth(Struct, frozen=True, eq=False):
         return result
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _sizes(growth: Growth, nodes: int) -> list[int]:
-    """Remember the sizes, for which every wall of a cluster asks."""
+    """Remember the sizes for which every wall of a cluster asks; of thousands of pools each takes 100 kB."""
     return spread([size or 0 for size in growth.maxima], growth.growable, nodes, growth.minima, growth.taking)
 
 

@@ -8,11 +8,11 @@ import bench_growth
 import pytest
 
 from kcheck.engine import evaluator
-from kcheck.scale import placement, pools
+from kcheck.scale import basics, growth, placement, pools
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world import relations
 from kcheck.text.files.tree import Tree
-from kcheck.text.syntax import cel
+from kcheck.text.syntax import cel, names
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -93,6 +93,58 @@ def test_pools_behind_one_that_takes_the_pods_are_not_asked(check: Check, monkey
     fits = counted(placement, "fit", monkeypatch)
     check({"jobs.yaml": bench_growth.job(0), **bench_growth.pools(12)})
     assert 0 < len(fits) < 4 * 12
+
+
+DAEMON = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  template:
+    spec:
+      containers:
+        - {name: a, image: "nginx:1.29", resources: {requests: {cpu: 100m, memory: 1Gi}}}
+"""
+
+
+@pytest.mark.medium
+def test_alike_pools_are_asked_once_for_a_daemon_set(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = counted(placement, "fit", monkeypatch)
+    check({"agent.yaml": DAEMON, **bench_growth.pools(12)})
+    assert 0 < len(fits) < 12
+
+
+@pytest.mark.medium
+def test_names_on_a_cluster_are_searched_once_for_all_pools(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = counted(basics, "mapped", monkeypatch)
+    check({"jobs.yaml": bench_growth.jobs(4), **bench_growth.pools(2)})
+    few = len(searched)
+    check({"jobs.yaml": bench_growth.jobs(4), **bench_growth.pools(8)})
+    assert 0 < few == len(searched) - few
+
+
+@pytest.mark.medium
+def test_workloads_with_gpus_are_searched_once_for_all_pools(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"jobs.yaml": bench_growth.jobs(4).replace("nvidia.com/gpu: 8", "cpu: 8"), **bench_growth.pools(8)}
+    pairs = counted(pools, "filled", monkeypatch)
+    check(files)
+    assert pairs == []  # none has any: no pool is filled
+
+
+def test_few_sizes_of_many_pools_are_kept() -> None:
+    many = growth.Growth((10,) * 1000, (True,) * 1000)
+    growth._sizes.cache_clear()
+    assert [sum(many.sizes(nodes)) for nodes in range(1, 2000, 4)] == list(range(1, 2000, 4))
+    assert growth._sizes.cache_info().currsize <= 256  # each is 100 kB for thousands of pools
+
+
+@pytest.mark.medium
+def test_the_key_of_a_new_item_needs_no_second_look_at_its_file(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = counted(names, "in_yaml", monkeypatch)
+    result = check({"jobs.yaml": bench_growth.jobs(4)})
+    added = [change for finding in result.findings for change in finding.changes if change.origin.missing]
+    assert {change.key for change in added} >= {"volumes", "volumeMounts"}
+    assert len(asked) <= len(added)
 
 
 def test_images_are_searched_once_for_an_autoscaler(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
