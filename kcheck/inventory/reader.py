@@ -153,15 +153,10 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
 
 
 class _Homes:
-    """Clusters of things by their paths; `unjudged` are files with other clusters.
-
-    `_with_jobs`: folders with GPU jobs in them or below.
-    """
+    """Clusters of things by their paths; `unjudged` are files with other clusters."""
 
     def __init__(self, inventory: Inventory, config: Config, unjudged: Sequence[str]) -> None:
-        self._inventory = inventory
-        self._config = config
-        self._unjudged = unjudged
+        self._inventory, self._config, self._unjudged = inventory, config, unjudged
         self._roots = [(one, [] if one.root == "." else one.root.split("/")) for one in inventory.clusters]
         called = any(cluster.root not in inventory.libraries for cluster in inventory.clusters)
         self._libraries = inventory.libraries - {"."} if called else frozenset[str]()
@@ -173,9 +168,8 @@ class _Homes:
 
     def home(self, thing: Thing) -> Cluster | Candidates:
         """Find the cluster of a thing."""
-        path = self._path(thing)
         others = _other_clouds(thing) if self._roots else frozenset[str]()
-        key = path, others, self._senders.get(thing.place)
+        key = self._path(thing), others, self._senders.get(thing.place)
         if key not in self._found:
             self._found[key] = self._of_path(*key)
         inventory = self._inventory
@@ -191,8 +185,12 @@ class _Homes:
         if sync is None and self._senders:
             folder = f"{system.real_path(os.path.dirname(path))}/"
             sync = next((one for one in self._inventory.synced if one.folders.match(folder)), None)
-        found = self._of_settings(path, roots) or (_sent(sync, roots) if sync else None)
-        found = found or self._nearest(path, roots, sync)
+        sent = [cluster for cluster, _ in roots if sync is not None and known(cluster.name) in sync.names]
+        found = self._of_settings(path, roots)
+        if found is None and sync is not None and len(sent) > 1:
+            once = len({known(one.name) for one in sent}) == len(sent)
+            found = replace(_one_of(sync.name, sent), on_each=once)
+        found = found or next(iter(sent), None) or self._nearest(path, roots, sync)
         if isinstance(found, Cluster) and found.root in self._libraries and not path.startswith(f"{found.root}/"):
             return Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
         return _OF_ANOTHER if found is NOWHERE and self._roots else found
@@ -234,13 +232,6 @@ class _Homes:
             what = f"{sync.name} is sent to {sync.where}, by no name of a cluster here"
             return Candidates(tuple(best), what, _SETTING)
         return _one_of(where, best) if best else NOWHERE
-
-
-def _sent(sync: Sync, roots: Sequence[_Root]) -> Cluster | Candidates | None:
-    """Find the cluster that GitOps names; None if it names none of the tree."""
-    sent = [cluster for cluster, _ in roots if known(cluster.name) in sync.names]
-    once = len({known(one.name) for one in sent}) == len(sent)
-    return sent[0] if len(sent) == 1 else replace(_one_of(sync.name, sent), on_each=once) if sent else None
 
 
 def _one_of(where: str, clusters: list[Cluster]) -> Candidates:

@@ -100,7 +100,9 @@ class Kept:
 
     def keep_terraform(self, tree: Tree, read: Reading) -> None:
         """Cache the Terraform of a tree, unless it depends on other files, too."""
-        if tree.units or tree.plans or tree.configurations or tree.charts or _asks_for_files(tree):
+        # a Terraform function may read or list files
+        asks = any(_FILES.search(source.data) for folder in tree.folders for source in folder.terraform)
+        if asks or tree.units or tree.plans or tree.configurations or tree.charts:
             self._terraform = None
         else:
             folders = tuple(tree.loaded_folders)
@@ -129,11 +131,6 @@ class Kept:
 
 _FILES = regex(rb"\b(?:template)?file\w*[ \t]*\(")
 _FETCHED = os.path.join(".terraform", "modules", "modules.json")
-
-
-def _asks_for_files(tree: Tree) -> bool:
-    """Whether a Terraform function may read or list files."""
-    return any(_FILES.search(source.data) for folder in tree.folders for source in folder.terraform)
 
 
 def _state(tree: Tree, folders: tuple[str, ...]) -> object:

@@ -279,12 +279,8 @@ _KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
 """Kinds of the queues in which jobs wait, by system."""
 
 
-def _of_name(workload: Workload, world: World) -> list[Queue]:
-    """List the queues of a job's system with the name of its queue, in any namespace."""
-    return _by_name(_KINDS.get(known(workload.queue_system) or "", ""), world).get(str(known(workload.queue)), [])
-
-
 def _spaces(workload: Workload, world: World) -> dict[str | None, None]:
+    """Return the namespaces with a queue of the name that a job gives."""
     return _spaces_of(_KINDS.get(known(workload.queue_system) or "", ""), str(known(workload.queue)), world)
 
 
@@ -300,10 +296,10 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
         return mapped(one.leads_to, lambda name: name in _by_name("ClusterQueue", world))
     if not isinstance(one.queue, Known):
         return mapped(one.queue, lambda _name: False)
-    found, space = _of_name(one, world), known(one.namespace)
-    if not found or space is None or equals(one.queue_system, "volcano"):
-        return computed(one, bool(found) or one.queue.value == "default")
-    return computed(one, not _spaces(one, world).keys().isdisjoint((space, None)))
+    spaces, space = _spaces(one, world), known(one.namespace)
+    if not spaces or space is None or equals(one.queue_system, "volcano"):
+        return computed(one, bool(spaces) or one.queue.value == "default")
+    return computed(one, not spaces.keys().isdisjoint((space, None)))
 
 
 def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]:

@@ -135,10 +135,7 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
 
 
 class Coverage(Struct, frozen=True):
-    """Number of workloads measured for long enough, too short a time, and never; and missing measurements.
-
-    `unnamed` have an unknown name, or a container of unknown name: what was measured of them cannot be told.
-    """
+    """Number of workloads measured long enough, too briefly, without a known name, never; and what is missing."""
 
     recording: str
     measured: int
