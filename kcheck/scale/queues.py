@@ -280,13 +280,12 @@ _KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
 
 
 def _spaces(workload: Workload, world: World) -> dict[str | None, None]:
-    """Return the namespaces with a queue of the name that a job gives."""
+    """Return the namespaces of the queues of a job's system with the name of its queue, in order."""
     return _spaces_of(_KINDS.get(known(workload.queue_system) or "", ""), str(known(workload.queue)), world)
 
 
 @once
 def _spaces_of(kind: str, name: str, world: World) -> dict[str | None, None]:
-    """Return the namespaces of the queues of a kind and name, in order."""
     return dict.fromkeys(known(queue.namespace) for queue in _by_name(kind, world).get(name, ()))
 
 
@@ -296,10 +295,10 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
         return mapped(one.leads_to, lambda name: name in _by_name("ClusterQueue", world))
     if not isinstance(one.queue, Known):
         return mapped(one.queue, lambda _name: False)
-    spaces, space = _spaces(one, world), known(one.namespace)
-    if not spaces or space is None or equals(one.queue_system, "volcano"):
-        return computed(one, bool(spaces) or one.queue.value == "default")
-    return computed(one, not spaces.keys().isdisjoint((space, None)))
+    found, space = _spaces(one, world), known(one.namespace)
+    if not found or space is None or equals(one.queue_system, "volcano"):
+        return computed(one, bool(found) or one.queue.value == "default")
+    return computed(one, space in found or None in found)
 
 
 def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]:
@@ -366,17 +365,17 @@ def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
     """List the quotas and LimitRanges of a namespace, with those that name none."""
     own = known(space(one, world)) or None
     every = _quotas(world.deployed.scope(one), world)
-    found = sorted((*every.get((False, own), ()), *every.get((True, None), ())))
+    found = sorted((*every.get((own, False), ()), *every.get((None, True), ())))
     if not found:
         need(first_unknown(quota.namespace for quota in world.deployed.beside(one).limits))
     return [quota for _at, quota in found]
 
 
 @once
-def _quotas(scope: str, world: World) -> dict[tuple[bool, str | None], list[tuple[int, Quota]]]:
-    """Index quotas, with their order, by whether they name no namespace, and by the one that they name."""
+def _quotas(scope: str, world: World) -> dict[tuple[str | None, bool], list[tuple[int, Quota]]]:
+    """Index quotas, with their order, by the namespace that they name, and whether they name none."""
     every = enumerate(world.deployed.in_scope(scope).limits)
-    return grouped(every, lambda pair: (isinstance(pair[1].namespace, Unset), known(pair[1].namespace)))
+    return grouped(every, lambda pair: (known(pair[1].namespace), isinstance(pair[1].namespace, Unset)))
 
 
 def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:

@@ -156,17 +156,12 @@ def _object(node: nodes.Object, scope: Scope) -> Datum:
     return scope.budget.hold(result.map())
 
 
-def _variable(node: nodes.Variable, scope: Scope) -> Datum:
+def _variable(node: nodes.Variable, scope: Scope, *, alone: bool = True) -> Datum:
     found = scope.lookup(node.name)
     if found is None:
         error = UncaughtError if node.name in ("count", "each", "self") else EvaluationError
         raise error(f"`{node.name}` is not a name that can be used here")
-    return found
-
-
-def _name_alone(node: nodes.Variable, scope: Scope) -> Datum:
-    found = _variable(node, scope)
-    if isinstance(found, Known) and isinstance(found.value, Names) and found.value.prefix == node.name:
+    if alone and isinstance(found, Known) and isinstance(found.value, Names) and found.value.prefix == node.name:
         raise UncaughtError(f"`{node.name}` alone is no reference")
     return found
 
@@ -195,7 +190,7 @@ def _steps(node: nodes.Expression, scope: Scope) -> Datum:
         return index(_steps(node.target, scope), value_of(node.key, scope))
     if isinstance(node, nodes.Splat):
         return _splat_of(_steps(node.target, scope), node, scope)
-    return _variable(node, scope) if isinstance(node, nodes.Variable) else value_of(node, scope)
+    return _variable(node, scope, alone=False) if isinstance(node, nodes.Variable) else value_of(node, scope)
 
 
 def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
@@ -409,7 +404,7 @@ _EVALUATORS: dict[type[nodes.Expression], Callable[[Any, Scope], Datum]] = {
     nodes.Template: _template,
     nodes.Tuple: _tuple,
     nodes.Object: _object,
-    nodes.Variable: _name_alone,
+    nodes.Variable: _variable,
     nodes.GetAttr: _reference,
     nodes.Index: _reference,
     nodes.Splat: _reference,

@@ -8,8 +8,9 @@ import bench_growth
 import pytest
 
 from kcheck.engine import evaluator
-from kcheck.scale import basics, growth, placement, pools
+from kcheck.scale import basics, growth, placement, pools, queues
 from kcheck.scale.simulate import scenario
+from kcheck.scale.walls import model
 from kcheck.scale.world import relations
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import cel, names
@@ -165,3 +166,40 @@ def test_images_are_searched_once_for_an_autoscaler(check: Check, monkeypatch: p
     check({"main.tf": cluster + "".join(group % number for number in range(4)), "jobs.yaml": bench_growth.job(0)})
     image = next(text for text in searched if text)
     assert searched.count(image) == 1
+
+
+@pytest.mark.medium
+def test_finders_of_walls_are_made_once_a_cluster(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = counted(model.WallFinder, "__init__", monkeypatch)
+    check(bench_growth.node_groups(20))
+    assert len(made) == 1
+
+
+@pytest.mark.medium
+def test_sizes_are_summed_without_a_look_at_each_pool(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = counted(model.Sizes, "__getitem__", monkeypatch)
+    check(bench_growth.node_groups(40))
+    assert 0 < len(seen) < 40 * 40 * 8
+
+
+@pytest.mark.medium
+def test_quotas_and_queues_are_looked_up_by_namespace(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = counted(queues, "known", monkeypatch)
+    check(bench_growth.queues(4))
+    few = len(asked)
+    asked.clear()
+    check(bench_growth.queues(16))
+    assert len(asked) < few * 5
+
+
+@pytest.mark.medium
+def test_pools_of_unknown_size_elsewhere_are_one_choice(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = counted(growth.Growth, "grown", monkeypatch)
+    group = (
+        'resource "aws_eks_node_group" "g{i}" {{\n  cluster_name = aws_eks_cluster.a.name\n'
+        "  subnet_ids = [aws_subnet.s{i}.id]\n  scaling_config {{\n    max_size = var.most\n  }}\n}}\n"
+        'resource "aws_subnet" "s{i}" {{\n  cidr_block = "10.{i}.0.0/24"\n}}\n'
+    )
+    head = 'variable "most" {}\nresource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'
+    check({"main.tf": head + "".join(group.format(i=i) for i in range(20)), "kcheck.yaml": "nodes: 900\n"})
+    assert 0 < len(tried) < 20 * 10

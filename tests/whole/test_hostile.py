@@ -321,6 +321,18 @@ resource "aws_eks_cluster" "a" {
 """A value or null, by a condition that nobody knows."""
 
 
+def test_machines_in_one_of_two_things_that_are_no_subnets(write: Write) -> None:
+    kubeadm = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: a\n"
+    machines = 'resource "aws_instance" "a" {\n  instance_type = "m6i.large"\n  subnet_id = var.x ? 1 : 2\n'
+    others = (
+        'resource "aws_autoscaling_group" "a" {\n  max_size = 9\n  tag {\n    key = "kubernetes.io/cluster/a"\n  }\n}\n'
+    )
+    code = f'variable "x" {{}}\n{machines}  user_data = file("${{path.module}}/kubeadm.yaml")\n}}\n{others}'
+    write({"main.tf": code, "kubeadm.yaml": kubeadm})
+    assert status("check", "--info") in (0, 1)
+    assert status("show") == 0
+
+
 @pytest.mark.parametrize("name", CHOSEN_OR_NULL)
 def test_a_value_that_may_be_null(name: str, write: Write) -> None:
     run_all(write, {"main.tf": f'variable "x" {{}}\n{CHOSEN_OR_NULL[name]}'})

@@ -34,8 +34,7 @@ def nodes_at(place: Place, pools: list[NodePool], world: World) -> Interval | No
     """Bound the nodes at which a place is full; None if clusters share it, or sizes are unknown."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
-    finder = _finder(cluster, world) if cluster is not None else None
-    if cluster is None or finder is None or not finder.growth.known:
+    if cluster is None or not (finder := _finder(cluster, world)).growth.known:
         return None
     wall = next((wall for wall in find_walls(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
     if wall is None or wall.nodes is None or wall.nodes.high is None:

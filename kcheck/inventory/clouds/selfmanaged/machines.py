@@ -199,5 +199,6 @@ def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet
     links = [resolve_reference(item, subnets) for item in listed(datum)]
     found = [link.value for link in links if link is not None]
     if len(found) < len(links) or not found:
-        return datum if isinstance(datum, Unknown) else Unknown("its subnets are not in this root module", datum.origin)
+        why = datum.reason if isinstance(datum, Unknown) else "its subnets are not in this root module"
+        return Unknown(why, datum.origin)
     return Known(tuple(dict.fromkeys(found)), datum.origin or Origin((fields.record.span,)))
