@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from fuzzing import corpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from random import Random
 
 _HCL = (".tf", ".tfvars", ".hcl")
@@ -206,7 +208,33 @@ def _whole(_name: str, data: bytes, random: Random) -> bytes:
     return random.choice(ways)()
 
 
-_WAYS = (_nasty_value,) * 6 + (_other_value,) * 3 + (_lines, _splice, _bytes, _bytes, _whole)
+_UNKNOWN = (
+    b"var.x ? %s : null",
+    b"var.x ? 1 : 2",
+    b"var.x",
+    b"[var.x]",
+    b"try(var.x, %s)",
+    b"sensitive(%s)",
+    b"coalesce(var.x, %s)",
+)
+
+
+def _everywhere(name: str, data: bytes, random: Random) -> bytes:
+    """All values of one attribute become the same one; in Terraform perhaps one that nobody knows."""
+    ends = _syntax(name)
+    places = [found for found in _ATTRIBUTE.finditer(data) if found[3]]
+    if ends is None or not places:
+        return _bytes(name, data, random)
+    chosen = random.choice(places)
+    form = random.choice(_UNKNOWN) if ends == _HCL and random.random() < 0.6 else random.choice(_donated(ends))
+    return _ATTRIBUTE.sub(
+        lambda own: own[1] + own[2] + form.replace(b"%s", own[3]) if own[1] == chosen[1] else own[0], data
+    )
+
+
+_ATTRIBUTE = re.compile(rb"(?m)^([ -]*[\w./-]+)([ ]*[:=][ ]+)([^\s{\[#&|>][^\n]*)$")
+
+_WAYS = (_everywhere,) + (_nasty_value,) * 6 + (_other_value,) * 3 + (_lines, _splice, _bytes, _bytes, _whole)
 
 
 def mutated_bytes(name: str, data: bytes, random: Random) -> bytes:
@@ -214,6 +242,17 @@ def mutated_bytes(name: str, data: bytes, random: Random) -> bytes:
     for _ in range(random.choice((1, 1, 1, 2, 2, 4))):
         data = random.choice(_WAYS)(name, data, random)
     return data
+
+
+def no_regular_file(top: Path, random: Random) -> None:
+    """Put something else in the place of a file: a pipe, a folder, a device, or a link to nothing or to itself."""
+    files = sorted(path for path in top.rglob("*") if path.is_file())
+    if not files:
+        return
+    path = random.choice(files)
+    path.unlink()
+    targets = ("nowhere", path.name, "..", "/dev/zero")
+    random.choice((lambda: os.mkfifo(path), path.mkdir, lambda: path.symlink_to(random.choice(targets))))()
 
 
 def mutated(sample: corpus.Sample, random: Random) -> corpus.Sample:

@@ -67,7 +67,7 @@ def test_a_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
     assert len(others) == 4
 
 
-def test_growth_is_printed_per_unit(tmp_path: Path) -> None:
+def test_growth_is_printed_by_doubling(tmp_path: Path) -> None:
     seconds = {"1": 1.0, "10": 1.9, "20": 2.9, "40": 7.0}
     series = bench_growth.Series("Jobs", bench_growth.one_file, (10, 20, 40, 80))
     first, *others = bench_growth.rows(series, tmp_path, lambda _, folder: seconds[folder.name], 5)
