@@ -72,7 +72,7 @@ def test_growth_is_printed_by_doubling(tmp_path: Path) -> None:
     first, *others = bench_growth.rows(series, tmp_path, lambda _, folder: seconds[folder.name], 5)
     assert first == "Jobs"
     assert [line.split()[4:] for line in others[:-1]] == [
-        ["ms", "1.00x"], ["ms", "1.00x"], ["ms", "1.54x", "over", "1.3"],
+        ["ms"], ["ms", "2.11x", "a", "doubling"], ["ms", "3.16x", "a", "doubling", "over", "2.3"],
     ]  # fmt: skip
     assert others[-1].strip() == "larger ones would take too long"
 
