@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from errno import ENOENT
 
 try:
@@ -110,3 +111,8 @@ def stamps(folder: str) -> list[tuple[str, Stamp | None]]:
 
 def _stamp(status: os.stat_result) -> Stamp:
     return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def standard_input() -> bytes:
+    """Read all of stdin."""
+    return sys.stdin.buffer.read()
