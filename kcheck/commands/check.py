@@ -101,7 +101,8 @@ def _usual_format() -> str:
 
 def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Comparison | None) -> str:
     """Return why there is nothing to check; empty if there is something."""
-    if tree.is_empty and not tree.skipped:
+    code = tree.folders or tree.plans or tree.units or tree.configurations
+    if not (code or tree.manifests or tree.kustomizations or tree.charts or tree.skipped):
         return NOTHING
     relevant = comparison is None or comparison_options.change_is_relevant(paths, config, comparison)
     return "" if relevant else UNCHANGED

@@ -151,6 +151,15 @@ def held(pods: PodTemplate, world: World) -> Value[int]:
     return computed(pods, need(pods.count if isinstance(pods.kept, Unset) else pods.kept) * need(pods.gpus))
 
 
+_PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
+
+
+def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
+    """List the ports in commands and variables of pods, each once."""
+    found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
+    return computed(pods, tuple(dict.fromkeys(found)))
+
+
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
     """List the resources that the service account of pods may watch in the whole cluster."""
     owner = world.deployed.workload(pods)

@@ -136,14 +136,6 @@ class Tree:
         if self._foreign:
             self.skipped.append(folders.note(self._foreign))
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether it holds no files of ours."""
-        found = (
-            self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations, self.units
-        )  # fmt: skip
-        return not any(found)
-
     def _refused(self, path: str, real: str) -> None:
         self.skipped.append(Skipped(display_path(path), REASON, remedy=remedy(display_path(real))))
 

@@ -96,6 +96,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("memory_volumes", "string", "names of their volumes in memory", pods.volumes(lambda one: one.memory), kind="list"),
         made("disk_volumes", "string", "names of their volumes on the disk of the node: emptyDir, hostPath", pods.volumes(lambda one: one.kind in ("emptyDir", "hostPath") and not one.memory), kind="list"),
         made("time_to_stop", "int", "how long they get at most: the notice of spot nodes, else what the autoscaler waits; null without a limit", pods.time_to_stop, "whole seconds", nullable=True, bounded=True),
+        made("fixed_ports", "int", "ports that their commands and variables name: --master_port, MASTER_PORT, --port ...", pods.fixed_ports, kind="list"),
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
         made("held", "int", "GPUs that they hold whatever the load: of all pods, or of those that autoscalers and triggers by the clock keep; 0 for jobs", pods.held, "GPUs"),
