@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
 from kcheck.scale.basics import computed
 from kcheck.scale.queues import admitting_queue, by_kind_and_name, unnamed_queue
@@ -79,7 +80,8 @@ def gpus_at_most(queue: Queue, world: World) -> Value[int]:
         return computed(queue, None)
     total = 0
     for pool in (one for one in world.pools.of_cluster(cluster) if if_set(one.machine.gpu)):
-        slots, nodes = world.pools.slots(pool), if_set(pool.size.max_nodes)
+        by_hand = not cloud(cluster.cloud).autoscaler_provider and isinstance(pool.size.max_nodes, Unknown)
+        slots, nodes = world.pools.slots(pool), None if by_hand else if_set(pool.size.max_nodes)
         if slots is None or slots.high is None or nodes is None:
             return computed(queue, None)
         total += slots.high * nodes
