@@ -86,7 +86,7 @@ variable "yunikorn_helm_config" {
 }
 
 locals {
-  pools = { for name, one in var.enable_karpenter_resources ? var.karpenter_resources_helm_config : {} : name => yamldecode(one.values[0]) }
+  pools = { for name, one in var.enable_karpenter_resources ? var.karpenter_resources_helm_config : {} : name => merge({ name = "default" }, yamldecode(one.values[0])) }
   charts = {
     nvidia-device-plugin      = var.enable_nvidia_device_plugin ? [var.nvidia_device_plugin_helm_config] : []
     gpu-operator              = var.enable_nvidia_gpu_operator ? [var.nvidia_gpu_operator_helm_config] : []
@@ -114,7 +114,7 @@ resource "kubernetes_manifest" "node_class" {
   manifest = {
     apiVersion = "karpenter.k8s.aws/${var.api}"
     kind       = "EC2NodeClass"
-    metadata   = { name = try(each.value.name, "default") }
+    metadata   = { name = each.value.name }
     spec = {
       amiFamily           = try(each.value.ec2NodeClass.amiFamily, null)
       amiSelectorTerms    = try(each.value.ec2NodeClass.amiSelectorTerms, [{ alias = "bottlerocket@latest" }])
@@ -132,12 +132,12 @@ resource "kubernetes_manifest" "node_pool" {
   manifest = {
     apiVersion = "karpenter.sh/${var.api}"
     kind       = "NodePool"
-    metadata   = { name = try(each.value.name, "default") }
+    metadata   = { name = each.value.name }
     spec = {
       template = {
-        metadata = { labels = merge({ NodePool = try(each.value.name, "default"), NodeGroupType = try(each.value.name, "default") }, try(each.value.nodePool.labels, [])...) }
+        metadata = { labels = merge({ NodePool = each.value.name, NodeGroupType = each.value.name }, try(each.value.nodePool.labels, [])...) }
         spec = {
-          nodeClassRef           = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = try(each.value.name, "default") }
+          nodeClassRef           = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = each.value.name }
           taints                 = try(each.value.nodePool.taints, [])
           requirements           = try(each.value.nodePool.requirements, [])
           expireAfter            = try(each.value.nodePool.expireAfter, "720h")
