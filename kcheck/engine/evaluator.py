@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck.config.numbers.clouds import owners
@@ -207,14 +207,17 @@ class Evaluator:
     def records(self, expression: str) -> list[int]:
         """List the numbers of the records that an expression gives: one, or a list of them."""
         if not expression.replace(".", "").isidentifier():
-            has_numbers = self.view.numbered is self.view.data
-            here = self.activation if has_numbers else self.new_activation(self.view.numbered)
-            found = self.evaluate(records_expression(expression), here)
+            found = self.evaluate(records_expression(expression), self.numbered_activation)
             return found if isinstance(found, list) else []
         part: object = {self.view.subject: self.view.numbered}  # CEL copies a list for each of its items
         for step in expression.split("."):
             part = part.get(step) if isinstance(part, dict) else None
         return [one[ID] for one in (part if isinstance(part, list) else [part]) if isinstance(one, dict)]
+
+    @cached_property
+    def numbered_activation(self) -> cel.Activation:
+        """Data with the numbers of all records."""
+        return self.activation if self.view.numbered is self.view.data else self.new_activation(self.view.numbered)
 
     def fill(self, text: str) -> str:
         """Fill the holes of a text."""

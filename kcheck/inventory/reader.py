@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from typing import TypeAlias
@@ -164,33 +165,26 @@ class _Homes:
         jobs = (one for one in inventory.workloads if any(known(pods.gpus) != 0 for pods in one.templates))
         folders = {tuple(self._path(job).split("/")[:-1]) for job in jobs}
         self._with_jobs = {folder[:depth] for folder in folders for depth in range(1, len(folder) + 1)}
-        self._found: dict[tuple[str, frozenset[str], Sync | None], Cluster | Candidates] = {}
+        self._of_path = cache(self._at)
 
     def home(self, thing: Thing) -> Cluster | Candidates:
         """Find the cluster of a thing."""
         others = _other_clouds(thing) if self._roots else frozenset[str]()
-        key = self._path(thing), others, self._senders.get(thing.place)
-        if key not in self._found:
-            self._found[key] = self._of_path(*key)
-        inventory = self._inventory
-        return inventory.cluster_of.get(thing) or inventory.candidates_of.get(thing) or self._found[key]
+        found = self._of_path(self._path(thing), others, self._senders.get(thing.place))
+        return self._inventory.cluster_of.get(thing) or self._inventory.candidates_of.get(thing) or found
 
     def _path(self, thing: Thing) -> str:
         scopes = self._inventory.scope_of
         return f"{scopes[thing]}/" if thing in scopes else thing.place.source.path
 
-    def _of_path(self, path: str, others: frozenset[str], sync: Sync | None) -> Cluster | Candidates:
+    def _at(self, path: str, others: frozenset[str], sync: Sync | None) -> Cluster | Candidates:
         """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder."""
         roots = [one for one in self._roots if one[0].cloud not in others]
         if sync is None and self._senders:
             folder = f"{system.real_path(os.path.dirname(path))}/"
             sync = next((one for one in self._inventory.synced if one.folders.match(folder)), None)
-        sent = [cluster for cluster, _ in roots if sync is not None and known(cluster.name) in sync.names]
-        found = self._of_settings(path, roots)
-        if found is None and sync is not None and len(sent) > 1:
-            once = len({known(one.name) for one in sent}) == len(sent)
-            found = replace(_one_of(sync.name, sent), on_each=once)
-        found = found or next(iter(sent), None) or self._nearest(path, roots, sync)
+        found = self._of_settings(path, roots) or (_sent(sync, roots) if sync is not None else None)
+        found = found or self._nearest(path, roots, sync)
         if isinstance(found, Cluster) and found.root in self._libraries and not path.startswith(f"{found.root}/"):
             return Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
         return _OF_ANOTHER if found is NOWHERE and self._roots else found
@@ -232,6 +226,13 @@ class _Homes:
             what = f"{sync.name} is sent to {sync.where}, by no name of a cluster here"
             return Candidates(tuple(best), what, _SETTING)
         return _one_of(where, best) if best else NOWHERE
+
+
+def _sent(sync: Sync, roots: Sequence[_Root]) -> Cluster | Candidates | None:
+    """Find the cluster that GitOps names; None if it names none of the tree."""
+    sent = [cluster for cluster, _ in roots if known(cluster.name) in sync.names]
+    once = len({known(one.name) for one in sent}) == len(sent)
+    return sent[0] if len(sent) == 1 else replace(_one_of(sync.name, sent), on_each=once) if sent else None
 
 
 def _one_of(where: str, clusters: list[Cluster]) -> Candidates:

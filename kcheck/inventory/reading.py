@@ -99,10 +99,9 @@ class Kept:
         return _copy(found.read) if found is not None and found.state == _state(tree, found.folders) else None
 
     def keep_terraform(self, tree: Tree, read: Reading) -> None:
-        """Cache the Terraform of a tree, unless it depends on other files, too."""
-        # a Terraform function may read or list files
-        asks = any(_FILES.search(source.data) for folder in tree.folders for source in folder.terraform)
-        if asks or tree.units or tree.plans or tree.configurations or tree.charts:
+        """Cache the Terraform of a tree, unless it depends on other files, too: its functions may read or list some."""
+        code = (source.data for folder in tree.folders for source in folder.terraform)
+        if tree.units or tree.plans or tree.configurations or tree.charts or any(map(_FILES.search, code)):
             self._terraform = None
         else:
             folders = tuple(tree.loaded_folders)

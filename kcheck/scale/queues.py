@@ -419,11 +419,8 @@ def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
 
 def of_volcano(one: Scheduler, world: World) -> list[Workload]:
     """List the workloads that Volcano schedules."""
-    return [
-        w
-        for w in world.deployed.beside(one).workloads
-        if equals(w.queue_system, "volcano") or str(known(w.gang)).lower() == "volcano"
-    ]
+    near = world.deployed.beside(one).workloads
+    return [job for job in near if equals(job.queue_system, "volcano") or str(known(job.gang)).lower() == "volcano"]
 
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:

@@ -69,11 +69,9 @@ class Variables:
     def values_for(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
         """Return the values of a root's variables, in Terraform's order: the last one wins."""
         folder = self.tree.folder(configuration.folder)
-        named: dict[str, Source | str] = {os.path.basename(path): path for path in folder.unread} if folder else {}
-        named |= {folder.name(source): source for source in folder.variables} if folder else {}
-        files = (
-            named[name] for name in sorted(filter(is_automatic, named), key=lambda one: (one not in _AUTOMATIC, one))
-        )
+        own: dict[str, Source | str] = {os.path.basename(path): path for path in folder.unread} if folder else {}
+        own |= {folder.name(source): source for source in folder.variables} if folder else {}
+        files = (own[name] for name in sorted(filter(is_automatic, own), key=lambda one: (one not in _AUTOMATIC, one)))
         result = self._given(configuration, self._environment)
         for file in (*files, *more, *self._files):
             if isinstance(file, str):

@@ -57,16 +57,14 @@ def read(inventory: Inventory) -> None:
     for addon, tree in objects:
         if yaml.text(tree, "kind") not in KINDS:
             continue
-        own = inventory.cluster_of.get(addon)
-        owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
+        own, place = inventory.cluster_of.get(addon), Origin((addon.place,))
+        owner = Known(own, place) if own is not None else inventory.unknown_cluster(addon)
         found = karpenter_pools.read(addon, tree, owner)
-        labels = _labels(tree, yaml.text(tree, "metadata", "name"), Origin((addon.place,)))
+        labels = _labels(tree, yaml.text(tree, "metadata", "name"), place)
         node_class = classes.get(_key(addon, tree, inventory, *_REF))
         image = _system(node_class).image
         if node_class is None and yaml.text(tree, *_REF, "kind") == "EC2NodeClass":
-            image = Unknown(
-                f"the node class of NodePool {known(found.name) or '?'} is not beside it", Origin((addon.place,))
-            )
+            image = Unknown(f"the node class of NodePool {known(found.name) or '?'} is not beside it", place)
         inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree), image=image))
         if addon in inventory.candidates_of:
             inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]

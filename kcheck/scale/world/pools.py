@@ -128,10 +128,10 @@ class Pools(Memory):
             return because(pool.cluster, Origin((pool.place,)), f"the cluster of {pool.address} is not known")
         found = self.of_cluster(cluster)
         if self._autoscaling.has_karpenter(cluster) and not any(equals(pool.mode, "Karpenter") for pool in found):
-            old = [one for one in self._inventory.karpenter if known(one.cluster) is cluster and one.kind != "NodePool"]
-            absent = f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates"
-            names = (f"{one.kind} {known(one.name) or '?'}" for one in old)
-            return Unknown(next((f"the nodes of {name}, of an old API, are not counted" for name in names), absent))
+            own = (one for one in self._inventory.karpenter if known(one.cluster) is cluster)
+            if old := next((one for one in own if one.kind != "NodePool"), None):
+                return Unknown(f"the nodes of {old.kind} {known(old.name) or '?'}, of an old API, are not counted")
+            return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
         return found
 
     @once
