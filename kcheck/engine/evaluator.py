@@ -10,8 +10,8 @@ from kcheck.engine.words.subjects import cloud_of
 from kcheck.engine.words.views import ID, Target, View
 from kcheck.model import Input
 from kcheck.scale.world.memory import once
+from kcheck.text.amount import Amount
 from kcheck.text.findings import Change, Finding, Fix, Related, Severity, Undecided, UnknownInput, last_key
-from kcheck.text.interval import Interval
 from kcheck.text.syntax import cel
 from kcheck.text.units import between, duration, shown, singular
 from kcheck.text.values import Origin
@@ -431,6 +431,6 @@ def _unknown(unit: str, after: object) -> str:
 
 def _with_unit(value: object, unit: str) -> str:
     """Format a value, or its bounds, with its unit; counts of things have none, as the message names them."""
-    if isinstance(value, Interval) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
+    if isinstance(value, Amount) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
         return between(shown(value.low, unit), shown(value.high, unit))
     return shown(value, unit)

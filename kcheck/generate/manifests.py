@@ -50,7 +50,7 @@ class Flavor(NamedTuple):
     interfaces: int
 
 
-class Amount(NamedTuple):
+class FlavorQuota(NamedTuple):
     """Quota of resources in a queue's flavor."""
 
     flavor: str
@@ -62,7 +62,7 @@ class Queue(NamedTuple):
 
     name: str
     team: str
-    amounts: list[Amount]
+    amounts: list[FlavorQuota]
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, object]:
@@ -255,7 +255,7 @@ def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Q
     result = []
     for (name, team), own in zip(names, zip(*parts, strict=True), strict=False):
         amounts = [
-            Amount(
+            FlavorQuota(
                 flavor.name, list(zip(covered, [jobs.quantity(nodes * each), nodes * flavor.interfaces], strict=False))
             )
             for flavor, nodes in zip(flavors, own, strict=True)

@@ -9,7 +9,7 @@ from kcheck.scale import money, quotas, walls
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.text import units
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed, rough
 from kcheck.text.values import Unknown
@@ -27,7 +27,7 @@ def as_json(world: World) -> str:
 def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
     return {
         "name": cluster.display_name, "id": cluster.id, "cloud": cluster.cloud,
-        "target": world.sizes.wanted_interval(cluster).exact, "reaches": reachable_nodes(cluster, world),
+        "target": world.sizes.wanted_amount(cluster).exact, "reaches": reachable_nodes(cluster, world),
         "walls": [_wall(wall) for wall in walls.find_walls(cluster, world)],
         "quotas": [
             {"code": one.need.quota.code, "name": one.need.quota.name, "needed": one.amount, "exact": one.sure,
@@ -40,8 +40,8 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
 
 def _wall(wall: Wall) -> dict[str, object]:
     return {
-        "mechanism": wall.mechanism, "scope": wall.scope, "nodes": wall.nodes.exact if wall.nodes else None,
-        "at_least": wall.nodes.low if wall.nodes else None, "at_most": wall.nodes.high if wall.nodes else None,
+        "mechanism": wall.mechanism, "scope": wall.scope, "nodes": wall.nodes.exact,
+        "at_least": None if wall.nodes.is_open else wall.nodes.low, "at_most": wall.nodes.high,
         "before_target": wall.short, "arithmetic": wall.arithmetic, "path": wall.place.source.path,
         "line": wall.place.begin.line, "source": wall.source, "kind": wall.kind, "move": wall.move,
     }  # fmt: skip
@@ -49,8 +49,8 @@ def _wall(wall: Wall) -> dict[str, object]:
 
 def reachable_nodes(cluster: Cluster, world: World) -> int | None:
     """Return the nodes a cluster reaches: its target or its first wall; None if unknown."""
-    first, target = walls.first(cluster, world), world.sizes.wanted_interval(cluster).exact
-    if first is None or first.nodes is None or (target is not None and first.nodes.low >= target):
+    first, target = walls.first(cluster, world), world.sizes.wanted_amount(cluster).exact
+    if first is None or (target is not None and first.nodes.low >= target):
         return None if has_unknown_walls(cluster, world) else target
     return _nodes_at_first_wall(first, cluster, world)
 
@@ -64,28 +64,26 @@ def _is_open(wall: Wall, world: World) -> bool:
     """Whether it is unknown if a wall comes before the target; advice and account quotas do not count."""
     if wall.short is not None or wall.kind == "recommended" or is_account_quota(wall):
         return False
-    return world.sizes.wanted_interval(wall.cluster).exact is not None or wall.nodes is None or wall.nodes.exact is None
+    return world.sizes.wanted_amount(wall.cluster).exact is not None or wall.nodes.exact is None
 
 
 def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
     """Return the nodes at the first wall; None if this or another wall may come earlier."""
-    nodes = first.nodes.exact if first.nodes else None
+    nodes = first.nodes.exact
     return nodes if nodes is not None and earliest(cluster, world)[1].low >= nodes else None
 
 
-def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Interval]:
-    """Return the wall that may come first, and its nodes; None and 0 if a wall has no number."""
+def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Amount]:
+    """Return the wall that may come first, and its nodes; None and unknown if a wall has no number."""
     found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
-    numbered = [(wall, wall.nodes) for wall in found if wall.nodes is not None]
-    if not found or len(numbered) < len(found):
-        return None, Interval(0, None)
-    return min(numbered, key=lambda pair: pair[1].low)
+    wall = min(found, key=lambda one: one.nodes.low, default=None)
+    return (None, Amount()) if wall is None or any(one.nodes.is_open for one in found) else (wall, wall.nodes)
 
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """Say how far the cluster gets, an unknown target and unknown walls first."""
     open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w, world) and _is_first_perhaps(w, world)]
-    found, wanted = [(w.what, w.why.reason if w.why else w.arithmetic) for w in open_], world.sizes.wanted(cluster)
+    found, wanted = [(w.what, _why(w)) for w in open_], world.sizes.wanted(cluster)
     if isinstance(wanted, Unknown) and wanted.reason not in (why for _, why in found):
         found.insert(0, ("the target", wanted.reason))
     by_reason = grouped(found, lambda pair: pair[1]).items()
@@ -95,28 +93,33 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
     return f"Not known: {'; '.join(said[:2])}{more}. {reach}" if said else reach
 
 
+def _why(wall: Wall) -> str:
+    """Return why the nodes at a wall are not known."""
+    return wall.nodes.why.reason if wall.nodes.why else wall.arithmetic
+
+
 def _is_first_perhaps(wall: Wall, world: World) -> bool:
     """Whether a wall without an upper bound may come before those with one."""
-    first = walls.first(wall.cluster, world)
-    sure = first.nodes.high if first is not None and first.nodes is not None else None
-    nodes = wall.nodes
-    return nodes is None or not nodes.low or (nodes.high is None and (sure is None or nodes.low < sure))
+    first, nodes = walls.first(wall.cluster, world), wall.nodes
+    sure = first.nodes.high if first is not None else None
+    return not nodes.low or (nodes.high is None and (sure is None or nodes.low < sure))
 
 
 def _reach(cluster: Cluster, world: World) -> str:
-    name, aim, first = cluster.display_name, world.sizes.wanted_interval(cluster), walls.first(cluster, world)
+    name, aim, first = cluster.display_name, world.sizes.wanted_amount(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
-    if first is None or first.nodes is None or first.nodes.high is None:
+    if first is None or first.nodes.high is None:
         below = "" if aim.exact is None else f" below {counted(aim.low, 'node')}"
         return f"{name}: no wall is known{below}."
     high = first.nodes.high
     if not world.pools.of_cluster(cluster) and aim.high == 0:
         known_ = "known " if has_unknown_walls(cluster, world) else ""
         return f"{name} has no node pools in this code; the first {known_}wall is the {first.what}, at {high:,}."
-    nearest, (least, most) = earliest(cluster, world)
+    nearest, at_first = earliest(cluster, world)
+    least = at_first.low
     if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
         part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
-        at = "" if most is None else f", at {Interval(least, most)}"
+        at = "" if at_first.high is None else f", at {at_first}"
         return f"{name} reaches at least {part}; the first wall is the {nearest.what}{at}."
     sure = _nodes_at_first_wall(first, cluster, world) is not None
     unknown = has_unknown_walls(cluster, world) and not sure
@@ -166,7 +169,7 @@ def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
 
 def heading(cluster: Cluster, world: World) -> str:
     """Format a cluster's name, cloud, place, environment and target."""
-    target = world.sizes.wanted_interval(cluster).exact
+    target = world.sizes.wanted_amount(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     environment = f", {cluster.environment}" if cluster.environment else ""
     place = f"{cluster.place.location}{roots(world.inventory.clusters)[cluster.id]}"
@@ -174,7 +177,7 @@ def heading(cluster: Cluster, world: World) -> str:
 
 
 def _text(cluster: Cluster, world: World) -> Iterator[Line]:
-    target = world.sizes.wanted_interval(cluster).exact
+    target = world.sizes.wanted_amount(cluster).exact
     yield Line(heading(cluster, world), "bold")
     groups = [group for group in grouped_walls(cluster, world) if not is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
@@ -196,7 +199,7 @@ def is_account_quota(wall: Wall) -> bool:
 
 def quotas_title(cluster: Cluster, world: World) -> str:
     """Return the title of the list of quotas."""
-    target = world.sizes.target_interval(cluster).exact
+    target = world.sizes.target_amount(cluster).exact
     return f"quotas that {'its nodes' if target is None else counted(target, 'node')} need{'s' * (target == 1)}"
 
 
@@ -216,18 +219,18 @@ def _is_relevant(wall: Wall) -> bool:
 def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
     """Group walls of the same kind, place and number: relevant groups first, and unknown numbers before known ones."""
     found = walls.find_walls(cluster, world)
-    groups = grouped(found, lambda wall: (wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id))
+    groups = grouped(found, lambda wall: (wall.mechanism, wall.number, wall.place, wall.nodes.is_open and wall.id))
     return sorted(groups.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))
 
 
 def _line(group: list[Wall], target: int | None) -> Line:
     wall = group[0]
-    number = "?" if wall.nodes is None or wall.number is None else _ends(wall.nodes)
+    number = "?" if wall.number is None else _ends(wall.nodes)
     style = {True: "red", False: "green", None: "yellow"}[wall.short]
     return line(f"{number:>9}  ", (_bar(wall, target), style), "  ", (group_title(group), "bold"), column=13 + _BAR)
 
 
-def _ends(nodes: Interval) -> str:
+def _ends(nodes: Amount) -> str:
     """Format the nodes at a wall: 120, 100-140, or 100+ if there is no upper bound."""
     if nodes.exact is not None:
         return f"{nodes.exact:,}"
@@ -246,7 +249,7 @@ def group_title(group: list[Wall]) -> str:
 
 def _details(group: list[Wall]) -> Iterator[Line]:
     wall = group[0]
-    bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
+    bounds = f"{wall.nodes} nodes: " if wall.nodes.exact is None and not wall.nodes.is_open else ""
     lines = [f"{bounds}{wall.arithmetic}", f"{wall.place.location}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
@@ -278,8 +281,7 @@ def _section(cluster: Cluster, world: World) -> str:
     ]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
     for wall in [wall for wall in walls.find_walls(cluster, world) if not is_account_quota(wall)]:
-        nodes = "unknown" if wall.nodes is None else str(wall.nodes)
-        bold = f"**{nodes}**" if wall.short else nodes
+        bold = f"**{wall.nodes}**" if wall.short else f"{wall.nodes}"
         kind, place = markdown_link(wall.kind, wall.source), markdown_code(wall.place.location)
         what, arithmetic, move = map(markdown, (wall.what, wall.arithmetic, wall.move))
         lines.append(f"| {bold} | {what} | {kind} | {arithmetic} | {place} | {move} |")

@@ -184,8 +184,8 @@ def wall_pages(wanted: set[str], world: World) -> list[Text]:
 
 
 def _blocks(wall: Wall, world: World) -> Iterator[Block]:
-    target = world.sizes.wanted_interval(wall.cluster)
-    hit = "Where it is hit is not known" if wall.nodes is None else f"It is hit at {wall.nodes} nodes"
+    target = world.sizes.wanted_amount(wall.cluster)
+    hit = "Where it is hit is not known" if wall.nodes.is_open else f"It is hit at {wall.nodes} nodes"
     yield Title(f"{wall.what}, cluster {wall.cluster.display_name}")
     yield Prose(f"{hit}; the target is {'not known' if target.low == 0 else target}.")
     yield Part("Inputs")

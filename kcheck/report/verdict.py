@@ -36,9 +36,9 @@ class Waste(NamedTuple):
 
 def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
     """Return a cluster's state, a key of `STATES`, and how far it gets."""
-    target, nodes = world.sizes.wanted_interval(cluster).exact, capacity.reachable_nodes(cluster, world)
+    target, nodes = world.sizes.wanted_amount(cluster).exact, capacity.reachable_nodes(cluster, world)
     first, low = walls.first(cluster, world), capacity.earliest(cluster, world)[1].low
-    high = first.nodes.high if first is not None and first.nodes is not None else None
+    high = first.nodes.high if first is not None else None
     if target is None:
         found = "at most " if nodes is None else ""
         return "unknown", "not known" if high is None else f"{found}{counted(nodes or high, 'node')}, no target known"

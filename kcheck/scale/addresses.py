@@ -6,20 +6,20 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
 from kcheck.scale import placement
-from kcheck.scale.allocatable import total
 from kcheck.scale.basics import parsed
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds
 from kcheck.scale.world.memory import once
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.ip_ranges import parse_cidr, usable_addresses
 from kcheck.text.need import NotKnown, need, or_unknown
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, reason_of
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, because, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,14 +30,7 @@ if TYPE_CHECKING:
 Place = Subnet | PodRange
 
 
-class Estimate(Struct, frozen=True):
-    """Bounds of a number; `why` says why it is not exact."""
-
-    bounds: Interval
-    why: str = ""
-
-
-class Bounds(Struct, frozen=True):
+class Demands(Struct, frozen=True):
     """Lower and upper demand of each pool in a place; `why` says why they differ.
 
     `low` and `high` differ by what one node takes, `least` and `most` also by the sizes that the pools may have when
@@ -50,7 +43,7 @@ class Bounds(Struct, frozen=True):
     high: list[Demand] | None
     least: list[Demand]
     most: list[Demand] | None
-    why: str
+    why: Unknown | None = None
     kept: int = 0
     rest: int = 0
 
@@ -66,23 +59,18 @@ class Bounds(Struct, frozen=True):
         return max(total, prefixed + rest, single + kept) if kept and (prefixed > kept or single > rest) else total
 
 
-def exactly(number: int) -> Estimate:
-    """Return an estimate that is exact."""
-    return Estimate(Interval(number, number))
-
-
 # --- of one node
 
 
-def per_node(pool: NodePool, world: World) -> Estimate:
-    """Estimate the addresses that a node takes from its subnet: its own, and its pods' if they are in it."""
+def per_node(pool: NodePool, world: World) -> Amount:
+    """Count the addresses that a node takes from its subnet: its own, and its pods' if they are in it."""
     inside = pool.addresses.pods_take_addresses
     if isinstance(inside, Known) and not inside.value:
         least, most = known(pool.addresses.own) or (1, 1)
-        return Estimate(Interval(least, most), f"the interfaces of a node of {pool.display_name} are not known")
+        return Amount(least, most, Unknown(f"the interfaces of a node of {pool.display_name} are not known"))
     cni = _cni(pool)
     whole = _held(pool, cni) if cni is not None else _with_pods(pool, world)
-    return whole if isinstance(inside, Known) else Estimate(Interval(1, whole.bounds.high), reason_of(inside))
+    return whole if isinstance(inside, Known) else Amount(1, whole.high, because(inside))
 
 
 def _cni(pool: NodePool) -> Cni | None:
@@ -102,8 +90,8 @@ def has_public_nodes(pool: NodePool) -> bool:
     return bool(subnets) and all(known(one.public) for one in subnets)
 
 
-def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
-    """Estimate the VPC address units that a node of each pool takes, by pool id; empty with prefix delegation.
+def address_units(cluster: Cluster, world: World) -> dict[str, Amount]:
+    """Count the VPC address units that a node of each pool takes, by pool id; empty with prefix delegation.
 
     An address counts as one, a public one too, and so does each interface beside the first, those of EFA included:
     https://docs.aws.amazon.com/vpc/latest/userguide/network-address-usage.html
@@ -113,14 +101,12 @@ def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
         return {}
     found = {}
     for pool in world.pools.of_cluster(cluster):
-        parts = [per_node(pool, world).bounds]
+        units, held = per_node(pool, world), interfaces_held(pool, cluster)
         if known(cni.custom_networking):
-            parts.append(pod_addresses(pool, world).bounds)
+            units += pod_addresses(pool, world)
         if has_public_nodes(pool):
-            parts.append(Interval(1, 1))
-        held = interfaces_held(pool, cluster)
-        parts.append(Interval(0, None) if held is None else Interval(held - 1, held - 1))
-        found[pool.id] = total(*parts)
+            units += exactly(1)
+        found[pool.id] = units + (Amount() if held is None else exactly(held - 1))
     return found
 
 
@@ -141,24 +127,20 @@ def interfaces_held(pool: NodePool, cluster: Cluster) -> int | None:
     return own + cloud(cluster.cloud).interfaces_held(1, addresses, warm, count - own) + more
 
 
-def addresses_per_node(pool: NodePool, world: World) -> Value[int]:
-    """Count the addresses that a node takes from its subnet; Unknown if not exact."""
-    estimate = per_node(pool, world)
-    exact = estimate.bounds.exact
-    if exact is None:
-        return Unknown(estimate.why)
+def addresses_per_node(pool: NodePool, world: World) -> Amount:
+    """Count the addresses that a node takes from its subnet."""
     inside = pool.addresses.pods_take_addresses
     sized = pool.addresses.max_pods if _cni(pool) is None else pool.machine.instance_types
     decides = sized if known(inside) else inside
-    return Known(exact, decides.origin or Origin((pool.place,)))
+    return replace(per_node(pool, world), origin=decides.origin)
 
 
-def _with_pods(pool: NodePool, world: World) -> Estimate:
-    """Estimate one address for the node and one for each pod that it may run."""
+def _with_pods(pool: NodePool, world: World) -> Amount:
+    """Count one address for the node and one for each pod that it may run."""
     if isinstance(pool.addresses.max_pods, Known):
         return exactly(1 + pool.addresses.max_pods.value)
     low, high = _pods_bounds(pool, world)
-    return Estimate(Interval(1 + low, None if high is None else 1 + high), reason_of(pool.addresses.max_pods))
+    return Amount(1 + low, None if high is None else 1 + high, because(pool.addresses.max_pods))
 
 
 def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
@@ -170,17 +152,17 @@ def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
     return limits["max_pods.least"].number, limits["max_pods.most"].number
 
 
-def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
-    """Estimate the addresses that a VPC CNI node holds with one pod, the least for any job.
+def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Amount:
+    """Count the addresses that a VPC CNI node holds with one pod, the least for any job.
 
     Where pods have subnets of their own, the first interface, the node's `own`, does not serve them.
     """
     found = _held_by_type(pool, cni, own=own)
     if isinstance(found, Unknown):
-        return Estimate(Interval(1, None), found.reason)
+        return Amount(1, None, found)
     least, most = min(found), max(found)
     name = known(pool.name) or pool.address
-    return Estimate(Interval(least, most), f"the instance types of {name} take {least} to {most} addresses")
+    return Amount(least, most, Unknown(f"the instance types of {name} take {least} to {most} addresses"))
 
 
 @or_unknown
@@ -214,8 +196,8 @@ def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
     return len(found)
 
 
-def pod_addresses(pool: NodePool, world: World) -> Estimate:
-    """Estimate the addresses of the pod subnets that a node takes with one pod beside those of DaemonSets."""
+def pod_addresses(pool: NodePool, world: World) -> Amount:
+    """Count the addresses of the pod subnets that a node takes with one pod beside those of DaemonSets."""
     cni = _cni(pool)
     if cni is not None:
         return _held(pool, cni, own=False)
@@ -223,9 +205,8 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         least, most = pool.addresses.pod_addresses.value
         more = max(0, 1 + daemons(pool, world, addressed=True) - least)
         least, most = least + more, min(most + more, max(most, number(pool.addresses.max_pods, most + more)))
-        why = "" if least == most else f"the addresses of a pod of {pool.display_name} are not known"
-        return Estimate(Interval(least, most), why)
-    return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
+        return Amount(least, most, Unknown(f"the addresses of a pod of {pool.display_name} are not known"))
+    return Amount(1, _pods_bounds(pool, world)[1], because(pool.addresses.pod_addresses))
 
 
 def pod_block(pool: NodePool) -> Value[int]:
@@ -237,20 +218,20 @@ def pod_block(pool: NodePool) -> Value[int]:
     return mapped(pool.addresses.max_pods, cloud(pod_range.cloud).pod_block)
 
 
-def block_size(pool: NodePool, world: World) -> Estimate:
-    """Estimate the addresses of the block that a node takes for its pods."""
+def block_size(pool: NodePool, world: World) -> Amount:
+    """Count the addresses of the block that a node takes for its pods."""
     block = pod_block(pool)
     if isinstance(block, Known):
         return exactly(1 << (32 - block.value))
     pod_range = known(pool.addresses.pod_range)
     if pod_range is None:
-        return Estimate(Interval(1, None), reason_of(block))
+        return Amount(1, None, because(block))
 
     def size(pods: int) -> int:
         return 1 << (32 - cloud(pod_range.cloud).pod_block(pods))
 
     low, high = _pods_bounds(pool, world)
-    return Estimate(Interval(size(max(1, low)), None if high is None else size(high)), reason_of(block))
+    return Amount(size(max(1, low)), None if high is None else size(high), because(block))
 
 
 # --- of all nodes of a subnet or range
@@ -270,14 +251,14 @@ def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
 
 @once
 @or_unknown
-def bounds(place: Place, world: World) -> Bounds:
-    """Estimate the lower and the upper demand of each pool in a place."""
+def bounds(place: Place, world: World) -> Demands:
+    """Count the lower and the upper demand of each pool in a place."""
     return _bounds_of(need(pools_of(place, world)), place, world)
 
 
 @once
-def at_most(place: Place, world: World) -> Bounds | Unknown:
-    """Estimate the demand as `bounds` does; pools that may be elsewhere take nothing at least, and all at most."""
+def at_most(place: Place, world: World) -> Demands | Unknown:
+    """Count the demand as `bounds` does; pools that may be elsewhere take nothing at least, and all at most."""
     found = bounds(place, world)
     if not isinstance(found, Unknown) or not isinstance(place, Subnet):
         return found
@@ -285,23 +266,23 @@ def at_most(place: Place, world: World) -> Bounds | Unknown:
     return found if isinstance(pools, Unknown) else _bounds_of(pools, place, world, found)
 
 
-def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown | None = None) -> Bounds:
+def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown | None = None) -> Demands:
     shared = Counter(pool.display_name for pool in pools)
     least: list[Demand] = []
     most: list[Demand] | None = []
-    reasons: list[str] = []
+    reasons: list[Unknown | None] = []
     seen: set[NodePool] = set()
     kept = _reserved_prefixes(place)
     for pool in pools:
         measure, parts = _measure(place, pool, seen)
         seen.add(pool)
-        estimate, nodes, surge = measure(pool, world), world.sizes.of_pool(pool), pool.upgrade.surge
+        each, nodes, surge = measure(pool, world), world.sizes.of_pool(pool), pool.upgrade.surge
         if doubt and place in pool.addresses.candidates:
-            estimate = Estimate(Interval(0, estimate.bounds.high), doubt.reason)
-        estimate, size = estimate if kept else _broken(estimate, pool), _prefix_size(pool)
+            each = Amount(0, each.high, doubt)
+        each, size = each if kept else _broken(each, pool), _prefix_size(pool)
         name = pool.full_name if shared[pool.display_name] > 1 else pool.display_name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
-        (low, high), each = surge_bounds(surge), estimate.bounds
+        low, high = surge_bounds(surge)
         fixed = pool.machine.efa_addresses if measure is per_node else 0
         whole, more = (max(0, one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0))
         demand = Demand(name, number(nodes, 0), low, per_node=each.low, subnets=parts, by_default=default)
@@ -309,14 +290,15 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown
         if most is not None:
             upper = least[-1]._replace(surge=high, per_node=each.high or 0, prefixed=more)
             most = None if each.high is None else [*most, upper]
-        reasons += [estimate.why] if each.exact is None else []
-        reasons += [reason_of(surge)] if low != high else []
-        reasons += [] if isinstance(nodes, Known) else [reason_of(nodes)]
+        reasons += [each.why] if each.exact is None else []
+        reasons += [because(surge)] if low != high else []
+        reasons += [] if isinstance(nodes, Known) else [because(nodes)]
     lowest = _sized(pools, least, world, kind=True)
     highest = None if most is None else _sized(pools, most, world, kind=False)
-    reasons += [f"whether nodes get prefixes beyond the {kept:,} reserved addresses is not known"] if kept else []
-    why = next(filter(None, reasons), "")
-    return Bounds(pools, least, most, lowest or [], highest, why, kept=kept, rest=number(room(place, world), 0) - kept)
+    if kept:
+        reasons.append(Unknown(f"whether nodes get prefixes beyond the {kept:,} reserved addresses is not known"))
+    why = next(filter(None, reasons), None)
+    return Demands(pools, least, most, lowest or [], highest, why, kept=kept, rest=number(room(place, world), 0) - kept)
 
 
 def _reserved_prefixes(place: Place) -> int:
@@ -337,18 +319,17 @@ def _prefix_size(pool: NodePool) -> int:
     return profiles.limits(cluster.cloud)["cni.prefix_size"].number
 
 
-def _broken(estimate: Estimate, pool: NodePool) -> Estimate:
+def _broken(each: Amount, pool: NodePool) -> Amount:
     """Add the blocks that a node's single addresses may break up in a subnet, which no prefix can have then.
 
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
-    size, (low, high) = _prefix_size(pool), estimate.bounds
+    size, high = _prefix_size(pool), each.high
     if not size or not high or high == 1:
-        return estimate
-    why = f"a single address of {pool.display_name} may break up a block of {size}"
-    is_exact = estimate.bounds.exact is not None or not estimate.why
+        return each
+    why = Unknown(f"a single address of {pool.display_name} may break up a block of {size}")
     most = high + (size - 1) * (1 + pool.machine.efa_addresses)
-    return Estimate(Interval(low, most), why if is_exact else estimate.why)
+    return Amount(each.low, most, why if each.exact is not None else each.why or why)
 
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:
@@ -373,7 +354,7 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
     sizes = all_known(nodes)
     if not isinstance(sizes, Unknown):
         return [{pools[i].id: size for i, size in zip(own, sizes, strict=True)}]
-    aim = world.sizes.target_interval(cluster) if cluster else None
+    aim = world.sizes.target_amount(cluster) if cluster else None
     target = aim.low if aim and kind else aim.high if aim else None
     if cluster is None or target is None or isinstance(world.pools.all_of_cluster(cluster), Unknown):
         return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind else []
@@ -384,10 +365,10 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
     return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown]
 
 
-def needed(found: Bounds) -> Interval:
-    """Bound the addresses that the pools of a place need while one of them is upgraded."""
+def needed(found: Demands) -> Amount:
+    """Count the addresses that the pools of a place need while one of them is upgraded."""
     high = None if found.most is None else found.taken(found.most)
-    return Interval(addresses_needed(found.least), high)
+    return Amount(addresses_needed(found.least), high, found.why)
 
 
 # --- what there is
@@ -412,7 +393,7 @@ def range_of(text: str) -> IPv4Network | None:
     return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
 
 
-def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Estimate], int]:
+def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Amount], int]:
     """Choose how to estimate a pool's demand in a place, and count the subnets that it uses there."""
     if not isinstance(place, Subnet):
         return block_size, 1

@@ -8,7 +8,7 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
 from kcheck.inventory.clouds import registry
 from kcheck.model import NOTHING, NodePool
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.units import minor_version, quantity
 from kcheck.text.values import Known, Unknown, Value, known
 
@@ -24,15 +24,15 @@ class Room(NamedTuple):
     machine: str
     vcpus: int
     memory: int
-    cpu_left: Interval
-    memory_left: Interval
+    cpu_left: Amount
+    memory_left: Amount
 
 
 class Taken(NamedTuple):
     """Bounds of what the DaemonSets of each node request."""
 
-    cpu: Interval = Interval(0, 0)
-    memory: Interval = Interval(0, 0)
+    cpu: Amount = exactly(0)
+    memory: Amount = exactly(0)
 
 
 NOTHING_TAKEN = Taken()
@@ -58,28 +58,22 @@ def rooms(pool: NodePool) -> tuple[Room, ...]:
 
 def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
     """Subtract what the kubelet is configured to reserve, or else the usual reserve."""
-    own = pool.kubelet
-    nothing = Interval(0, 0)
-    cpu = total(
-        _written(own.kube_reserved, "cpu", usual.cpu, 1000), _written(own.system_reserved, "cpu", nothing, 1000)
-    )
-    memory = total(
-        _written(own.kube_reserved, "memory", usual.memory, 1),
-        _written(own.system_reserved, "memory", nothing, 1),
-        _written(own.eviction_hard, _THRESHOLD, usual.eviction, 1, node.memory),
-        Interval(0, taken(profiles.limits("any")["reserved.memory_overhead"].text, node.memory, GI)),
-    )
-    whole = Interval(node.cpu, node.cpu), Interval(node.memory, node.memory)
-    return Room(node.machine, vcpus, node.memory, less(whole[0], cpu), less(whole[1], memory))
+    own, nothing = pool.kubelet, exactly(0)
+    cpu = _written(own.kube_reserved, "cpu", usual.cpu, 1000) + _written(own.system_reserved, "cpu", nothing, 1000)
+    memory = _written(own.kube_reserved, "memory", usual.memory, 1)
+    memory += _written(own.system_reserved, "memory", nothing, 1)
+    memory += _written(own.eviction_hard, _THRESHOLD, usual.eviction, 1, node.memory)
+    memory += Amount(0, taken(profiles.limits("any")["reserved.memory_overhead"].text, node.memory, GI))
+    return Room(node.machine, vcpus, node.memory, exactly(node.cpu) - cpu, exactly(node.memory) - memory)
 
 
-def _written(value: Value[dict[str, str]], key: str, usual: Interval, scale: int, whole: int = 0) -> Interval:
+def _written(value: Value[dict[str, str]], key: str, usual: Amount, scale: int, whole: int = 0) -> Amount:
     """Bound what a kubelet configuration reserves; the usual where it does not, or may not, set the key."""
     text = value.value.get(key) if isinstance(value, Known) else None
     if text is not None:
         amount = _amount(text, whole)
-        return Interval(0, None) if amount is None else Interval(int(amount * scale), int(amount * scale))
-    return Interval(0, usual.high) if isinstance(value, Unknown) else usual
+        return Amount() if amount is None else exactly(int(amount * scale))
+    return Amount(0, usual.high) if isinstance(value, Unknown) else usual
 
 
 def _amount(text: str, whole: int) -> Fraction | None:
@@ -90,19 +84,7 @@ def _amount(text: str, whole: int) -> Fraction | None:
         return None
 
 
-def total(*parts: Interval) -> Interval:
-    """Add amounts; no upper bound where one of them has none."""
-    highs = [part.high for part in parts if part.high is not None]
-    return Interval(sum(part.low for part in parts), sum(highs) if len(highs) == len(parts) else None)
-
-
-def less(whole: Interval, part: Interval) -> Interval:
-    """Subtract an amount from another, down to 0."""
-    least = 0 if part.high is None else max(0, whole.low - part.high)
-    return Interval(least, None if whole.high is None else max(0, whole.high - part.low))
-
-
-def shape(pool: NodePool, slots: Interval | None, *, named: bool) -> tuple[object, ...]:
+def shape(pool: NodePool, slots: Amount | None, *, named: bool) -> tuple[object, ...]:
     """Return all of a pool that decides whether pods fit, its name if `named`; where a part is unknown, itself."""
     own = pool.scheduling
     parts = (

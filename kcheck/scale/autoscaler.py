@@ -16,12 +16,12 @@ from kcheck.scale.queue_limits import Excess
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
-from kcheck.text.interval import Bounded, Interval
+from kcheck.text.amount import Amount
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, minor_version
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped, number, sure
+from kcheck.text.values import Known, Unknown, Unset, Value, all_known, known, mapped, number, sure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -189,7 +189,7 @@ def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:
 # --- caps
 
 
-_UNKNOWN_TYPES = "the machine types of all pools are not known"
+_UNKNOWN_TYPES = Unknown("the machine types of all pools are not known")
 
 
 def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
@@ -203,15 +203,13 @@ def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
     return computed(autoscaler, asked) if asked else unknown_size(autoscaler, world)
 
 
-def wanted_cores(autoscaler: Autoscaler, world: World) -> Value[int]:
+def wanted_cores(autoscaler: Autoscaler, world: World) -> Amount:
     """Count the cores of the wanted nodes; bounds where some machine types are unknown."""
     least = _cores(autoscaler, need(wanted(autoscaler, world)), world)
-    if _machines_known(autoscaler, world):
-        return computed(autoscaler, least)
-    return Bounded(_UNKNOWN_TYPES, Origin((autoscaler.place,)), bounds=Interval(least, None))
+    return Amount(least, least if _machines_known(autoscaler, world) else None, _UNKNOWN_TYPES)
 
 
-def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
+def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
     """Count the wanted nodes that the caps on nodes and cores allow; bounds where machine types are unknown."""
     nodes, own, cores = wanted(autoscaler, world), autoscaler.max_nodes, autoscaler.max_cores
     if isinstance(own, Unknown):
@@ -224,9 +222,7 @@ def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
     if cores.value >= count * world.numbers.limits("any")["autoscaler.cores_of_node"].number:
         return nodes
     most = _within_cores(autoscaler, count, cores, world)
-    if _machines_known(autoscaler, world):
-        return Known(most, cores.origin)
-    return Bounded(_UNKNOWN_TYPES, cores.origin, bounds=Interval(0, most))
+    return Amount(most if _machines_known(autoscaler, world) else 0, most, _UNKNOWN_TYPES, cores.origin)
 
 
 @or_unknown

@@ -5,7 +5,7 @@ from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Sharing
 from kcheck.scale.basics import anyone, computed, may_count, runs
 from kcheck.scale.world import World
 from kcheck.scale.world.pools import CONFIG
-from kcheck.text.interval import Bounded, Interval
+from kcheck.text.amount import Amount
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
@@ -64,7 +64,7 @@ def of_pods(template: PodTemplate, world: World) -> Value[int]:
     return computed(template, max(certain) if certain and len(certain) == len(found) else None)
 
 
-def whole_cards(cluster: Cluster, world: World) -> Value[int]:
+def whole_cards(cluster: Cluster, world: World) -> Amount:
     """Count the pods with one whole GPU each, without jobs and DaemonSets."""
     found = [
         template
@@ -76,10 +76,8 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
     ]
     unknown = first_unknown(value for one in found for value in (one.count, one.gpus))
     least = sum(number(one.count, 0) for one in found if known(one.gpus))
-    if unknown is None:
-        return computed(cluster, least)
     most = None if first_unknown(one.count for one in found) else sum(number(one.count, 0) for one in found)
-    return Bounded(unknown.reason, unknown.origin, bounds=Interval(least, most))
+    return Amount(least, most if unknown else least, unknown)
 
 
 def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool:

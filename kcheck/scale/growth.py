@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from kcheck.model import Surge
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount
 from kcheck.text.values import Value, candidates
 
 CEILING = 1 << 20
@@ -249,7 +249,7 @@ class Trial(Struct, frozen=True):
         return self.kindest[::-1]
 
 
-def reach(trial: Trial, growth: Growth) -> Interval | None:
+def reach(trial: Trial, growth: Growth) -> Amount | None:
     """Bound the nodes of a cluster at a wall; None if it never meets it."""
     if growth.known:
         high = largest(trial.least, growth.sizes)
@@ -260,10 +260,10 @@ def reach(trial: Trial, growth: Growth) -> Interval | None:
         low = 0 if trial.most is None else largest(trial.most, lambda nodes: growth.filled(nodes, worst))
     if low == CEILING:
         return None
-    return Interval(low, None if high == CEILING else high)
+    return Amount(low, None if high == CEILING else high)
 
 
-def short(trial: Trial, growth: Growth, target: Interval) -> bool | None:
+def short(trial: Trial, growth: Growth, target: Amount) -> bool | None:
     """Whether the wall is met before the target; None if unknown."""
     sizes = growth.sizes if growth.known else lambda nodes: growth.grown(nodes, trial.kindest)
     if not trial.least(sizes(target.low)):

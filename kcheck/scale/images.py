@@ -9,7 +9,7 @@ from kcheck.scale.basics import computed, parsed
 from kcheck.scale.walls import egress
 from kcheck.scale.world import World
 from kcheck.text import placeholders
-from kcheck.text.interval import Interval, bounded
+from kcheck.text.amount import Amount
 from kcheck.text.need import need
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Value, known, mapped, number
@@ -43,22 +43,22 @@ def container(image: Image, world: World) -> Value[Container]:
     return Unknown("the chart gives the pull policy") if found is None else computed(image, found)
 
 
-def nodes(image: Image, world: World) -> Value[int]:
+def nodes(image: Image, world: World) -> Value[int] | Amount:
     """Count the nodes of the largest workload that runs an image; a lower bound from others if unknown."""
     found = world.images.nodes(image)
     least = max(number(world.sizes.of_workload(workload), 0) for workload, _ in world.images.uses(image))
     if isinstance(found, Unknown) and least:
-        return bounded(found, found.origin, Interval(least, None))
+        return Amount(least, None, found, found.origin)
     return found
 
 
-def pulls(image: Image, world: World) -> Value[int]:
+def pulls(image: Image, world: World) -> Value[int] | Amount:
     """Count the pulls by fresh nodes from Docker Hub through one public address; at least those of a node."""
     workload, nodes = owner(image, world), world.images.nodes(image)
     addresses = max(1, number(egress.egress_addresses(workload, world), 1))
     found = egress.pulls_of(workload, world)
     if isinstance(nodes, Unknown):
-        return bounded(nodes, nodes.origin, Interval(max(1, egress.pulled(found, lambda _: 1)), None))
+        return Amount(max(1, egress.pulled(found, lambda _: 1)), None, nodes, nodes.origin)
     return mapped(nodes, lambda many: egress.pulled(found, lambda _: many) // addresses)
 
 

@@ -10,8 +10,8 @@ from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.cloud import Cloud
 from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
-from kcheck.scale.allocatable import NOTHING_TAKEN, Room, Taken, less, rooms
-from kcheck.text.interval import Interval
+from kcheck.scale.allocatable import NOTHING_TAKEN, Room, Taken, rooms
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
@@ -57,7 +57,7 @@ class Share(Struct, frozen=True):
 
     resource: str
     asked: int
-    left: Interval
+    left: Amount
     taken: int
     room: Room
 
@@ -69,13 +69,13 @@ class Share(Struct, frozen=True):
         return True if self.asked <= self.left.low else None
 
 
-def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Interval | None = None) -> Fit:
+def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Amount | None = None) -> Fit:
     """Check whether pods can land on a pool beside DaemonSets (`taken`); `slots` as for `requirements`."""
     return _verdict(requirements(template, pool, taken, slots))
 
 
 def requirements(
-    template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Interval | None = None
+    template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Amount | None = None
 ) -> Iterator[Fit]:
     """Check each requirement of pods against a pool: labels, GPUs, CPU and memory, taints.
 
@@ -87,7 +87,7 @@ def requirements(
     yield _taints(template, pool)
 
 
-def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None) -> Fit:
+def chooses(template: PodTemplate, pool: NodePool, slots: Amount | None = None) -> Fit:
     """Check whether pods can land on a pool if its nodes are large enough."""
     return _verdict([_labels(template, pool), _cards(template, pool, slots), _taints(template, pool)])
 
@@ -120,24 +120,24 @@ def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | Non
 
 
 def per_node(
-    template: PodTemplate, pool: NodePool, taken: Taken, slots: Interval | None, *, ports: bool = True
-) -> Interval | None:
+    template: PodTemplate, pool: NodePool, taken: Taken, slots: Amount | None, *, ports: bool = True
+) -> Amount | None:
     """Pods per node of the smallest machine, by GPUs, CPU, memory and `ports`; at least one where one may fit."""
     counts = []
     cards, offered = known(template.gpus), _offered(pool, slots)
     if cards:
         if offered is None:
             return None
-        counts.append(Interval(offered.low // cards, None if offered.high is None else offered.high // cards))
+        counts.append(Amount(offered.low // cards, None if offered.high is None else offered.high // cards))
     for share in (one for room in rooms(pool) for one in _shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
-        counts.append(Interval(share.left.low // share.asked, most))
+        counts.append(Amount(share.left.low // share.asked, most))
     if known(template.spread) or template.all_cards or (ports and known(template.ports)):
-        counts.append(Interval(1, 1))
+        counts.append(exactly(1))
     if not counts:
         return None
     most = min((count.high for count in counts if count.high is not None), default=None)
-    return Interval(max(min(count.low for count in counts), min(most or 0, 1)), most)
+    return Amount(max(min(count.low for count in counts), min(most or 0, 1)), most)
 
 
 def smallest(pool: NodePool) -> int | None:
@@ -316,12 +316,12 @@ def zones_of(pool: NodePool) -> set[str]:
     )  # Azure's are numbers, its label has the region
 
 
-def _offered(pool: NodePool, slots: Interval | None) -> Interval | None:
+def _offered(pool: NodePool, slots: Amount | None) -> Amount | None:
     gpus = known(pool.machine.gpus)
-    return None if gpus is None else slots or Interval(gpus, gpus)
+    return None if gpus is None else slots or exactly(gpus)
 
 
-def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit:
+def _cards(template: PodTemplate, pool: NodePool, slots: Amount | None) -> Fit:
     wanted = number(template.gpus, 0)
     types = pool.machine.instance_types  # Karpenter chooses them for the pods
     missing = types if isinstance(types, Unknown) and not equals(pool.mode, "Karpenter") else None
@@ -378,7 +378,7 @@ def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
         ("memory", known(template.memory), room.memory, room.memory_left, taken.memory),
     ]
     return [
-        Share(resource, asked, less(left, own), own.low, room)
+        Share(resource, asked, left - own, own.low, room)
         for resource, asked, whole, left, own in parts
         if asked and whole
     ]

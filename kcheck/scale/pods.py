@@ -11,7 +11,7 @@ from kcheck.scale.jobs import alike
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
-from kcheck.text.interval import Interval, bounded
+from kcheck.text.amount import Amount
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, sure, total
@@ -214,11 +214,11 @@ def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:
     return (each.high if each else None) or 1
 
 
-def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
+def time_to_stop(template: PodTemplate, world: World) -> Value[int] | Amount:
     """Return the seconds that pods get to stop: spot notice, or wait of the autoscaler; null without a limit."""
     found = _time_to_stop(template, world)
     if isinstance(found, Unknown):
-        return bounded(found, found.origin, Interval(_granted(template, world), None))
+        return Amount(_granted(template, world), None, found, found.origin)
     return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Network, NodePool, PodRange, Subnet
 from kcheck.scale import addresses as demands
@@ -11,11 +13,11 @@ from kcheck.scale import walls
 from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
 from kcheck.scale.world.memory import once
-from kcheck.text.interval import Bounded, bounded
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
 from kcheck.text.need import need, or_unknown
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unset, Value, known, mapped, total
+from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,17 +40,13 @@ class Share(NamedTuple):
 
 
 @once
-def needed(place: Place, world: World) -> Value[int]:
+def needed(place: Place, world: World) -> Amount:
     """Count the addresses that the pools need while one of them is upgraded."""
-    found, doubt = demands.at_most(place, world), demands.bounds(place, world)
-    if isinstance(found, Unknown):
-        return found
-    bounds = demands.needed(found)
+    doubt = demands.bounds(place, world)
+    found = demands.needed(need(demands.at_most(place, world)))
     if isinstance(doubt, Unknown):
-        return bounded(doubt, doubt.origin, bounds)
-    if bounds.exact is None:
-        return Bounded(found.why, place.cidr.origin, bounds=bounds)
-    return computed(place, bounds.exact)
+        return replace(found, why=doubt, origin=doubt.origin)
+    return found if found.exact is not None else replace(found, origin=place.cidr.origin)
 
 
 def needed_as_written(place: Place, world: World) -> Value[int]:
@@ -81,7 +79,7 @@ def nodes(place: Place, world: World) -> Value[int]:
     return computed(place, total(map(world.sizes.of_pool, pools)))
 
 
-def full(place: Place, world: World) -> Value[int]:
+def full(place: Place, world: World) -> Value[int] | Amount:
     """Return the nodes at which a subnet or a range is full at the earliest; null where its pools fit."""
     there = demands.room(place, world)
     if not isinstance(there, Known):
@@ -90,9 +88,7 @@ def full(place: Place, world: World) -> Value[int]:
     if addresses_needed(found.least) <= usable:
         return computed(place, None)
     at = walls.nodes_at(place, found.pools, world)
-    if at is not None and at.exact is None:
-        return Bounded(found.why, Origin((place.place,)), bounds=at)
-    return computed(place, full_at(found.least, usable) if at is None else at.low)
+    return exactly(full_at(found.least, usable)) if at is None else replace(at, why=found.why)
 
 
 def first_full(pool: NodePool, world: World) -> Value[Place]:
@@ -100,19 +96,14 @@ def first_full(pool: NodePool, world: World) -> Value[Place]:
     own = pool.addresses
     places = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), known(own.pod_range))
     ends = ((place, full(place, world)) for place in places if place is not None)
-    return computed(pool, next((place for place, end in ends if known(end) or isinstance(end, Bounded)), None))
+    return computed(pool, next((place for place, end in ends if isinstance(end, Amount)), None))
 
 
 def widest(place: Place, world: World) -> Value[int]:
     """Count the addresses of the hungriest node in a subnet, or of the largest block of a pod range."""
     pools = need(demands.pools_of(place, world))
-    return computed(place, max((need(_taken(place, pool, world)) for pool in pools), default=0))
-
-
-def _taken(place: Place, pool: NodePool, world: World) -> Value[int]:
-    if isinstance(place, Subnet):
-        return demands.addresses_per_node(pool, world)
-    return mapped(demands.pod_block(pool), lambda prefix: 1 << (32 - prefix))
+    measure = demands.per_node if isinstance(place, Subnet) else demands.block_size
+    return computed(place, max((need(measure(pool, world)) for pool in pools), default=0))
 
 
 # --- larger ranges

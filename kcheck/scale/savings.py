@@ -22,8 +22,8 @@ from kcheck.scale.simulate.results import Estimate
 from kcheck.scale.simulate.scenario import Scenario
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.interval import Bounded, Interval
-from kcheck.text.values import Known, Origin, Unknown, Value, known
+from kcheck.text.amount import Amount
+from kcheck.text.values import Origin, Unknown, Value, known
 
 _NOTHING = 5
 """Saved seconds per node for which nobody changes a setting."""
@@ -34,8 +34,8 @@ class Saving(NamedTuple):
 
     found: results.Saving
     nodes: Annotated[int, "nodes of the simulated run", "nodes"]
-    node_time: Value[int]
-    money: Value[int]
+    node_time: Amount
+    money: Amount
     unpriced: Annotated[int, "nodes without a price", "nodes"]
     run_time: Annotated[int, "work of each pod of the simulated run", "seconds"]
     rates: tuple[Rate, ...]
@@ -144,8 +144,8 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
     saving = Saving(
         found=found,
         nodes=sum(found.nodes),
-        node_time=_bounded(autoscaler, found.node_time),
-        money=_bounded(autoscaler, found.money),
+        node_time=_amount(autoscaler, found.node_time),
+        money=_amount(autoscaler, found.money),
         unpriced=sum(found.nodes) - kinds.total(),
         run_time=round(base.case.job.length),
         rates=money.rates(kinds),
@@ -153,14 +153,11 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
     return computed(autoscaler, saving)
 
 
-def _bounded(thing: Thing, estimate: Estimate | None) -> Value[int]:
+def _amount(thing: Thing, estimate: Estimate | None) -> Amount:
     origin = Origin((thing.place,))
     if estimate is None:
-        return Unknown("no price of these nodes is known", origin)
-    if estimate.least == estimate.most:
-        return Known(estimate.least, origin)
-    reason = "how long the autoscaler's loops take is not known"
-    return Bounded(reason, origin, bounds=Interval(estimate.least, estimate.most))
+        return Amount(why=Unknown("no price of these nodes is known"), origin=origin)
+    return Amount(estimate.least, estimate.most, Unknown("how long the autoscaler's loops take is not known"), origin)
 
 
 @once

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import ParamSpec, TypeVar, overload
 
-from kcheck.text.values import Either, Known, Unknown, Unset, Value, reason_of
+from kcheck.text.amount import Amount
+from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, reason_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,11 +20,15 @@ class NotKnown(Exception):  # noqa: N818 - ends a computation, not the run
 
 
 @overload
+def need(value: Amount) -> int: ...
+@overload
 def need(value: Value[T]) -> T: ...
 @overload
 def need(value: T | Unknown) -> T: ...
 def need(value: object) -> object:
     """Return a value that a computation cannot do without. Raises NotKnown if it is unknown or unset."""
+    if isinstance(value, Amount):
+        value = value.value(Origin(()))
     if isinstance(value, Unset):
         raise NotKnown(Unknown(reason_of(value), value.origin))
     if type(value) is Either:  # its branches are not those of what is computed

@@ -152,13 +152,14 @@ class Unknown(Struct):
     """A value that does not follow from the code. `reason` names the missing input.
 
     `symbol` keeps the identity of a value that only exists after apply, so that links can be followed. `cause` is the
-    missing input alone where the reason says what follows from it.
+    missing input alone where the reason says what follows from it. `between` are the known ends of a number.
     """
 
     reason: str
     origin: Origin | None = None
     symbol: Symbol | None = None
     cause: str = ""
+    between: tuple[int, int | None] | None = None
 
 
 class Encoded(Known[str], kw_only=True):

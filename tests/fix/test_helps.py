@@ -203,7 +203,11 @@ def reached(project: Project) -> dict[str, int]:
     """Map each cluster to its lowest wall, the target where none is lower."""
     found = {}
     for cluster in project.inventory.clusters:
-        walls = [one for one in project.capacity(cluster) if one.kind != "recommended" and one.nodes and one.short]
+        walls = [
+            one
+            for one in project.capacity(cluster)
+            if one.kind != "recommended" and not one.nodes.is_open and one.short
+        ]
         found[cluster.id] = min((one.nodes.low for one in walls if one.nodes), default=1 << 30)
     return found
 

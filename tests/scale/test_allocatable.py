@@ -13,7 +13,7 @@ from kcheck.inventory.clouds import kubelet, registry
 from kcheck.scale.allocatable import Room, rooms
 from kcheck.scale.placement import Fit
 from kcheck.scale.world import World
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount
 from kcheck.text.values import Known, Origin, Unknown, known
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_cpu_as_documented(cloud: str, name: str, left: int) -> None:
 )
 def test_cpu_between_bounds(cloud: str, name: str, pods: int | None, minor: int | None, least: int, most: int) -> None:
     own = Node(name, 8000, 0, pods, minor) if cloud == "selfmanaged" else node(cloud, name, pods, minor)
-    assert registry.cloud(cloud).reserved(own).cpu == Interval(least, most)
+    assert registry.cloud(cloud).reserved(own).cpu == Amount(least, most)
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ class TestKubelets:
     def test_nothing_written(self, read: Read) -> None:
         found = room(EKS.format(types='["t3.large"]', more=""), read)
         assert (found.vcpus, found.memory) == (2, 8 * GI)
-        assert found.cpu_left == Interval(1930, 1930)
+        assert found.cpu_left == Amount(1930, 1930)
         most = 8 * GI - (640 + 100) * MI
-        assert found.memory_left == Interval(most - int(0.075 * 8 * GI), most)
+        assert found.memory_left == Amount(most - int(0.075 * 8 * GI), most)
 
     @pytest.mark.parametrize(
         ("name", "measured"),
@@ -147,12 +147,12 @@ class TestKubelets:
     def test_a_template_that_nobody_knows_may_reserve_less(self, read: Read) -> None:
         more = "launch_template {\n    id      = var.template\n    version = 1\n  }"
         code = EKS.format(types='["t3.large"]', more=more) + 'variable "template" {}\n'
-        assert room(code, read).cpu_left == Interval(1930, 2000)
+        assert room(code, read).cpu_left == Amount(1930, 2000)
 
     @pytest.mark.parametrize("image", ["CUSTOM", "WINDOWS_CORE_2022_x86_64"])
     def test_other_images_may_reserve_less(self, image: str, read: Read) -> None:
         code = EKS.format(types='["t3.large"]', more=f'ami_type = "{image}"')
-        assert room(code, read).cpu_left == Interval(1930, 2000)
+        assert room(code, read).cpu_left == Amount(1930, 2000)
 
     def test_ack(self, read: Read) -> None:
         code = """
@@ -175,7 +175,7 @@ class TestKubelets:
           }
         }
         """
-        assert room(code, read).cpu_left == Interval(2750, 2750)
+        assert room(code, read).cpu_left == Amount(2750, 2750)
 
     def test_eksctl(self, read: Read) -> None:
         text = """
@@ -192,9 +192,7 @@ class TestKubelets:
         """
         (pool,) = read({"cluster.yaml": text}).pools
         (found,) = rooms(pool)
-        assert found.cpu_left == Interval(
-            3400, 3400
-        )  # as docs.aws.amazon.com/eks/latest/eksctl/customizing-the-kubelet
+        assert found.cpu_left == Amount(3400, 3400)  # as docs.aws.amazon.com/eks/latest/eksctl/customizing-the-kubelet
         assert found.memory_left.high == (16 * 1024 - 800) * MI
 
     @pytest.mark.parametrize(
@@ -317,13 +315,13 @@ class TestDaemonSets:
 @pytest.mark.parametrize(
     ("requests", "each", "nodes"),
     [
-        ("cpu: 500m", Interval(3, 3), 4),
-        ("cpu: 1", Interval(1, 1), 10),  # two would need what the system keeps
-        ("memory: 3700Mi", Interval(1, 2), 10),
+        ("cpu: 500m", Amount(3, 3), 4),
+        ("cpu: 1", Amount(1, 1), 10),  # two would need what the system keeps
+        ("memory: 3700Mi", Amount(1, 2), 10),
         ("{}", None, 10),
     ],
 )
-def test_pods_for_a_node(requests: str, each: Interval | None, nodes: int, read: Read) -> None:
+def test_pods_for_a_node(requests: str, each: Amount | None, nodes: int, read: Read) -> None:
     found = world(read, '["t3.large"]', requests.strip("{}"))
     (template,) = found.inventory.workloads[0].templates
     assert found.pools.per_node(template, found.inventory.pools[0]) == each

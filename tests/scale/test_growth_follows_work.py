@@ -11,8 +11,8 @@ from kcheck.engine import linter
 from kcheck.scale import walls
 from kcheck.scale.pools import filled
 from kcheck.scale.simulate.scenario import Scenario, build_scenario
+from kcheck.text.amount import Amount
 from kcheck.text.files.tree import Tree
-from kcheck.text.interval import Interval
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def test_the_default_configuration_of_a_chart_is_that_of_all_nodes(
 ) -> None:
     release = RELEASE.format(chart=chart, default=default, sharing=sharing)
     world, _ = read(write, GPU + release, job("{nvidia.com/gpu: 1}"))
-    assert world.pools.slots(world.inventory.pools[0]) == Interval(*slots)
+    assert world.pools.slots(world.inventory.pools[0]) == Amount(*slots)
 
 
 def test_a_job_on_slices_needs_fewer_nodes(write: Write) -> None:
@@ -260,4 +260,4 @@ def test_the_operator_names_the_configuration_of_all_nodes(
     code: str, policy: str, slots: tuple[int, int], write: Write
 ) -> None:
     world, _ = read(write, GPU + code, job("{nvidia.com/gpu: 1}") + SHARED + policy)
-    assert world.pools.slots(world.inventory.pools[0]) == Interval(*slots)
+    assert world.pools.slots(world.inventory.pools[0]) == Amount(*slots)

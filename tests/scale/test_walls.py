@@ -20,7 +20,7 @@ from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.model import Surge
 from kcheck.scale.growth import CEILING, Demand, Growth, Trial, largest, reach, short, spread
 from kcheck.scale.walls import limits
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount
 from tests.output_schemas import check_all_fields
 from tests.places import ROOT
 
@@ -448,22 +448,22 @@ def test_intervals_contain_the_point(sizes: list[int], data: st.DataObject, low:
         return
     assert bounds.low <= point
     assert bounds.high is None or point <= bounds.high
-    verdict = short(trial, growth, Interval(sum(sizes), sum(sizes)))
+    verdict = short(trial, growth, Amount(sum(sizes), sum(sizes)))
     assert verdict in (None, not fits(each)(sizes))
 
 
 @pytest.mark.parametrize(
     ("number", "other", "below"),
     [
-        (Interval(5, 5), Interval(6, 6), True),
-        (Interval(6, 6), Interval(6, 6), False),
-        (Interval(0, 5), Interval(6, None), True),
-        (Interval(7, None), Interval(6, 6), False),
-        (Interval(7, None), Interval(6, None), None),
-        (Interval(0, 9), Interval(6, 6), None),
+        (Amount(5, 5), Amount(6, 6), True),
+        (Amount(6, 6), Amount(6, 6), False),
+        (Amount(0, 5), Amount(6, None), True),
+        (Amount(7, None), Amount(6, 6), False),
+        (Amount(7, None), Amount(6, None), None),
+        (Amount(0, 9), Amount(6, 6), None),
     ],
 )
-def test_bounds_decide_where_they_are_clear(number: Interval, other: Interval, below: bool | None) -> None:
+def test_bounds_decide_where_they_are_clear(number: Amount, other: Amount, below: bool | None) -> None:
     assert number.below(other) is below
 
 
@@ -612,7 +612,6 @@ def test_clusters_of_a_network_share_its_address_units(most: str, bounds: tuple[
     project = kcheck.load(".")
     first = next(one for one in project.inventory.clusters if one.address == "aws_eks_cluster.main")
     wall = next(one for one in project.capacity(first) if one.mechanism == "address-units")
-    assert wall.nodes is not None
     assert (wall.nodes.low, wall.nodes.high) == bounds
 
 

@@ -153,7 +153,7 @@ def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
             yield f"- {name}: {_nodes(sizes.of_pool(thing))} at the target of its cluster"
         elif isinstance(thing, Subnet | PodRange) and (wall := facts_of(snapshot).full(thing)) is not None:
             of = f" of {facts_of(snapshot).aim(wall)}" if wall.short else ""
-            full = markdown(wall.arithmetic) if wall.nodes is None else f"full at {wall.nodes}{of} nodes"
+            full = markdown(wall.arithmetic) if wall.nodes.is_open else f"full at {wall.nodes}{of} nodes"
             yield f"- {name}: {full}"
         else:
             yield f"- {name}"
@@ -172,7 +172,9 @@ def thing_name(thing: Thing) -> str:
 
 def _limits(walls: Sequence[Wall], snapshot: Snapshot) -> Iterator[str]:
     """Yield the limits that depend on the value, with similar ones on one line."""
-    alike = grouped(walls, lambda one: one if one.nodes is None else (one.cluster, one.mechanism, one.nodes))
+    alike = grouped(
+        walls, lambda one: one if one.nodes.is_open else (one.cluster, one.mechanism, one.nodes.low, one.nodes.high)
+    )
     if alike:
         yield "**Limits**"
     for first, *others in list(alike.values())[:_MOST_WALLS]:
@@ -186,7 +188,7 @@ def wall_line(wall: Wall, snapshot: Snapshot) -> str:
     what = wall.what.removesuffix(" of the cluster") if wall.scope == "the cluster" else wall.what
     what += f" of cluster {thing_name(wall.cluster)}" if wall.scope == "the cluster" else ""
     arithmetic = clipped(wall.arithmetic, _WIDEST)
-    if wall.nodes is None:
+    if wall.nodes.is_open:
         return f"{markdown(what)}: {markdown(arithmetic)}"
     of = f" of {aim}" if wall.short else ""
     target = f" (target {aim})" if not wall.short and aim.exact is not None else ""

@@ -14,8 +14,8 @@ from kcheck.scale.walls import find_walls
 from kcheck.scale.walls.model import Wall, WallFinder
 from kcheck.scale.world.numbers import needs
 from kcheck.terraform.evaluator import evaluate
+from kcheck.text.amount import Amount
 from kcheck.text.findings import Finding
-from kcheck.text.interval import Interval
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Source, Span
 from kcheck.text.values import Origin, Unset, Value, known
@@ -148,7 +148,7 @@ class Facts:
                     if value.origin is not None:
                         yield from _own(value.origin)
 
-    def aim(self, wall: Wall) -> Interval:
+    def aim(self, wall: Wall) -> Amount:
         """Return the target that a limit is compared with."""
         return WallFinder(wall.cluster, self._snapshot.world).aim(wall.mechanism)
 

@@ -176,7 +176,7 @@ def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
 def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint | None:
     """Return a hint at the block of the pod range that each node takes; None if unknown."""
     ranged = [pool for pool in pools if known(pool.addresses.pod_range) is not None]
-    sizes = {addresses.block_size(pool, snapshot.world).bounds.exact for pool in ranged}
+    sizes = {addresses.block_size(pool, snapshot.world).exact for pool in ranged}
     size = sizes.pop() if len(sizes) == 1 else None
     if not size:
         return None
@@ -204,7 +204,7 @@ def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot)
 def _full(facts: Facts, fields: list[Fact], span: Span, snapshot: Snapshot) -> Iterator[Hint]:
     places = dict.fromkeys(fact.thing for fact in fields if isinstance(fact.thing, Subnet | PodRange))
     found = [wall for place in reversed(places) if (wall := facts.full(place)) is not None]
-    walls = {wall.nodes.exact: wall for wall in found if wall.nodes is not None}  # of equal ones the first place's
+    walls = {wall.nodes.exact: wall for wall in found}  # of equal ones the first place's
     numbers = sorted(number for number in walls if number is not None)
     if numbers:
         first = walls[numbers[0]]

@@ -148,7 +148,7 @@ def _cluster(
         cluster=cluster.id, name=cluster.display_name, is_named=bool(known(cluster.name)), cloud=cluster.cloud,
         root=cluster.root, environment=cluster.environment, account=known(cluster.account) or "",
         region=known(cluster.region) or "", resource_group=known(cluster.group) or "", path=path, line=line,
-        target=world.sizes.wanted_interval(cluster).exact, state=state,
+        target=world.sizes.wanted_amount(cluster).exact, state=state,
         reaches=capacity.reachable_nodes(cluster, world), reach=reach,
         first_limit=first.what if first is not None else "",
         first_limit_at=first.number if first is not None else None,
@@ -228,7 +228,7 @@ def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
     sure = [one for one in pulls if one.sure]
     if not sure or equals(cluster.outbound_type, NODE_ADDRESSES):
         return  # each node with an address of its own has a limit of its own, too
-    nodes, addresses = world.sizes.target_interval(cluster), known(cluster.outbound_ips)
+    nodes, addresses = world.sizes.target_amount(cluster), known(cluster.outbound_ips)
     entry = world.numbers.limits("any")["docker_hub.pulls"]
     key, scope = _way_out(cluster, world)
     path, line = sure[0].images[0].place.line

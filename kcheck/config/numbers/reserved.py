@@ -6,7 +6,7 @@ from functools import cache
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.regex import regex
 
 MI, GI = 2**20, 2**30
@@ -26,14 +26,9 @@ class Node(Struct, frozen=True):
 class Reserved(Struct, frozen=True):
     """Bounds of what is kept from pods: CPU in millicores, memory and eviction threshold in bytes."""
 
-    cpu: Interval
-    memory: Interval
-    eviction: Interval
-
-
-def exactly(number: int) -> Interval:
-    """Return bounds that are one number."""
-    return Interval(number, number)
+    cpu: Amount
+    memory: Amount
+    eviction: Amount
 
 
 def by_default() -> Reserved:
@@ -41,7 +36,7 @@ def by_default() -> Reserved:
     return Reserved(exactly(0), exactly(0), eviction())
 
 
-def eviction() -> Interval:
+def eviction() -> Amount:
     """Return the kubelet's default eviction threshold, in bytes."""
     return exactly(profiles.limits("any")["reserved.eviction"].number * MI)
 

@@ -18,13 +18,13 @@ from kcheck.engine.words.subjects import things, words
 from kcheck.engine.words.tables.field import Field
 from kcheck.model import Thing
 from kcheck.scale.world import World
+from kcheck.text.amount import Amount
 from kcheck.text.findings import UnknownInput, unknown_input
-from kcheck.text.interval import Bounded, Interval
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import Expression, usage
 from kcheck.text.syntax.cel_tree import Usage
 from kcheck.text.text import Span
-from kcheck.text.values import Either, Known, Missing, Origin, Unset, Value, candidates
+from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, candidates
 
 ID = "_id"
 _LARGEST = 10**15
@@ -89,7 +89,7 @@ class View:
         self.world = world
         self.missing: dict[str, UnknownInput] = {}
         self.choices: list[Choice] = []
-        self.bounds: dict[str, Interval] = {}
+        self.bounds: dict[str, Amount] = {}
         self.data: dict[str, object] = self._read(fields)
 
     def _read(self, fields: Wanted | None) -> dict[str, object]:
@@ -139,10 +139,10 @@ class View:
                 return
             plain = [None if one is None else self._checked(field, one, where) for one in options]
             self.choices += [Choice(where, record, field.name, plain)] if plain else []
-        elif isinstance(value, Bounded) and field.bounded and value.bounds.low <= _LARGEST:
-            self.bounds[where] = value.bounds
-            high = _LARGEST if value.bounds.high is None else min(value.bounds.high, _LARGEST)
-            self.choices.append(Choice(where, record, field.name, [value.bounds.low, high]))
+        elif isinstance(value, Unknown) and field.bounded and value.between and value.between[0] <= _LARGEST:
+            self.bounds[where] = ends = Amount(*value.between)
+            high = _LARGEST if ends.high is None else min(ends.high, _LARGEST)
+            self.choices.append(Choice(where, record, field.name, [ends.low, high]))
 
     def choose(self, usage: Usage) -> Iterator[None]:
         """Set the fields that an expression reads to each combination of their candidates, then unset them.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.interval import Interval
+    from kcheck.text.amount import Amount
     from kcheck.text.text import Skipped, Source
 
 
@@ -34,7 +34,7 @@ class Limit(Struct, frozen=True):
     key: str
     cause: Value[object]
     text: str = ""
-    nodes: Interval | None = None
+    nodes: Amount | None = None
     unknown: str = ""
     counts_surge: bool = False
 

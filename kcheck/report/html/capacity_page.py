@@ -173,7 +173,7 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
     known, unknown = _by_number(capacity.grouped_walls(cluster, world))
     if not known:
         return None
-    drawn, target = known[:_MOST_DRAWN], world.sizes.wanted_interval(cluster).exact
+    drawn, target = known[:_MOST_DRAWN], world.sizes.wanted_amount(cluster).exact
     axis = _axis([wall.number or 0 for wall, *_ in drawn], target)
     rungs = _rungs(drawn, axis)
     keys = _legend(drawn, rungs, target)
@@ -213,16 +213,13 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
     found, y = [], _GAP
     for group in groups:
         wall = group[0]
-        interval = wall.nodes
-        if interval is None:
-            continue
-        number = f"{interval}"
+        number = f"{wall.nodes}"
         lines = _label(f"{number}  {capacity.group_title(group)}")
         bar = y + _LINE * len(lines) - 8
-        end = axis.end + 1 if interval.high is None else interval.high
+        end = axis.end + 1 if wall.nodes.high is None else wall.nodes.high
         kind = "unclear" if wall.short is None else "before" if wall.short else "after"
-        about = f"{wall.what}: {interval} nodes. {wall.arithmetic}"
-        solid, reach, rest = axis.x(interval.low), axis.x(end), (lines[0][len(number) :], *lines[1:])
+        about = f"{wall.what}: {number} nodes. {wall.arithmetic}"
+        solid, reach, rest = axis.x(wall.nodes.low), axis.x(end), (lines[0][len(number) :], *lines[1:])
         found.append(Rung(kind, number, rest, about, y, bar, solid=solid, reach=reach, is_beyond=end > axis.end))
         y = bar + _BAR + _GAP + 6
     return found
@@ -239,7 +236,7 @@ _KEYS = {"before": "hit before target", "after": "not before target", "unclear":
 def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | None) -> list[dict[str, object]]:
     kinds = {rung.kind for rung in rungs}
     texts = [(kind, text) for kind, text in _KEYS.items() if kind in kinds]
-    if any(group[0].nodes is not None and group[0].nodes.exact is None for group in groups):
+    if any(group[0].nodes.exact is None for group in groups):
         texts.append(("range", "in this range"))
     if any(rung.is_beyond for rung in rungs):
         texts.append(("beyond", "beyond the scale"))

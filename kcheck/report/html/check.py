@@ -229,7 +229,7 @@ def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[
     for number, cluster in enumerate(world.inventory.clusters, 1):
         own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
         state, reach = reach_of(cluster, world)
-        target = world.sizes.wanted_interval(cluster).exact
+        target = world.sizes.wanted_amount(cluster).exact
         name = cluster.display_name
         root = f" in {cluster.root}" if names[name] > 1 else ""
         yield Verdict(
@@ -247,6 +247,6 @@ def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:
     """Explain the source of the target or, if the reach is unknown, the input that would decide it."""
     if missing is not None:
         return "; ".join(filter(None, (missing.reason, missing.remedy)))
-    if world.sizes.wanted_interval(cluster).exact is None:
+    if world.sizes.wanted_amount(cluster).exact is None:
         return ""
     return f"target: {'the number asked for' if world.sizes.requested(cluster) else 'the maxima of its pools'}"

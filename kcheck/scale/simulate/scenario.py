@@ -199,7 +199,7 @@ def _limited(scenario: Scenario, world: World) -> Scenario:
         case = replace(case, pulls=hub - case.system_nodes, window=window)
     wall = _stopping_wall(world, cluster, case.pods + case.system_nodes)
     if wall is not None:
-        case = replace(case, ceiling=wall.nodes.high if wall.nodes else None)
+        case = replace(case, ceiling=wall.nodes.high)
     return replace(scenario, case=case, wall=wall)
 
 
@@ -311,6 +311,6 @@ def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
     """Find the first wall below that many nodes, apart from pool maxima."""
     for wall in walls.find_walls(cluster, world):
         stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
-        if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
+        if stops and wall.nodes.high is not None and wall.nodes.high < nodes:
             return wall
     return None

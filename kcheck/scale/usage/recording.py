@@ -24,8 +24,8 @@ LARGEST = 2 << 30
 _LAST = 253_402_300_799
 """Last second of the year 9999."""
 Whole: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 53)]
-Amount: TypeAlias = Annotated[float, Meta(ge=0, le=float(1 << 63))]
-"""Counts and amounts, bounded so that sums stay finite whoever wrote them."""
+Measure: TypeAlias = Annotated[float, Meta(ge=0, le=float(1 << 63))]
+"""Counts and measures, bounded so that sums stay finite whoever wrote them."""
 
 
 class RecordingError(Exception):
@@ -58,9 +58,9 @@ class Gpu(Struct):
     profile: str = ""
     busy: dict[Whole, Whole] = {}
     tensor: dict[Whole, Whole] = {}
-    memory: Amount = 0.0
-    memory_total: Amount = 0.0
-    power: Amount = 0.0
+    memory: Measure = 0.0
+    memory_total: Measure = 0.0
+    power: Measure = 0.0
     power_samples: Whole = 0
 
 
@@ -72,16 +72,16 @@ class Container(Struct):
     `first` is when it was first measured.
     """
 
-    requests: dict[str, Amount] = {}
-    limits: dict[str, Amount] = {}
+    requests: dict[str, Measure] = {}
+    limits: dict[str, Measure] = {}
     starting: Histogram = {}
     cpu: Histogram = {}
     memory: Histogram = {}
-    memory_peak: Amount = 0.0
+    memory_peak: Measure = 0.0
     first: Whole | None = None
     restarts: Whole = 0
     kills: Whole = 0
-    killed: Amount = 0.0
+    killed: Measure = 0.0
     gpus: list[Gpu] = []
 
 
@@ -141,7 +141,7 @@ class Node(Struct):
     name: str
     labels: dict[str, str] = {}
     provider: str = ""
-    allocatable: dict[str, Amount] = {}
+    allocatable: dict[str, Measure] = {}
     first: Whole | None = None
     last: Whole | None = None
     seconds: Whole = 0
@@ -153,9 +153,9 @@ class QueueWait(Struct):
     system: str
     queue: str
     what: str
-    count: Amount
-    mean: Amount
-    high: Amount
+    count: Measure
+    mean: Measure
+    high: Measure
 
 
 class Lack(Struct, frozen=True):

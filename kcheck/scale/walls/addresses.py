@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from kcheck.model import NodePool, Subnet, Surge
 from kcheck.scale import addresses as demands
-from kcheck.scale.addresses import Bounds, Place, address_units, interfaces_held, pods_have_interfaces
+from kcheck.scale.addresses import Demands, Place, address_units, interfaces_held, pods_have_interfaces
 from kcheck.scale.growth import Demand, Trial, addresses_needed, arithmetic, reach
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, known, number
 
@@ -57,11 +57,11 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
     nodes = reach(trial, finder.growth)
     if nodes is None:
         return None
-    if nodes.high is None and not nodes.low:
-        return unknown(wall, found.why)
+    if nodes.is_open:
+        return unknown(wall, found.why or "")
     takes: Takes = lambda sizes: addresses_needed(_at(sizes, found, found.low, finder))  # noqa: E731
-    wall = finder.at(wall, nodes, _text(place, there.value, found, nodes, finder), trial)
-    return replace(wall, why=Unknown(found.why) if nodes.exact is None else None, takes=takes)
+    text, why = _text(place, there.value, found, nodes, finder), found.why if nodes.exact is None else None
+    return replace(finder.at(wall, replace(nodes, why=why), text, trial), takes=takes)
 
 
 def _called(place: Place, finder: WallFinder) -> str:
@@ -70,7 +70,7 @@ def _called(place: Place, finder: WallFinder) -> str:
     return f"{'subnet' if isinstance(place, Subnet) else 'range'} {known(place.name) or place.address}"
 
 
-def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
+def _trial(found: Demands, room: int, finder: WallFinder) -> Trial:
     """Build the trial of pool sizes; other clusters grow to their targets as this one grows to its own."""
 
     def fits(each: list[Demand], empty: int, taken: Callable[[list[Demand]], int] = addresses_needed) -> Fits:
@@ -89,7 +89,7 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
     return finder.trial(least, most, weights)
 
 
-def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
+def _at(sizes: Sizes, found: Demands, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
     """Return the demands at some sizes of the cluster's pools, with at `least` so many nodes each."""
     share = Fraction(1) if all(pool.id in sizes for pool in found.pools) else finder.share(sizes)
 
@@ -104,7 +104,7 @@ _MANY = 1000
 """Pool size at which demands are compared."""
 
 
-def _by_pool(found: Bounds, each: list[Demand], count: Callable[[Demand], int]) -> Counter[str]:
+def _by_pool(found: Demands, each: list[Demand], count: Callable[[Demand], int]) -> Counter[str]:
     """Sum the addresses of each pool, those of its nodes and of their pods, by its id."""
     total: Counter[str] = Counter()
     for pool, demand in zip(found.pools, each, strict=True):
@@ -112,7 +112,7 @@ def _by_pool(found: Bounds, each: list[Demand], count: Callable[[Demand], int]) 
     return total
 
 
-def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallFinder) -> str:
+def _text(place: Place, room: int, found: Demands, nodes: Amount, finder: WallFinder) -> str:
     """Format the arithmetic, with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
@@ -122,8 +122,8 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
         return f"{begin}; {arithmetic(taken)}"
     low = min(_by_pool(found, found.low, lambda demand: demand.per_node).values())
     high = max(_by_pool(found, found.high, lambda demand: demand.per_node).values()) if found.high else None
-    why = "" if low == high and not found.kept else found.why
-    return f"{begin}, a node takes {Interval(low, high)}" + (f": {why}" if why else "")
+    why = found.why if low != high or found.kept else None
+    return f"{begin}, a node takes {Amount(low, high)}" + (f": {why.reason}" if why else "")
 
 
 def interface_walls(finder: WallFinder) -> Iterator[Wall]:
@@ -149,7 +149,7 @@ def _units(finder: WallFinder) -> Iterator[Wall]:
     is_sure = all(one.exact is not None for one in units.values())
     is_sure = is_sure and not any(isinstance(world.pools.all_of_cluster(one), Unknown) for one in clusters)
     why = "what other clusters take in this network is not known"
-    found = Bounds(pools, low, low if is_sure else None, low, None, why)
+    found = Demands(pools, low, low if is_sure else None, low, None, Unknown(why))
     gateways = {one.outbound_ips.origin: number(one.outbound_ips, 0) for one in clusters}
     fixed = sum(gateways.values()) * finder.limits["vpc.gateway_units"].number
     others = listed([known(one.name) or one.address for one in clusters[1:]])

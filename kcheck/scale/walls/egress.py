@@ -13,7 +13,7 @@ from kcheck.scale.basics import computed, may_count
 from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
 from kcheck.scale.walls.model import Takes, Wall, WallFinder, unknown
 from kcheck.scale.world import World
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.need import first_unknown
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total
@@ -149,7 +149,7 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
         yield unknown(wall, finder.gap or "other clusters of unknown size use the same gateway")
         return
     if not finder.pools:
-        yield finder.at(wall, Interval(most, most), text)
+        yield finder.at(wall, exactly(most), text)
         return
     trial = finder.upgraded(most, others, others_today)
     found = reach(trial, finder.growth)
@@ -194,7 +194,7 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
     trial = Trial(most if len(certain) == len(found) else within(certain), most, weights)
     sure, nodes = isinstance(cluster.outbound_ips, Known), reach(trial, growth)
     if nodes is not None and not sure:  # there may be more addresses
-        nodes = Interval(nodes.low, None)
+        nodes = Amount(nodes.low, None)
     if nodes is not None:
         public = counted(addresses, "public address", "public addresses")
         many = public if sure else "one public address, unless there are more"
@@ -227,9 +227,9 @@ def _balancers(finder: WallFinder) -> Iterator[Wall]:
         elif ports := known(service.ports):
             nodes = backend_nodes(entry.number, ports)
             text = f"{entry.number:,} places of a frontend / {ports} ports of the Service"
-            yield finder.at(wall, Interval(nodes, nodes), text)
+            yield finder.at(wall, exactly(nodes), text)
     pool = finder.limits["load_balancer.pool"]
     if equals(finder.cluster.outbound_type, "loadBalancer"):
         wall = finder.limit("load-balancer", "the cluster", finder.cluster.outbound_type, pool)
         text = "machines in a backend pool of the outbound load balancer"
-        yield finder.at(wall, Interval(pool.number, pool.number), text)
+        yield finder.at(wall, exactly(pool.number), text)

@@ -12,7 +12,7 @@ from kcheck.scale.growth import reach, surge_nodes
 from kcheck.scale.walls.model import Sizes, Takes, Wall, WallFinder, unknown
 from kcheck.scale.world import World
 from kcheck.scale.world.numbers import Need, needs
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.need import first_unknown
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, equals, known, mapped, number
 
@@ -42,7 +42,7 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
         parts = [f"{pool.display_name} {number(pool.size.max_nodes, 0):,}" for pool in pools]
         text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
         wall = finder.limit("maximum", "the pools", biggest.size.max_nodes, _FAQ)
-        yield finder.at(wall, Interval(maximum.value, maximum.value), text)
+        yield finder.at(wall, exactly(maximum.value), text)
     else:
         one = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
         origin = one.size.max_nodes.origin
@@ -81,8 +81,8 @@ def _documented(finder: WallFinder) -> Iterator[Wall]:
         elif one.nodes is not None:
             yield finder.at(wall, one.nodes, one.text)
         else:
-            target = finder.world.sizes.target_interval(finder.cluster).exact
-            yield finder.at(wall, Interval(entry.number, entry.number), one.text, needed=target)
+            target = finder.world.sizes.target_amount(finder.cluster).exact
+            yield finder.at(wall, exactly(entry.number), one.text, needed=target)
 
 
 def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
@@ -215,7 +215,7 @@ def pod_walls(finder: WallFinder) -> Iterator[Wall]:
     for pods, room, why in (sure, (entry.number + 1, full, missing)) if missing else (sure,):
         takes = _taken(daemons, room, pods)
         found = finder.grown(whole, takes, entry.number, {pool.id: 1 for pool in finder.pools}, text)
-        if near := [wall for wall in found if wall.nodes is not None and wall.nodes.low < documented]:
+        if near := [wall for wall in found if wall.nodes.low < documented]:
             yield unknown(whole, why) if why else near[0]
             return
 
@@ -230,10 +230,10 @@ def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> 
     return takes
 
 
-def _packed(jobs: list[Workload], pool: NodePool, daemons: int, finder: WallFinder) -> Interval:
+def _packed(jobs: list[Workload], pool: NodePool, daemons: int, finder: WallFinder) -> Amount:
     """Count the pods of jobs that surely fit on a node beside its DaemonSets, and that may."""
     found = [finder.world.pools.per_node(pods, pool) for one in jobs for pods in one.templates]
     least = max((one.low for one in found if one is not None), default=1)
     room = number(pool.addresses.max_pods, least) - daemons
     most = max((one.high if one and one.high is not None else room for one in found), default=1)
-    return Interval(max(1, min(least, room)), max(1, min(most, room)))
+    return Amount(max(1, min(least, room)), max(1, min(most, room)))

@@ -14,7 +14,7 @@ from kcheck.config.numbers.profiles import ProfileValue
 from kcheck.model import Cluster, NodePool, Thing
 from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
 from kcheck.scale.world import World
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, Value, because, known, number
 
@@ -49,10 +49,10 @@ class Sizes(Mapping[str, int]):
 
 
 class Wall(Thing, frozen=True):
-    """Wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
+    """Wall of a cluster. `nodes` is its size when it hits the limit, as far as it is known.
 
-    `short` says whether that is before its target. `arithmetic` explains the number, or says that it is unknown, and
-    then `why`; `takes` counts what pools take of it. `cause` is the value that makes it, with its origin.
+    `short` says whether that is before its target. `arithmetic` explains the number, or says why it is unknown;
+    `takes` counts what pools take of it. `cause` is the value that makes it, with its origin.
     `pools` are those concerned. `limit` is the key of the number in the profile,
     empty without one; `needed` the number that the target needs, None if unknown.
     """
@@ -60,7 +60,7 @@ class Wall(Thing, frozen=True):
     cluster: Cluster
     mechanism: Annotated[str, "what ends the growth: subnet, pod-range, cluster-limit, quota ..."]
     scope: Annotated[str, "the cluster, pool, subnet, range or quota that is full"]
-    nodes: Interval | None
+    nodes: Amount
     short: bool | None
     arithmetic: str
     cause: Value[object]
@@ -69,7 +69,6 @@ class Wall(Thing, frozen=True):
     pools: tuple[NodePool, ...] = ()
     limit: str = ""
     needed: int | None = None
-    why: Unknown | None = None
     takes: Takes | None = None
 
     @property
@@ -87,10 +86,8 @@ class Wall(Thing, frozen=True):
 
     @property
     def number(self) -> int | None:
-        """Nodes at the wall as one number: exact, else the lower bound; None if unknown."""
-        if self.nodes is None or (self.nodes.exact is None and not self.nodes.low):
-            return None
-        return self.nodes.low
+        """Nodes at the wall as one number: exact, else the lower end; None if unknown."""
+        return None if self.nodes.exact is None and not self.nodes.low else self.nodes.low
 
 
 class WallFinder:
@@ -109,10 +106,10 @@ class WallFinder:
         self.gap = every if isinstance(every, Unknown) else None
         self.limits = world.numbers.limits(cluster.cloud)
 
-    def aim(self, mechanism: str) -> Interval:
+    def aim(self, mechanism: str) -> Amount:
         """Return the target to compare a wall with: the wanted one for caps, the capped one for others."""
         sizes = self.world.sizes
-        return (sizes.wanted_interval if mechanism in CAPS else sizes.target_interval)(self.cluster)
+        return (sizes.wanted_amount if mechanism in CAPS else sizes.target_amount)(self.cluster)
 
     def sizes(self, nodes: int) -> Sizes:
         """Return the size of each pool when the cluster has `nodes`; all maxima are known."""
@@ -163,12 +160,12 @@ class WallFinder:
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
         return Wall(
             f"{self.cluster.id}/{mechanism}/{key or scope}", place, cluster=self.cluster, mechanism=mechanism,
-            scope=scope, nodes=None, short=None, arithmetic="", cause=cause, kind=kind, source=source,
+            scope=scope, nodes=Amount(), short=None, arithmetic="", cause=cause, kind=kind, source=source,
             pools=tuple(self.pools if pools is None else pools), limit=limit,
         )  # fmt: skip
 
     def at(
-        self, wall: Wall, nodes: Interval, arithmetic: str, trial: Trial | None = None, needed: int | None = None
+        self, wall: Wall, nodes: Amount, arithmetic: str, trial: Trial | None = None, needed: int | None = None
     ) -> Wall:
         """Set the nodes at a wall; `needed` is what the target takes of the limit.
 
@@ -189,9 +186,9 @@ class WallFinder:
         """Yield a wall where growing pools meet it; none if they never do. `why` its ends differ, if they do."""
         nodes = reach(trial, self.growth)
         if nodes is not None:
-            text = f"{arithmetic}: {why}" if why and nodes.exact is None else arithmetic
-            found = self.at(wall, nodes, text, trial, self.needed(wall, takes))
-            yield replace(found, why=Unknown(why) if text != arithmetic else wall.why, takes=takes)
+            if why and nodes.exact is None:
+                nodes, arithmetic = replace(nodes, why=Unknown(why)), f"{arithmetic}: {why}"
+            yield replace(self.at(wall, nodes, arithmetic, trial, self.needed(wall, takes)), takes=takes)
 
     def needed(self, wall: Wall, takes: Takes) -> int | None:
         """Count what is taken at the target; None if that is not known."""
@@ -207,7 +204,7 @@ def grown(today: int, target: int, share: Fraction) -> int:
 def unknown(wall: Wall, why: Value[object] | str) -> Wall:
     """Say why the number of nodes at a wall is not known."""
     missing = Unknown(why) if isinstance(why, str) else because(why)
-    return replace(wall, arithmetic=f"not known: {missing.reason}", why=missing)
+    return replace(wall, nodes=Amount(why=missing), arithmetic=f"not known: {missing.reason}")
 
 
 def scope_of(pools: list[NodePool]) -> str:

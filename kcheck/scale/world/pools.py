@@ -14,7 +14,7 @@ from kcheck.model import CONTROL_PLANE, Subnet
 from kcheck.scale import allocatable, placement
 from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
@@ -90,13 +90,13 @@ def _bounds(group: list[_Daemon]) -> Taken:
     """Bound the requests of a DaemonSet that the code has once or several times."""
     cpu, memory = [one.cpu for one in group], [one.memory for one in group]
     sure = all(one.sure for one in group)
-    return Taken(Interval(min(cpu) if sure else 0, max(cpu)), Interval(min(memory) if sure else 0, max(memory)))
+    return Taken(Amount(min(cpu) if sure else 0, max(cpu)), Amount(min(memory) if sure else 0, max(memory)))
 
 
 def _less(every: Taken, own: Taken) -> Taken:
     return Taken(
-        Interval(every.cpu.low - own.cpu.low, (every.cpu.high or 0) - (own.cpu.high or 0)),
-        Interval(every.memory.low - own.memory.low, (every.memory.high or 0) - (own.memory.high or 0)),
+        Amount(every.cpu.low - own.cpu.low, (every.cpu.high or 0) - (own.cpu.high or 0)),
+        Amount(every.memory.low - own.memory.low, (every.memory.high or 0) - (own.memory.high or 0)),
     )
 
 
@@ -305,7 +305,7 @@ class Pools(Memory):
         """Return the request that no node of a pool has room for; None where a pod fits, or may."""
         return placement.shortage(template, pool, self._taken(template, pool))
 
-    def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Interval | None:
+    def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Amount | None:
         """Count pods per node beside its DaemonSets; None if unknown."""
         return placement.per_node(template, pool, self._taken(template, pool), self.slots(pool), ports=ports)
 
@@ -316,14 +316,14 @@ class Pools(Memory):
 
     def cpu_left(self, pool: NodePool) -> int | None:
         """Return the millicores that the smallest machine leaves to pods beside DaemonSets; None if unknown."""
-        left = [allocatable.less(room.cpu_left, self._daemons(pool).all.cpu) for room in allocatable.rooms(pool)]
-        return min(left).exact if left else None
+        left = [room.cpu_left - self._daemons(pool).all.cpu for room in allocatable.rooms(pool)]
+        return min(left, key=lambda one: one.low).exact if left else None
 
     @once
-    def slots(self, pool: NodePool) -> Interval | None:
+    def slots(self, pool: NodePool) -> Amount | None:
         """Count the GPUs that a node offers, each several times where something shares it; None if unknown."""
         cards, cluster = known(pool.machine.gpus), known(pool.cluster)
-        whole = None if cards is None else Interval(cards, cards)
+        whole = None if cards is None else exactly(cards)
         if not cards or not self._inventory.sharings or cluster is None:
             return whole
         own = [one for one in self._inventory.sharings if one.pool is pool]
@@ -339,7 +339,7 @@ class Pools(Memory):
         most = max(number(one, 0) for one in copies) if all(map(known, copies)) else None
         is_sure = bool(own or default)
         low = cards * min(number(one, 1) for one in copies) if is_sure else cards
-        return Interval(low, None if most is None else cards * max(1, most))
+        return Amount(low, None if most is None else cards * max(1, most))
 
     def _started_with(self, pool: NodePool, cluster: Cluster) -> Iterator[str]:
         """Yield the configurations with which device plugins start on nodes that choose none by their label."""
@@ -367,8 +367,8 @@ class Pools(Memory):
     def _daemons(self, pool: NodePool) -> _Daemons:
         """Sum the requests of DaemonSets; one that the code has several times, as for two environments, counts once."""
         each = {name: _bounds(group) for name, group in grouped(self._requests(pool), lambda one: one.name).items()}
-        cpu, memory = ([getattr(one, field) for one in each.values()] for field in Taken._fields)
-        return _Daemons(Taken(allocatable.total(*cpu), allocatable.total(*memory)), each)
+        cpu, memory = (sum((getattr(one, field) for one in each.values()), exactly(0)) for field in Taken._fields)
+        return _Daemons(Taken(cpu, memory), each)
 
     def _requests(self, pool: NodePool) -> Iterator[_Daemon]:
         cluster = known(pool.cluster)

@@ -14,7 +14,7 @@ from kcheck.scale import placement
 from kcheck.scale.growth import Growth, largest
 from kcheck.scale.world.memory import Memory, once
 from kcheck.scale.world.numbers import needs, vcpus_of
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.need import need, or_unknown
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Origin, Unknown, Value, because, candidates, equals, known, mapped, number, total
@@ -153,28 +153,28 @@ class Sizes(Memory):
         nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
         return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
 
-    def wanted_interval(self, cluster: Cluster) -> Interval:
-        """Return the bounds of the wanted number of nodes; at least the known maxima."""
+    def wanted_amount(self, cluster: Cluster) -> Amount:
+        """Return the wanted number of nodes, or its ends: at least the known maxima."""
         wanted = self.wanted(cluster)
         if isinstance(wanted, Known):
-            return Interval(wanted.value, wanted.value)
+            return exactly(wanted.value)
         pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
-        return Interval(sum(number(pool.size.max_nodes, 0) for pool in pools), None)
+        return Amount(sum(number(pool.size.max_nodes, 0) for pool in pools), None, because(wanted))
 
     @once
-    def target_interval(self, cluster: Cluster) -> Interval:
-        """Return the bounds of the target, within the caps."""
+    def target_amount(self, cluster: Cluster) -> Amount:
+        """Return the target, or its ends within the caps."""
         target = self.target(cluster)
         if isinstance(target, Known):
-            return Interval(target.value, target.value)
-        found, pools, every = self.wanted_interval(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
+            return exactly(target.value)
+        found, pools, every = self.wanted_amount(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
         caps = self.caps(cluster)
         if not caps or self.requested(cluster) is not None:
             return found
         others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
         most = min(max(cap.most(pools, others=others), self.standing(cap, cluster)) for cap in caps)
         low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0
-        return Interval(low, None if most == inf else int(most))
+        return Amount(low, None if most == inf else int(most), found.why)
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
         """Count how many of `most` nodes fit below a cap as the pools grow; all sizes are known."""

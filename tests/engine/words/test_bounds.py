@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.engine.words.subjects import words
+from kcheck.text.amount import Amount
 from kcheck.text.files.tree import Tree
-from kcheck.text.interval import Bounded, Interval
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     from tests.conftest import Write
@@ -71,8 +72,8 @@ def test_what_holds_at_both_ends_is_decided(prefix: int, nodes: int, *, expected
 def test_bounds_beyond_all_numbers_leave_it_undecided(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """CEL has numbers of 64 bits."""
 
-    def read(_thing: object, _world: object) -> Bounded:
-        return Bounded("a range of any size", None, bounds=Interval(1, 10**21))
+    def read(_thing: object, _world: object) -> Amount:
+        return Amount(1, 10**21, Unknown("a range of any size"))
 
     monkeypatch.setitem(words("subnet"), "addresses_needed", replace(words("subnet")["addresses_needed"], compute=read))
     write({"main.tf": AKS.format(prefix=24, nodes=10)})

@@ -18,8 +18,8 @@ from kcheck.report import simulation
 from kcheck.report.layout import plain
 from kcheck.scale.simulate import parameters, results, scenario
 from kcheck.scale.world import World
+from kcheck.text.amount import Amount
 from kcheck.text.files.tree import Tree
-from kcheck.text.interval import Interval
 from tests.output_schemas import check_all_fields
 from tests.places import ROOT, load_script
 
@@ -149,7 +149,7 @@ def test_a_wall_of_which_only_the_upper_end_is_known_is_told_with_it(write: Writ
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
-    wall = replace(one.wall, nodes=Interval(0, 58))
+    wall = replace(one.wall, nodes=Amount(0, 58))
     assert wall.number is None
     told = simulation.stop_reasons(results.run_scenario(replace(one, wall=wall)))
     assert "pod range of pools system and gpu, at 58 nodes" in next(told)

@@ -11,12 +11,13 @@ from msgspec import Struct
 
 from kcheck.model import Thing
 from kcheck.scale.world import World
+from kcheck.text.amount import Amount
 from kcheck.text.need import NotKnown
 from kcheck.text.regex import regex
 from kcheck.text.values import NOTHING, Known, Origin, Unset, Value
 
-Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
-"""Reads a word of a thing of its subject: a value, or a list of things."""
+Read: TypeAlias = "Callable[[Any, World], Value[object] | Amount | list[Any]]"
+"""Reads a word of a thing of its subject: a value, a number as far as it is known, or a list of things."""
 
 
 class Field(Struct, frozen=True):
@@ -40,9 +41,12 @@ class Field(Struct, frozen=True):
     def read(self, thing: object, world: World) -> Value[object] | list[Any]:
         """Read this word of a thing; Unknown where it lacks a value that it needs."""
         try:
-            return self.compute(thing, world)
+            found = self.compute(thing, world)
         except NotKnown as error:
             return error.missing
+        if isinstance(found, Amount):
+            return found.value(Origin((thing.place,) if isinstance(thing, Thing) else ()))
+        return found
 
 
 def simple(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True) -> Field:

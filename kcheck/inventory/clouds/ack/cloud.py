@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.profiles import ProfileValue
-from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, exactly, taken
+from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, taken
 from kcheck.inventory.clouds.cloud import Cloud, Limit, Reference
 from kcheck.model import Autoscaler, Cluster, NodePool
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, reason_of
 
@@ -66,7 +66,7 @@ class Ack(Cloud):
         """Return the limit of a basic security group, whose addresses nodes and pods share."""
         entry, least = numbers["security_group.basic"], numbers["terway.least_pod_addresses"].number
         most = least + profiles.settings(self.name)["terway.idle_pool"].number
-        nodes = Interval(entry.number // (1 + most), entry.number // (1 + least))
+        nodes = Amount(entry.number // (1 + most), entry.number // (1 + least))
         text = f"{entry.number:,} addresses, of which a node takes {1 + least} to {1 + most} with one pod"
         return Limit("security-group", "security_group.basic", cluster.security_group, text, nodes)
 
@@ -88,13 +88,13 @@ class Ack(Cloud):
     def reserved(self, node: Node) -> Reserved:
         """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""
         limits, settings = profiles.limits(self.name), profiles.settings(self.name)
-        threshold = Interval(eviction().low, limits["reserved.eviction_at_most"].number * MI)
+        threshold = Amount(eviction().low, limits["reserved.eviction_at_most"].number * MI)
         old_cpu = taken(limits["reserved.cpu_before"].text, node.cpu, 1000)
         old_memory = taken(limits["reserved.memory_before"].text, node.memory, GI)
         cpu, memory = taken(limits["reserved.cpu"].text, node.cpu, 1000), _reserved_by_pods(node)
         if node.minor is None:
-            memory = Interval(min(memory.low, old_memory), max(memory.high or 0, old_memory))
-            return Reserved(Interval(min(cpu, old_cpu), max(cpu, old_cpu)), memory, threshold)
+            memory = Amount(min(memory.low, old_memory), max(memory.high or 0, old_memory))
+            return Reserved(Amount(min(cpu, old_cpu), max(cpu, old_cpu)), memory, threshold)
         if node.minor < settings["reserved.by_pods_from"].number:
             return Reserved(exactly(old_cpu), exactly(old_memory), threshold)
         return Reserved(exactly(cpu), memory, threshold)
@@ -108,7 +108,7 @@ def terway_pods(interfaces: int, addresses: int) -> int:
     return (interfaces - 1) * addresses
 
 
-def _reserved_by_pods(node: Node) -> Interval:
+def _reserved_by_pods(node: Node) -> Amount:
     """Estimate reserved memory by maximum pods, else by the most pods that its interfaces have addresses for."""
     from kcheck.config.numbers import machines  # the tables of all types
 
@@ -119,8 +119,8 @@ def _reserved_by_pods(node: Node) -> Interval:
     pods = terway_pods(*interfaces) if node.pods is None and interfaces else node.pods
     least = min(share, (base + each * (node.pods or 0)) * MI)
     if pods is None:
-        return Interval(least, share)
-    return Interval(least, min(share, (base + each * (pods + limits["reserved.host_pods"].number)) * MI))
+        return Amount(least, share)
+    return Amount(least, min(share, (base + each * (pods + limits["reserved.host_pods"].number)) * MI))
 
 
 CLOUD = Ack()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
+from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
-from kcheck.text.interval import Interval
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.values import Known, equals, known, may_equal, reason_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Aks(Cloud):
         tier, free, paid = cluster.tier, numbers["free_tier.ceiling"], numbers["standard_tier.nodes"]
         if not isinstance(tier, Known):
             why = f"{free.value:,} of the Free tier, {paid.value:,} of the others: {reason_of(tier)}"
-            nodes = Interval(free.number, paid.number)
+            nodes = Amount(free.number, paid.number)
             yield Limit("cluster-limit", "standard_tier.nodes", tier, why, nodes)
         elif tier.value == "Free":
             yield Limit("cluster-limit", "free_tier.ceiling", tier, "the limit of the Free tier")
@@ -92,12 +92,12 @@ class Aks(Cloud):
             yield Limit("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
         if may_equal(cluster.network_plugin, "kubenet") and not equals(cluster.network_mode, "overlay"):
             sure, least = equals(cluster.network_plugin, "kubenet"), numbers["kubenet.nodes"].number
-            some = None if sure else Interval(least, None)
+            some = None if sure else Amount(least, None)
             text = reason_of(cluster.network_plugin) if some else "one route per node in the route table"
             yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text, some, counts_surge=not some)
         if may_equal(cluster.network_policy, "azure"):
             sure, least = equals(cluster.network_policy, "azure"), numbers["network_policy.nodes"].number
-            some = None if sure else Interval(least, None)
+            some = None if sure else Amount(least, None)
             text = "the limit of Azure's Network Policy Manager" if some is None else reason_of(cluster.network_policy)
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text, some)
 
@@ -136,7 +136,7 @@ class Aks(Cloud):
         limits, settings = profiles.limits(self.name), profiles.settings(self.name)
         steps = limits["reserved.cpu"].text
         documented = min(node.cpu, limits["reserved.documented_vcpus"].number * 1000)
-        cpu = Interval(taken(steps, documented, 1000), taken(steps, node.cpu, 1000))
+        cpu = Amount(taken(steps, documented, 1000), taken(steps, node.cpu, 1000))
         share = node.memory * settings["reserved.most_of_memory"].number // 100
         base, each = limits["reserved.memory"].number, limits["reserved.memory_of_pod"].number
         low = min(share, (base + each * (node.pods or 0)) * _MB)
@@ -144,11 +144,11 @@ class Aks(Cloud):
         before = taken(limits["reserved.memory_before"].text, node.memory, _GB)
         threshold = limits["reserved.eviction_before"].number * MI
         if node.minor is None:
-            memory = Interval(min(low, before), max(high, before))
-            return Reserved(cpu, memory, Interval(eviction().low, threshold))
+            memory = Amount(min(low, before), max(high, before))
+            return Reserved(cpu, memory, Amount(eviction().low, threshold))
         if node.minor < settings["reserved.by_pods_from"].number:
             return Reserved(cpu, exactly(before), exactly(threshold))
-        return Reserved(cpu, Interval(low, high), eviction())
+        return Reserved(cpu, Amount(low, high), eviction())
 
 
 def dynamic_addresses(pods: int, batch: int, spare: int) -> int:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
+from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.text.amount import Amount, exactly
 from kcheck.text.files.configurations import CLOUDFORMATION
-from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Eks(Cloud):
         counts += [node.pods] if node.pods is not None else []
         base, each = limits["reserved.memory"].number, limits["reserved.memory_of_pod"].number
         most = (base + each * max(counts)) * MI if counts else None
-        return Reserved(exactly(cpu), Interval((base + each * min(counts, default=0)) * MI, most), eviction())
+        return Reserved(exactly(cpu), Amount((base + each * min(counts, default=0)) * MI, most), eviction())
 
 
 def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:

@@ -8,8 +8,8 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.text.amount import Amount
 from kcheck.text.files.configurations import BLUEPRINT
-from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -124,7 +124,7 @@ class Gke(Cloud):
         if node.minor is None or node.minor >= limits["reserved.memory_from"].number:
             pods = node.pods or settings["pool.max_pods"].number
             least = min(memory, limits["reserved.memory_of_pod"].number * MI * pods)
-        return Reserved(Interval(cpu, cpu + many), Interval(least, memory), eviction())
+        return Reserved(Amount(cpu, cpu + many), Amount(least, memory), eviction())
 
 
 CLOUD = Gke()
