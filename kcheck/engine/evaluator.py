@@ -250,13 +250,13 @@ class Evaluator:
         return filled[:1].upper() + filled[1:] if parts[:1] == [""] else filled, complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
-        """Return the value of a hole: None for null, the bounds of a number, or UNDECIDED where neither is known."""
+        """Return the value of a hole: None for null, what is partly known of it, or UNDECIDED."""
         if each is not None:
             variables = (*self.variables, "each")
             data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
             return self.evaluate(cel.compile(text, variables), cel.activation(data, variables))
         value = self.evaluate(text)
-        return self.address(text) or self.view.bounds.get(text.strip(), value) if value is cel.UNDECIDED else value
+        return self.address(text) or self.view.partly.get(text.strip(), value) if value is cel.UNDECIDED else value
 
     def address(self, text: str) -> str:
         """Return the code's name of the thing whose `name` a hole shows; empty for all other holes."""

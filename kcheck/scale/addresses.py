@@ -16,14 +16,13 @@ from kcheck.scale.basics import parsed
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount, exactly
-from kcheck.text.ip_ranges import parse_cidr, usable_addresses
+from kcheck.text.ip_ranges import parse_cidr, prefix_of, range_of, usable_addresses
 from kcheck.text.need import NotKnown, need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, because, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from ipaddress import IPv4Network
 
     from kcheck.scale.world import World
 
@@ -377,20 +376,16 @@ def needed(found: Demands) -> Amount:
 @or_unknown
 def room(place: Place, world: World) -> Value[int]:
     """Count the usable addresses of a subnet, or all of a range and its extensions."""
+    length, origin = prefix_of(place.cidr), place.cidr.origin or Origin((place.place,))
+    own = place.cidr if length is None else Known(f"/{length}", origin)
     if isinstance(place, Subnet):
         reserved = world.numbers.limits(place.cloud)["subnet.reserved"].number + place.held
-        return parsed(place.cidr, lambda cidr: usable_addresses(cidr, reserved), "not an IPv4 range")
+        return parsed(own, lambda cidr: usable_addresses(cidr, reserved), "not an IPv4 range")
     addresses = 0
-    for cidr in (need(place.cidr), *(known(place.more) or ())):
+    for cidr in (need(own), *(known(place.more) or ())):
         network = range_of(cidr) or Unknown(f"`{cidr}` is not an IPv4 range", place.cidr.origin)
         addresses += need(network).num_addresses
-    origin = place.cidr.origin or Origin((place.place,))
     return place.more if isinstance(place.more, Unknown) else Known(addresses, origin)
-
-
-def range_of(text: str) -> IPv4Network | None:
-    """Parse a range; the cloud picks the address of one such as `/14`."""
-    return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
 
 
 def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Amount], int]:

@@ -6,10 +6,10 @@ from typing import Annotated, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool, Thing
-from kcheck.scale.addresses import range_of
 from kcheck.scale.basics import anyone, computed, parsed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text.ip_ranges import range_of
 from kcheck.text.need import if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.text import Span

@@ -14,7 +14,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount, exactly
-from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
+from kcheck.text.ip_ranges import around, free_block, parse_cidr, range_of, sufficient_prefix, widened, with_newbits
 from kcheck.text.need import need, or_unknown
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known, total
@@ -253,7 +253,7 @@ def _widening(pod_range: Place, world: World) -> _Widening:
     found = demands.bounds(pod_range, world)
     addresses = known(demands.room(pod_range, world))
     written = known(pod_range.cidr) or ""
-    network = demands.range_of(written)
+    network = range_of(written)
     if isinstance(found, Unknown) or network is None or addresses is None:
         return _Widening()
     needed = network.num_addresses - addresses + addresses_needed(found.most or found.least)

@@ -5,11 +5,18 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kcheck.text.regex import regex
+from kcheck.text.values import Unplaced, Unrendered
+
 if TYPE_CHECKING:
     from ipaddress import IPv4Network
 
+    from kcheck.text.values import Value
+
 _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 """Ranges that are not routed on the internet: RFC 1918 and RFC 6598."""
+
+_PREFIX = regex(r"/(\d{1,2})$")
 
 
 @cache
@@ -23,6 +30,20 @@ def parse_cidr(text: str) -> IPv4Network | None:
         return IPv4Network(text, strict=False)
     except ValueError:
         return None
+
+
+def range_of(text: str) -> IPv4Network | None:
+    """Parse a range; where only the prefix is written, as in `/14`, the cloud picks the address."""
+    return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
+
+
+def prefix_of(cidr: Value[object]) -> int | None:
+    """Return the length of the prefix of an IPv4 range whose address is not known, as in `10.${var.net}.0.0/16`."""
+    if isinstance(cidr, Unplaced):
+        return cidr.length
+    pieces = cidr.pieces if isinstance(cidr, Unrendered) else ()
+    found = _PREFIX.search(pieces[-1].text) if pieces and not any(":" in one.text for one in pieces) else None
+    return int(found[1]) if found else None
 
 
 def is_ipv6(text: str) -> bool:
@@ -47,7 +68,7 @@ def usable_addresses(cidr: str, reserved: int) -> int | None:
     Azure keeps 5 of every subnet (https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-overlay): a /24 has
     256 - 5 = 251.
     """
-    network = parse_cidr(cidr)
+    network = range_of(cidr)
     return None if network is None else max(0, network.num_addresses - reserved)
 
 

@@ -180,6 +180,12 @@ class Subnetwork(Known[str], kw_only=True):
     newbits: Known[int]
 
 
+class Unplaced(Unknown, kw_only=True):
+    """A range whose address is not known; `length` is that of its prefix."""
+
+    length: int
+
+
 class Piece(Struct, frozen=True):
     """A piece of a template's text: literal at `span`, or filled in there from `datum`."""
 

@@ -152,3 +152,55 @@ def test_karpenter_that_may_be_elsewhere_leaves_the_target_open(installed: bool,
     write(tree | ({"karpenter/pool.yaml": NODE_POOL} if installed else {}))
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"]).stdout
     assert {one["target"] for one in json.loads(output)["clusters"]} == ({None} if installed else {4})
+
+
+PARTLY_PLACED = """\
+variable "net" {{}}
+data "aws_availability_zones" "here" {{}}
+
+resource "aws_subnet" "private" {{
+  count      = {count}
+  cidr_block = {cidr}
+}}
+
+resource "aws_eks_cluster" "main" {{
+  name = "train"
+}}
+
+resource "aws_eks_node_group" "cpu" {{
+  cluster_name   = aws_eks_cluster.main.name
+  subnet_ids     = aws_subnet.private[*].id
+  instance_types = ["c5.large"]
+  scaling_config {{
+    max_size = 200
+  }}
+}}
+"""
+ZONES = "length(data.aws_availability_zones.here.names)"
+
+
+@pytest.mark.parametrize(
+    ("count", "cidr", "nodes"),
+    [
+        ("3", 'cidrsubnet("10.${var.net}.0.0/16", 8, count.index)', (30, 30)),  # 36 places less 6 of an upgrade
+        ("3", '"10.${var.net}.${count.index}.0/24"', (30, 30)),
+        ("3", 'cidrsubnets("10.${var.net}.0.0/16", 8, 8, 8)[count.index]', (30, 30)),
+        ("1", 'cidrsubnet("10.0.0.0/16", 8, var.net)', (10, 10)),
+        (ZONES, 'cidrsubnet("10.0.0.0/16", 8, count.index)', (10, None)),
+        ("3", "cidrsubnet(var.net, 8, count.index)", (0, None)),
+        ("3", 'cidrsubnet("10.0.0.0/16", var.net, count.index)', (0, None)),
+        ("3", 'cidrsubnet("fd00:${var.net}::/48", 16, count.index)', (0, None)),
+    ],
+)
+def test_a_subnet_of_known_length_has_a_size_wherever_it_lies(
+    count: str, cidr: str, nodes: tuple[int, int | None], write: Write
+) -> None:
+    """A c5.large takes 20 addresses, a /24 has 251, an upgrade adds two nodes a zone."""
+    write({"main.tf": PARTLY_PLACED.format(count=count, cidr=cidr)})
+    project = kcheck.load(".")
+    walls = [one for one in project.capacity(project.inventory.clusters[0]) if one.mechanism == "subnet"]
+    assert {(one.nodes.low, one.nodes.high) for one in walls} == {nodes}
+    found = [one for one in project.check().findings if one.rule == "subnet-too-small"]
+    assert [one.message for one in found] == (
+        [f"Subnet /24 is full at {nodes[0]} of 200 nodes"] if nodes[0] and nodes[1] else []
+    )

@@ -20,6 +20,7 @@ from kcheck.model import Thing
 from kcheck.scale.world import World
 from kcheck.text.amount import Amount
 from kcheck.text.findings import UnknownInput, unknown_input
+from kcheck.text.ip_ranges import prefix_of
 from kcheck.text.partly_known import MOST_CHOICES
 from kcheck.text.syntax.cel import Expression, usage
 from kcheck.text.syntax.cel_tree import Usage
@@ -89,7 +90,7 @@ class View:
         self.world = world
         self.missing: dict[str, UnknownInput] = {}
         self.choices: list[Choice] = []
-        self.bounds: dict[str, Amount] = {}
+        self.partly: dict[str, Amount | str] = {}
         self.data: dict[str, object] = self._read(fields)
 
     def _read(self, fields: Wanted | None) -> dict[str, object]:
@@ -124,7 +125,7 @@ class View:
         return result
 
     def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
-        """Remember why a field is missing, with its known candidates or both bounds.
+        """Remember why a field is missing, with what is known of it: candidates, both ends, or a prefix.
 
         A computed word may hand on a field of the model as its reason; candidates of that are not values of the word.
         What holds at both bounds holds between them, as a bounded number is compared only once.
@@ -132,6 +133,8 @@ class View:
         too_large = f"{field.name} is larger than any number of it can be"
         why = UnknownInput(too_large, too_large) if isinstance(value, Known) else unknown_input(value)
         self.missing.setdefault(where, why)
+        if (prefix := prefix_of(value)) is not None:
+            self.partly[where] = f"/{prefix}"
         if isinstance(value, Either) and field.direct:
             found: tuple[Known[object], ...] = candidates(value)
             options = [one.value for one in found]
@@ -140,7 +143,7 @@ class View:
             plain = [None if one is None else self._checked(field, one, where) for one in options]
             self.choices += [Choice(where, record, field.name, plain)] if plain else []
         elif isinstance(value, Unknown) and field.bounded and value.between and value.between[0] <= _LARGEST:
-            self.bounds[where] = ends = Amount(*value.between)
+            self.partly[where] = ends = Amount(*value.between)
             high = _LARGEST if ends.high is None else min(ends.high, _LARGEST)
             self.choices.append(Choice(where, record, field.name, [ends.low, high]))
 

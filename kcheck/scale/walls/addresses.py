@@ -13,6 +13,7 @@ from kcheck.scale.addresses import Demands, Place, address_units, interfaces_hel
 from kcheck.scale.growth import Demand, Trial, addresses_needed, arithmetic, reach
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
 from kcheck.text.amount import Amount
+from kcheck.text.ip_ranges import prefix_of
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, known, number
 
@@ -115,7 +116,7 @@ def _by_pool(found: Demands, each: list[Demand], count: Callable[[Demand], int])
 def _text(place: Place, room: int, found: Demands, nodes: Amount, finder: WallFinder) -> str:
     """Format the arithmetic, with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
-    begin = f"{known(place.cidr)} has {room:,} {what}"
+    begin = f"{known(place.cidr) or f'a /{prefix_of(place.cidr)}'} has {room:,} {what}"
     begin += f" ({place.held:,} taken or reserved)" if isinstance(place, Subnet) and place.held else ""
     sizes = None if nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)
     if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):

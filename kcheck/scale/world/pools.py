@@ -160,7 +160,7 @@ class Pools(Memory):
         if why:
             return _missing("pools in", subnet, why)
         for pool in self._perhaps_in_subnet[subnet.id]:
-            text = f"whether {pool.display_name} is in {subnet.address} is not known"
+            text = f"how many nodes of {pool.display_name} are in {subnet.address} is not known"
             return because(pool.addresses.subnets, text=text)
         return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 

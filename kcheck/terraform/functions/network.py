@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from kcheck.terraform.functions.signature import Table, integer, settled, text
 from kcheck.text.data_types import STRING, list_of
+from kcheck.text.ip_ranges import prefix_of
 from kcheck.text.need import NotKnown
 from kcheck.text.partly_known import called
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Known, Origin, Subnetwork, Unknown
+from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unplaced, reason_of
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -56,6 +57,16 @@ def _range(datum: Datum) -> str:
     return text(datum)
 
 
+def _sized(datum: Datum) -> str | Unplaced:
+    """Read the text of a CIDR, or of one whose address is not known the length."""
+    length = prefix_of(datum) if isinstance(datum, Unknown) else None
+    return _range(datum) if length is None else Unplaced(reason_of(datum), length=length)
+
+
+def _index(datum: Datum) -> int | Unknown:
+    return datum if isinstance(datum, Unknown) else integer(datum)
+
+
 def _placed(datum: Datum) -> Known[int]:
     return Known(integer(datum), datum.origin or Origin(()))
 
@@ -64,24 +75,31 @@ _STEPS = 20
 """Budget steps to parse and print an address."""
 
 
-@TABLE.function(_range, _placed, integer, counted=True)
-def _cidrsubnet(cidr: str, placed: Known[int], number: int, budget: Budget) -> Datum:
+@TABLE.function(_sized, _placed, _index, counted=True)
+def _cidrsubnet(cidr: str | Unplaced, placed: Known[int], number: int | Unknown, budget: Budget) -> Datum:
     budget.spend(_STEPS)
-    network, newbits = _parse(cidr), placed.value
+    newbits = placed.value
+    network = _parse(f"0.0.0.0/{cidr.length}" if isinstance(cidr, Unplaced) else cidr)
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
     if prefix > bits:
         raise EvaluationError(f"insufficient address space to extend prefix of {network.prefixlen} by {newbits}")
-    if number < 0 or newbits < 0:
+    if newbits < 0 or (isinstance(number, int) and number < 0):
         raise NotKnown(Unknown("a block outside of its range is not computed"))
-    if number >= 1 << newbits:
-        raise EvaluationError(f"prefix extension of {newbits} does not accommodate a subnet numbered {number}")
-    text = _block(network, int(network[0]) + (number << (bits - prefix)), prefix)
+    for missing in (cidr, number):
+        if isinstance(missing, Unknown):
+            return Unplaced(missing.reason, Origin(()), length=prefix) if network.version == 4 else missing
+    at = cast("int", number)
+    if at >= 1 << newbits:
+        raise EvaluationError(f"prefix extension of {newbits} does not accommodate a subnet numbered {at}")
+    text = _block(network, int(network[0]) + (at << (bits - prefix)), prefix)
     return Subnetwork(text, Origin(()), newbits=placed)
 
 
-@TABLE.function(_range, rest=integer, gives=list_of(STRING), counted=True)
-def _cidrsubnets(cidr: str, *newbits: int, budget: Budget) -> list[str]:
+@TABLE.function(_sized, rest=integer, gives=list_of(STRING), counted=True)
+def _cidrsubnets(cidr: str | Unplaced, *newbits: int, budget: Budget) -> list[str] | list[Unplaced]:
     budget.spend(_STEPS * len(newbits))
+    if isinstance(cidr, Unplaced):
+        return [Unplaced(cidr.reason, Origin(()), length=cidr.length + bits) for bits in newbits]
     network = _parse(cidr)
     at = int(network[0])
     result = []

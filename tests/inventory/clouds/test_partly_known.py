@@ -69,7 +69,9 @@ def test_groups_in_subnets_of_unknown_number(read: Callable[[str], Result]) -> N
     result = read(SUBNETS + EKS.replace("GROUPS", groups))
     assert result.field("pools", "max_nodes") == [300, 30]
     assert result.field("clusters", "target") == [330]
-    assert result.undecided["subnet-too-small"] == {"whether a is in aws_subnet.p is not known: var.azs has no value"}
+    assert result.undecided["subnet-too-small"] == {
+        "how many nodes of a are in aws_subnet.p is not known: var.azs has no value"
+    }
     assert set(result.undecided) <= {"subnet-too-small", "node-subnet-slash-24"}
 
 
@@ -231,7 +233,7 @@ resource "aws_subnet" "p" {
 def test_an_element_chosen_by_an_unknown_key(read: Callable[[str], Result]) -> None:
     result = read(CHOSEN + group(subnets="[aws_subnet.p[var.at].id]", size="var.sizes[var.env]"))
     assert result.field("pools", "max_nodes") == [30]
-    reason = "whether g is in aws_subnet.p[0] is not known: var.at has no value"
+    reason = "how many nodes of g are in aws_subnet.p[0] is not known: var.at has no value"
     assert reason in result.undecided.get("subnet-too-small", {reason})
 
 

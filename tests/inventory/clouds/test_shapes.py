@@ -440,9 +440,7 @@ resource "google_container_cluster" "main" {
     )
     assert links(data) == {"default-pool": expected}
     if given is None:  # both branches are kept: the subnet may be used
-        reason = (
-            "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no value"
-        )
+        reason = "how many nodes of default-pool are in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no value"
         assert data["subnets"][0]["fields"]["pools"] == {"unknown": reason}
     else:
         assert [len(pools) for pools in field(data, "subnets", "pools")] == [1]  # "other" is outside
