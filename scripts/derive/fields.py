@@ -44,7 +44,7 @@ CRDS = (
         for kind in ("clusterqueues", "localqueues", "resourceflavors", "cohorts")
     ),
     *(
-        f"ray-project/kuberay v1.6.2 ray-operator/config/crd/bases/ray.io_{kind}.yaml"
+        f"ray-project/kuberay v1.7.0 ray-operator/config/crd/bases/ray.io_{kind}.yaml"
         for kind in ("rayclusters", "rayjobs")
     ),
     "kubernetes-sigs/lws v0.10.0 config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
@@ -54,6 +54,11 @@ CRDS = (
 """CRDs of the other kinds that kcheck reads: repository, tag, path."""
 BEFORE = {"kubeflow/trainer": ("v2.0.0", "v2.1.0")}
 """Releases whose fields are no longer in the newest one of an API that kept its version: either may be installed."""
+
+AFTER = {
+    "kubernetes-sigs/jobset": ("v0.13.0", {"spec": {"activeDeadlineSeconds": "integer", "scheduling": "any"}}),
+}
+"""Fields that the changelog of a later release adds, and that release, while its CRD is not to be had."""
 
 META = {"managedFields": "any", "ownerReferences": "any"}
 Types = dict[str, dict[str, str]]
@@ -167,11 +172,16 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
                 for key, value in version_of["properties"].items()
                 if key != "status"
             }
+            later, added = AFTER.get(source.split()[0], ("", {}))
+            for key, new in added.items():
+                table.types[fields[key]] |= new
             table.types[at] = {**fields, "metadata": metadata, "status": "any"}
-            kinds[f"{own} {name}"] = [at, tagged]
+            kinds[f"{own} {name}"] = [at, f"{tagged} to {later}" if later else tagged]
     lines = [f"  {json.dumps(name)}: {json.dumps(fields)}" for name, fields in table.types.items()]
     kind_lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in kinds.items()]
-    sources = json.dumps([f"kubernetes-validate {version}", *dict.fromkeys(" ".join(one.split()[:2]) for one in CRDS)])
+    changelogs = (f"{repository} {later}" for repository, (later, _) in AFTER.items())
+    tags = dict.fromkeys([*(" ".join(one.split()[:2]) for one in CRDS), *changelogs])
+    sources = json.dumps([f"kubernetes-validate {version}", *tags])
     blocks = [
         f' "sources": {sources}',
         *(f' "{name}": {{\n' + ",\n".join(rows) + "\n }" for name, rows in (("kinds", kind_lines), ("types", lines))),

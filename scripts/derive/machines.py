@@ -1,12 +1,13 @@
-"""profiles/{eks,aks,gke}/instances.yaml: machine types, from the tables of autoscalers, CNI plugins and price lists.
+"""profiles/*/instances.yaml: machine types, from the tables of autoscalers, CNI plugins and price lists.
 
 A type is written where kcheck's own reader says other than the source. Types under `corrected` in a file are known
-better from the cloud's documentation than from the source: they are left alone. Alibaba Cloud's types are in its
-documentation only.
+better from the cloud's documentation than from the source: they are left alone. What Alibaba Cloud's types have is in
+its documentation only: those with GPUs that a price list has are named.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,10 @@ AZURE = "cluster-autoscaler/cloudprovider/azure/azure_instance_types.go"
 ENI = "pkg/vpc/vpc_ip_resource_limit.go"
 DOCS = "website/content/en/preview/reference/instance-types.md"
 CSV = "tools/machinetypes.csv"
+ALIBABA, ALIBABA_PRICES = (
+    "cloudpilot-ai/karpenter-provider-alibabacloud",
+    "pkg/providers/pricing/initial-on-demand-prices.json",
+)
 
 
 class Facts(NamedTuple):
@@ -45,7 +50,7 @@ class Facts(NamedTuple):
 def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     """The new text of each file whose sources are here."""
     found = {}
-    for cloud, read in (("eks", _eks), ("aks", _aks), ("gke", _gke)):
+    for cloud, read in (("eks", _eks), ("aks", _aks), ("gke", _gke), ("ack", _ack)):
         path = profiles / cloud / "instances.yaml"
         text = path.read_text(encoding="utf-8")
         tables, kept = Tables(text), set(yaml.safe_load(text).get("corrected", []))
@@ -147,6 +152,17 @@ def _gke(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
         key = re.sub(r"-\d+(?=-|$)", "", re.sub(r"-\d+[gt]\b", "-{n}", name))
         _memory(tables, "gke", name, (key, name), int(float(memory) * 1024))
     yield own, CSV, _blob(PRICES, CSV)
+
+
+def _ack(gits: Path, _tables: Tables, kept: set[str]) -> Iterator[Source]:
+    own, text = text_of(gits, ALIBABA, ALIBABA_PRICES)
+    names = {name.removeprefix("ecs.") for types in json.loads(text).values() for name in types}
+    with_gpus = (one for one in names - kept if re.match(r"(ebm|s|v)?gn\d", one))
+    more = [one for one in with_gpus if machines.machine("ack", f"ecs.{one}") is None]
+    if more:
+        day = own.commit(ALIBABA_PRICES)[1]
+        tell("ack", f"types with GPUs that the price list of {day} has and the file has not: {', '.join(sorted(more))}")
+    yield from ()
 
 
 def _memory(tables: Tables, cloud: str, name: str, place: tuple[str, str], mebibytes: int) -> None:

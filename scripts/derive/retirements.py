@@ -45,5 +45,6 @@ def spellings(day: datetime.date) -> tuple[str, ...]:
     month, short = f"{day:%B}", f"{day:%b}"
     return (
         day.isoformat(), f"{month} {day.day}, {day.year}", f"{day:%B %d, %Y}", f"{day.day} {month} {day.year}",
-        f"{short} {day.day}, {day.year}", f"{month} {day.day}", f"{day:%m/%d/%Y}", f"{day.month}/{day.day}/{day.year}",
+        f"{short} {day.day}, {day.year}", f"{month} {day.day}", f"{day:%m/%d/%Y}",
+        f"{day:%m/%d/%y}", f"{day.month}/{day.day}/{day.year}",
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """profiles/*/versions.yaml: minor versions of Kubernetes and their support, from the files of endoflife.date.
 
-A file whose own source is newer than that repository is left alone: what it knows is named, not taken back.
+A file whose own source is newer than that repository is left alone: what it knows is named, not taken back. The day of
+a release stays as it is known: those of endoflife.date are a few days off a cloud's calendar.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def written(text: str, releases: dict[int, dict[str, object]]) -> str:
     for minor, one in sorted(releases.items()):
         days = {key: one[name] for key, name in KEYS.items() if re.fullmatch(r"\d{4}-\d\d-\d\d", str(one.get(name)))}
         if minor >= min(known) and {"released", "ends"} <= days.keys():
-            own = known.get(minor, {}) | days
+            own = days | known.get(minor, {}) | {key: day for key, day in days.items() if key != "released"}
             if own != known.get(minor):
                 lines[str(minor)] = f"{{{', '.join(f'{key}: {own[key]}' for key in KEYS if key in own)}}}"
     body = "".join(f"  {minor}: {line}\n" for minor, line in sorted(lines.items(), key=lambda pair: int(pair[0])))

@@ -85,6 +85,25 @@ def test_fields_of_each_release_of_the_trainer_that_may_be_installed_are_known(r
     assert (found.path, found.release) == ("spec.podOverrides", "TrainJob in trainer v2.0.0 to v2.3.0")
 
 
+@pytest.mark.parametrize(
+    ("kind", "spec", "release"),
+    [
+        (
+            "jobset.x-k8s.io/v1alpha2 JobSet",
+            "activeDeadlineSeconds: 3600, scheduling: {replicatedJobs: [{targetReplicatedJobs: [worker]}]}",
+            "jobset v0.12.0 to v0.13.0",
+        ),
+        ("ray.io/v1 RayCluster", "networkPolicy: {mode: DenyAll}, tlsOptions: {enabled: true}", "kuberay v1.7.0"),
+    ],
+)
+def test_fields_of_the_newest_release_are_known(read: Read, kind: str, spec: str, release: str) -> None:
+    api, _, name = kind.partition(" ")
+    head = f"apiVersion: {api}\nkind: {name}\nmetadata: {{name: a}}\n"
+    assert said(read, {"a.yaml": f"{head}spec: {{{spec}}}\n"}) == []
+    (found,) = read({"a.yaml": f"{head}spec: {{whatever: 1}}\n"}).field_errors
+    assert found.release == f"{name} in {release}"
+
+
 def test_quotes_help_a_text_unless_a_tag_makes_it_a_number(read: Read) -> None:
     found = [read(job(f"managedBy: {value}")).field_errors[0].right for value in ("5", "!!int 5")]
     assert found == ["5", None]

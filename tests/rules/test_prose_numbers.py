@@ -1,7 +1,8 @@
 """Numbers in the prose of rules: holes with a number of the profiles, or phrases of `prose_numbers.yaml` with their source.
 
-Left out: 0 and 1, as in conditions; numbers in words; code in backquotes, in indented lines and in brackets; names that begin with
-a letter or have one before a dash, slash or colon (H100, p5.48xlarge, IPv4, v1beta1, mig-1g.10gb, Amazon Linux 2023) or end in xlarge; statuses of HTTP.
+Left out: 0 and 1, as in conditions; numbers in words that are no times, shares or factors; code in backquotes, in indented lines and in
+brackets; names that begin with a letter or have one before a dash, slash or colon (H100, p5.48xlarge, IPv4, v1beta1, mig-1g.10gb,
+Amazon Linux 2023) or end in xlarge; statuses of HTTP.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from kcheck.text.syntax import cel
 from tests.places import ROOT
 
 NUMBER = re.compile(r"(?<![\w.\[])(?<![A-Za-z)][-/:])(?<!Linux )(?:[-/$]|v(?=\d+\.))?\d(?:[\w.,:/%-]*[\w%])?")
+WORDS = re.compile(
+    r"(?<!-)\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|(?:forty-)?five)(?: and a half)? "
+    r"(?:seconds|minutes|hours|days|weeks|months|years|times|rounds|events)|half an? (?:minute|hour|day)"
+    r"|a (?:third|quarter|fifth|tenth)|twice (?:as|the)|(?:almost|about) (?:two|three|four|five|six|ten) \w+)\b"
+)
 NAMES = re.compile(r"0|1|403|429|\d+xlarge")
 CODE = re.compile(r"^    .*$|`[^`]*`", re.MULTILINE)
 ARTICLES = frozenset(yaml.safe_load((ROOT / "docs/claims.yaml").read_text())["articles"])
@@ -69,7 +75,7 @@ def prose(rule: Rule) -> str:
 
 def numbers(text: str) -> Iterator[tuple[str, int]]:
     """Yield the numbers of a prose, each with its place."""
-    for found in NUMBER.finditer(text):
+    for found in (*NUMBER.finditer(text), *WORDS.finditer(text)):
         if not NAMES.fullmatch(found[0]):
             yield found[0], found.start()
 
@@ -132,6 +138,10 @@ def test_the_list_has_rules_only() -> None:
         ("of 1,000 nodes, 5% or 85 %.", ["1,000", "5%", "85"]),
         ("a /24 (10.244.0.0/16), -10 and $5", ["/24", "10.244.0.0/16", "-10", "$5"]),
         ("since 1.29.2, the 257th, 2025-08-14: 720h", ["1.29.2", "257th", "2025-08-14", "720h"]),
+        (
+            "two pods in three zones, five minutes or a tenth of it, twice the price, a second",
+            ["five minutes", "a tenth", "twice the"],
+        ),
         ("an H100, p5.48xlarge, IPv4, mig-1g.10gb, tier-4xl, a[0], 4xlarge, Amazon Linux 2023, 429, v1beta1", []),
     ],
 )

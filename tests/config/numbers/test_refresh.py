@@ -239,7 +239,7 @@ PRODUCT = """---
 title: Kubernetes
 releases:
   - {releaseCycle: "1.37", releaseDate: 2026-08-26, eol: 2027-10-28}
-  - {releaseCycle: "1.36", releaseDate: 2026-04-22, eol: 2027-07-28}
+  - {releaseCycle: "1.36", releaseDate: 2026-04-23, eol: 2027-07-28}
   - {releaseCycle: "1.34", releaseDate: 2025-08-27, eol: 2026-10-27}
 
 ---
@@ -287,6 +287,7 @@ def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> Non
         "moved": "2027-03-18",
         "prefix": "2026-06-01",
         "none": "2027-03-17",
+        "short": "2029-11-15",
     }
     pages = {
         "same": f"{blob}/a.md",
@@ -294,12 +295,13 @@ def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> Non
         "moved": f"{blob}/a.md",
         "prefix": f"{blob}/a.md",
         "none": "https://b",
+        "short": f"{blob}/a.md",
     }
     path.write_text("".join(f"{key}:\n  ends: {day}\n  sources: [{pages[key]}]\n" for key, day in days.items()))
     committed(
         tmp_path / "gits" / "azure-aks-docs",
         "v1",
-        {"a.md": "On March 17, 2027 it ends, and on March 01, 2026 another. See June 12."},
+        {"a.md": "On March 17, 2027 it ends, and on March 01, 2026 another. See June 12. | 11/15/29 |"},
     )
     found = refreshed(tmp_path, "retirements")
     assert found.returncode == 1
@@ -341,7 +343,9 @@ PROTO = """message Quota {
 def test_quotas_are_held_against_the_api(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "gke" / "quotas.yaml"
     path.parent.mkdir(parents=True)
-    path.write_text("a: {code: N2_CPUS}\nb: {code: GONE_CPUS vm_family=X}\n")
+    path.write_text(
+        "a: {code: N2_CPUS}\nb: {code: GONE_CPUS vm_family=X}\nc: {code: GPUS_PER_GPU_FAMILY gpu_family=X}\n"
+    )
     committed(tmp_path / "gits" / "googleapis", "v1", {"google/cloud/compute/v1/compute.proto": PROTO})
     found = refreshed(tmp_path, "quotas")
     assert found.returncode == 1
@@ -349,6 +353,17 @@ def test_quotas_are_held_against_the_api(tmp_path: Path) -> None:
         "gke: not in google/cloud/compute/v1/compute.proto: GONE_CPUS",
         "gke: quotas of accelerators that the API has and the file has not: NVIDIA_X9_GPUS",
     ]
+
+
+@pytest.mark.slow
+def test_types_with_gpus_in_the_price_list_of_alibaba_cloud_are_named(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    names = ["ecs.gn7i-c8g1.2xlarge", "ecs.gn99-c8g1.2xlarge", "ecs.ebmgn99.xlarge", "ecs.sn99.large"]
+    files = {f"{PRICES}initial-on-demand-prices.json": json.dumps({"cn-hangzhou": dict.fromkeys(names, 1.5)})}
+    committed(tmp_path / "gits" / "cloudpilot-ai+karpenter-provider-alibabacloud", "v1", files)
+    found = refreshed(tmp_path, "machines")
+    (said,) = (line for line in found.stderr.splitlines() if line.startswith("ack: "))
+    assert said.endswith(" has and the file has not: ebmgn99.xlarge, gn99-c8g1.2xlarge")
 
 
 def test_the_repositories_are_those_that_the_parts_read(tmp_path: Path) -> None:

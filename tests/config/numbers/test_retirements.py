@@ -48,9 +48,12 @@ def test_a_size_has_one_retirement() -> None:
         ("standard_nc6s_v3", "ncv3"), ("Standard_NC6", "nc_nd"), ("Standard_NC6_Promo", "nc_nd"), ("Standard_ND24rs", "nc_nd"),
         ("Standard_ND40rs_v2", None), ("Standard_NV12s_v3", "nvv3"), ("Standard_NV4as_v4", "nvv4"),
         ("Standard_NV36ads_A10_v5", None), ("Standard_HB120-64rs_v2", "hbv2"), ("Standard_HB120rs_v3", None),
-        ("Standard_DS13-4_v2", "d"), ("Standard_D2s_v3", None), ("Standard_D4_v5", None), ("Standard_B2ms", "b_f"),
+        ("Standard_DS13-4_v2", "d"), ("Standard_D2s_v3", "d_v3"), ("Standard_D4_v5", None), ("Standard_B2ms", "b_f"),
         ("Standard_B2s_v2", None), ("Standard_F8s_v2", "b_f"), ("Standard_F8as_v6", None), ("Standard_L8s", "d"),
-        ("Standard_L8s_v2", "b_f"), ("Standard_L8s_v3", None), ("Standard_E4s_v3", None),
+        ("Standard_L8s_v2", "b_f"), ("Standard_L8s_v3", None), ("Standard_E4s_v3", "d_v3"),
+        ("Standard_E64-16is_v3", "d_v3"), ("Standard_E8s_v4", None), ("Standard_NV24ms_v3", "nvv3"), ("Standard_NV4ahs_v4", "nvv4"),
+        ("Standard_DC8_v2", "dc_v2"), ("Standard_DC2ds_v3", "dc_v3"), ("Standard_EC96ads_cc_v5", "cc_v5"),
+        ("Standard_DC4as_v5", None), ("Standard_NP20s", "np"),
     ],
 )  # fmt: skip
 def test_names_of_sizes(size: str, key: str | None) -> None:
@@ -110,9 +113,20 @@ def test_the_day_grades(check: Check, monkeypatch: pytest.MonkeyPatch, day: str,
 
 
 def test_what_a_retirement_does_is_said_where_it_is_known(check: Check) -> None:
-    text = CLUSTER.replace("SKU", "").replace("Standard_HC44rs", "Standard_DS2_v2")
-    (found,) = (one for one in check({"main.tf": text}).findings if one.rule == "retired-machine")
-    assert found.details == ("Series: D, DS, Dv2, DSv2 and Ls",)
+    text = CLUSTER.replace("SKU", "")
+    for size, details in (
+        ("Standard_M192is_v2", ("Series: M192 v2",)),
+        (
+            "Standard_DS2_v2",
+            (
+                "Azure deallocates them; since July 2026 it approves no more quota of them, and new subscriptions get none",
+                "Series: D, DS, Dv2, DSv2 and Ls",
+            ),
+        ),
+    ):
+        files = {"main.tf": text.replace("Standard_HC44rs", size)}
+        (found,) = (one for one in check(files).findings if one.rule == "retired-machine")
+        assert found.details == details
 
 
 @pytest.mark.parametrize(
