@@ -245,8 +245,8 @@ class NodePool(Thing, frozen=True):
 class KarpenterPool(Thing, frozen=True):
     """A NodePool of Karpenter, or an old Provisioner.
 
-    `limits`: as `cpu=1000`. `budgets`: numbers of nodes it may disrupt at a time. `replicas`: fixed number of nodes,
-    whatever pods need. `labels` and `taints` are those of its nodes.
+    `limits`: as `cpu=1000`. `replicas`: fixed number of nodes, whatever pods need. `labels` and `taints` are those of
+    its nodes.
     """
 
     kind: Annotated[str, "NodePool, or Provisioner in old code"]
@@ -256,7 +256,8 @@ class KarpenterPool(Thing, frozen=True):
     limits: Value[tuple[str, ...]]
     policy: Annotated[Value[str], "which nodes are removed: WhenEmpty, Balanced, WhenEmptyOrUnderutilized, WhenUnderutilized", "", "never null"]
     consolidate_after: Annotated[Value[int], "how long a node is idle before it is removed; null is never, as in a pool of fixed size", "seconds"]
-    budgets: Value[tuple[str, ...]]
+    budgets: Annotated[Value[tuple[str, ...]], "nodes in use that each budget lets be disrupted at a time: 10%, 0", "", "never null"]
+    drift_budgets: Annotated[Value[tuple[str, ...]], "nodes that each budget lets be replaced at a time when their image or class changes: 10%, 0", "", "never null"]
     expire_after: Annotated[Value[int], "age at which nodes are replaced; null is never", "seconds"]
     gpu: Annotated[Value[bool], "whether its nodes have GPUs or other accelerators", "", "never null"]
     spot: Annotated[Value[bool], "whether its nodes are spot and nothing else", "", "false if unset"]

@@ -378,20 +378,11 @@ def _numbers(version: str | None) -> tuple[int, int] | None:
 
 def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
     """List its limits, empty without a block of them; also the nodes of a pool of fixed size."""
-    own = _listed(pool.limits)
+    own = Known((), pool.limits.origin) if isinstance(pool.limits, Unset) else pool.limits
     if isinstance(pool.replicas, Unset):
         return own
     nodes = f"nodes={pool.replicas.value}" if isinstance(pool.replicas, Known) else "nodes"
     return mapped(own, lambda found: (*found, nodes))
-
-
-def budgets(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
-    """List the nodes that each of its budgets lets be disrupted; empty without budgets."""
-    return _listed(pool.budgets)
-
-
-def _listed(value: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    return Known((), value.origin) if isinstance(value, Unset) else value
 
 
 def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:

@@ -539,6 +539,14 @@ EKS_KARPENTER = [
         every(KARPENTER, r"consolidateAfter: \S+", "consolidateAfter: 4h"),
     ),
     mistake("karpenter-expires-nodes", "eks karpenter", every(KARPENTER, "expireAfter: Never", "expireAfter: 72h")),
+    mistake(
+        "karpenter-images-at-any-time",
+        "eks karpenter",
+        every(KARPENTER, r"al2023@v\d+", "al2023@latest"),
+        every(KARPENTER, r"reasons: \[Drifted\]", "reasons: [Empty]"),
+        drop(JOB, "karpenter.sh/do-not-disrupt"),
+        also=("training-pod-evictable",),
+    ),
     mistake("karpenter-limits-below-target", "eks karpenter", every(KARPENTER, r"nodes: 150", "nodes: 50")),
     mistake("karpenter-no-limits", "eks karpenter", drop(KARPENTER, "^  limits:", times=3), opens=True),
     mistake(

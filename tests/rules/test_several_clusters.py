@@ -98,6 +98,13 @@ def test_not_decided_where_a_cluster_that_is_not_judged_is_nearer(check: Check, 
     assert "the cluster of k8s/machines.yaml, which is not judged" in waiting(result, RULE)[0].missing[0]
 
 
+def test_manifests_beside_those_of_openshift_are_not_put_on_another_platform(check: Check) -> None:
+    route = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: notebook}\n"
+    tree = {"gke/main.tf": cluster("dev", taint=TAINT), "ocp/train.yaml": job()}
+    assert RULE in names(check(tree))
+    assert RULE not in names(check(tree | {"ocp/route.yaml": route}))
+
+
 @pytest.mark.parametrize(
     ("cluster_at", "job_at", "decided"),
     [

@@ -56,7 +56,8 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
         limits=_limits(fields),
         policy=_of_auto_mode(_policy(fields, place), tree, cluster),
         consolidate_after=_idle_time(fields, place),
-        budgets=_budgets(tree, place),
+        budgets=_budgets(tree, place, "Underutilized"),
+        drift_budgets=_budgets(tree, place, "Drifted"),
         expire_after=_expiry(fields, tree, place),
         gpu=gpu_of_pool(tree, kind, needs, place),
         spot=is_spot(needs, place),
@@ -164,23 +165,21 @@ def _replicas(fields: Fields) -> Value[int]:
     return NOTHING if fields.resource != "NodePool" else fields.number("replicas")
 
 
-def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
-    """List the nodes that each budget allows to disrupt at once for underutilization."""
+def _budgets(tree: yaml.Mapping, place: Origin, reason: str) -> Value[tuple[str, ...]]:
+    """List the nodes that each budget allows to disrupt at once for a reason."""
     found = yaml.get(tree, "spec", "disruption", "budgets")
     if found is None:
         return Known((str(profiles.settings("any")["karpenter.budget"].value),), place)
     if not isinstance(found, yaml.Sequence):
         return Unknown("the budgets are not a list", Origin((found.span,)))
-    own = (item for item in found.items if _is_of_use(yaml.get(item, "reasons")))
+    own = (item for item in found.items if _counts(item, reason))
     return Known(tuple(yaml.text(item, "nodes") for item in own), Origin((found.span,)))
 
 
-def _is_of_use(reasons: yaml.Target | None) -> bool:
-    """Whether a budget applies to nodes in use; without reasons it does."""
-    if not isinstance(reasons, yaml.Sequence):
-        return True
-    named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)]
-    return not named or "Underutilized" in named
+def _counts(budget: yaml.Node, reason: str) -> bool:
+    """Whether a budget applies to a reason; without reasons it does to all."""
+    named = [yaml.text(one) for one in yaml.items(budget, "reasons")]
+    return not named or reason in named
 
 
 def gpu_of_pool(tree: yaml.Mapping, kind: str, needs: Needs, place: Origin) -> Value[bool]:

@@ -25,6 +25,7 @@ _TYPED = {
     "resource_quota": ("v1", "ResourceQuota"), "limit_range": ("v1", "LimitRange"), "namespace": ("v1", "Namespace"),
     "config_map": ("v1", "ConfigMap"), "service_account": ("v1", "ServiceAccount"),
     "persistent_volume_claim": ("v1", "PersistentVolumeClaim"), "secret": ("v1", "Secret"),
+    "pod_disruption_budget": ("policy/v1", "PodDisruptionBudget"),
 }  # fmt: skip
 _LISTS = {
     "container": "containers", "init_container": "initContainers", "volume": "volumes", "volume_mount": "volumeMounts",

@@ -260,7 +260,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("installed", "string", "version of Karpenter's chart on its cluster; null if there is none in the code", autoscaler.installed, nullable=True),
         made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", autoscaler.served, nullable=True),
         made("limits", "string", "its limits: cpu=1000; of a pool of fixed size also nodes=8", autoscaler.limits, kind="list"),
-        made("budgets", "string", "nodes in use that each budget lets be disrupted at a time: 10%, 0", autoscaler.budgets, kind="list"),
         records("gpu_workloads", "workload", "workloads with GPUs in the same code that may land on its nodes", autoscaler.gpu_workloads),
         made("tainted", "bool", "whether a taint keeps away pods that do not tolerate it", lambda p, w: pools.tainted(autoscaler.nodes_of(p), w)),
         made("joined", "bool", "whether its cluster is known, so that its nodes are a pool of it", lambda p, _w: basics.computed(p, known(p.cluster) is not None)),

@@ -6,6 +6,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.aks import location, networks, pools
@@ -138,7 +140,7 @@ class _Aks(Reader):
                 yield instance
 
     def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
-        cluster = self._cluster(instance, fields, nested, what)
+        cluster = self._with_windows(self._cluster(instance, fields, nested, what))
         self.found.clusters.append(cluster)
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
         if not equals(cluster.grower, _KARPENTER):
@@ -221,6 +223,12 @@ class _Aks(Reader):
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
             **location.of_cluster(self, instance, fields),
         )  # fmt: skip
+
+    def _with_windows(self, cluster: Cluster) -> Cluster:
+        """Add the windows of its upgrades, if they are a resource of their own."""
+        own = next(self._arm("maintenanceConfigurations"), None)
+        window = Known("maintenanceConfigurations", Origin((own.span,))) if own else None
+        return replace(cluster, upgrade_window=window, image_window=window) if window else cluster
 
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
         autoscaled = fields.flag("autoscaled")

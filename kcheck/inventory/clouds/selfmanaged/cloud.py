@@ -26,7 +26,7 @@ class SelfManaged(Cloud):
     name = "selfmanaged"
     objects = (
         "ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod", "Cluster",
-        "InstanceGroup", "Installation", "IPPool", "IPAMConfiguration",
+        "InstanceGroup", "KubeProxyConfiguration", "Installation", "IPPool", "IPAMConfiguration",
     )  # fmt: skip
     files = (configurations.VARIABLES, configurations.TEMPLATE, configurations.INSTALLER)
     own_kernel = True

@@ -20,6 +20,8 @@ from kcheck.text.text import Source, Span
 from kcheck.text.values import Known, Missing, Origin, Record, Unset, Value, known, mapped
 
 KIND = "ClusterConfiguration"
+_PROXY = "KubeProxyConfiguration"
+_GROUPS = {KIND: "kubeadm.k8s.io/", clusters.KUBELET: "kubelet.config.k8s.io/", _PROXY: "kubeproxy.config.k8s.io/"}
 _JOINING = ("InitConfiguration", "JoinConfiguration")
 _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
 
@@ -63,11 +65,9 @@ def _folder(key: str) -> str:
 
 
 def _records(item: Object) -> Iterable[tuple[str, Record]]:
-    """Yield the kubeadm or kubelet configuration, or the control plane parts, in an object."""
-    if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
-        yield KIND, MappingRecord(item.root, item.span)
-    if item.kind == clusters.KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
-        yield clusters.KUBELET, MappingRecord(item.root, item.span)
+    """Yield the configuration of kubeadm, kubelets or kube-proxy, or the control plane parts, in an object."""
+    if item.kind in _GROUPS and item.api_version.startswith(_GROUPS[item.kind]):
+        yield item.kind, MappingRecord(item.root, item.span)
     if item.kind != "Pod":
         return
     for container in yaml.items(item.root, "spec", "containers"):
@@ -142,10 +142,10 @@ class _Cluster:
         fields, dns = self.parts.get(KIND), profiles.settings(CLOUD)["coredns.replicas"].number
         cluster = Cluster(
             self.identity, self.place, CLOUD, self.address, self.folder, "",
-            name=fields.text("name") if fields else Unset(self.origin),
-            version=fields.text("version") if fields else Unset(self.origin),
+            name=self.text("name"), version=self.text("version"),
             service_cidr=clusters.ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
             plane=self._plane(), dns_replicas=Known(dns, self.origin) if fields else NOTHING,
+            proxy_mode=self.parts[_PROXY].text("proxy_mode") if _PROXY in self.parts else NOTHING,
         )  # fmt: skip
         self.inventory.clusters.append(cluster)
         cidr = self.text("pod_cidr", "kube-controller-manager")

@@ -59,6 +59,11 @@ variable "kubernetes_taints" {
   default = []
 }
 
+variable "force_update_version" {
+  type    = bool
+  default = false
+}
+
 variable "update_config" {
   type    = list(map(number))
   default = []
@@ -171,6 +176,8 @@ resource "aws_eks_node_group" "default" {
   capacity_type   = var.capacity_type
   instance_types  = var.instance_types
   labels          = var.kubernetes_labels
+
+  force_update_version = var.force_update_version
 
   scaling_config {
     min_size     = var.min_size

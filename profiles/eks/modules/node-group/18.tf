@@ -159,6 +159,17 @@ variable "taints" {
   default = {}
 }
 
+variable "force_update_version" {
+  type    = bool
+  default = null
+}
+
+variable "use_latest_ami_release_version" {
+  type     = bool
+  default  = false
+  nullable = false
+}
+
 variable "update_config" {
   type    = map(string)
   default = {}
@@ -258,6 +269,9 @@ resource "aws_eks_node_group" "this" {
   disk_size       = var.use_custom_launch_template ? null : var.disk_size
   instance_types  = var.instance_types
   labels          = var.labels
+
+  force_update_version           = var.force_update_version
+  use_latest_ami_release_version = var.ami_id != "" ? false : var.use_latest_ami_release_version # not of the provider: looks the image up at each plan
 
   scaling_config {
     min_size = var.min_size
