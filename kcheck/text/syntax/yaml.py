@@ -261,7 +261,7 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
     The last of duplicate keys wins, and keys of the map itself win over merged ones.
     """
-    found = node.target if type(node) is Alias else node  # isinstance takes longer, 250 times for each workload
+    found = resolve(node) if node is not None else None
     for step in path:
         if type(step) is str:
             found = member(found, step)
