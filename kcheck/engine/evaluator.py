@@ -81,8 +81,8 @@ class Evaluator:
 
     def evaluate(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> object:
         """Evaluate to plain data, None for null; UNDECIDED where a value is missing whose candidates do not agree."""
-        found, *others = self.options(expression, activation)
-        return found if others.count(found) == len(others) else cel.UNDECIDED
+        found = self.options(expression, activation)
+        return found[0] if found.count(found[0]) == len(found) else cel.UNDECIDED
 
     def options(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> list[object]:
         """Evaluate with the data, or others; where that is undecided, with each candidate of the missing values.

@@ -160,6 +160,9 @@ def _fits(node: yaml.Scalar, type_: str) -> bool:
     if isinstance(node, yaml.Computed):
         return True
     match yaml.value(node):
+        case str():
+            plain = type_ in ("string", "scalar") or isinstance(value_of(node), Unknown)
+            return plain or bool(placeholders.of_number(node.text))
         case None:
             return True
         case bool():
@@ -168,6 +171,3 @@ def _fits(node: yaml.Scalar, type_: str) -> bool:
             return type_ in ("integer", "number", "scalar")
         case float() as number:
             return type_ in ("number", "scalar") or (type_ == "integer" and number.is_integer())
-        case _:
-            plain = type_ in ("string", "scalar") or isinstance(value_of(node), Unknown)
-            return plain or bool(placeholders.of_number(node.text))

@@ -109,9 +109,13 @@ class View:
         for field in own.values() if fields is None else [own[name] for name in fields if name in own]:
             if fields is None and nested and field.kind in ("record", "records"):
                 continue
+            value = field.read(thing, self.world)
+            one = value.value if type(value) is Known else None
+            if type(one) is _PYTHON.get(field.type) and not _is_too_large(field, one):
+                result[field.name] = one  # as most are
+                continue
             inner = None if fields is None else fields[field.name]
             where = f"{path}.{field.name}"
-            value = field.read(thing, self.world)
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
             elif isinstance(value, Unset) and field.nullable:

@@ -35,9 +35,10 @@ def of_pod(spec: yaml.Target, containers: Iterable[yaml.Target]) -> Iterator[Ref
             for key, kind in _MAPS.items():
                 yield from _named(kind, yaml.get(source, key), "name")
     for container in containers:
+        sources = [one for variable in yaml.items(container, "env") if (one := yaml.get(variable, "valueFrom"))]
         for key, kind in _MAPS.items():
-            for one in yaml.items(container, "env"):
-                yield from _named(kind, yaml.get(one, "valueFrom", f"{key}KeyRef"), "name")
+            for one in sources:
+                yield from _named(kind, yaml.get(one, f"{key}KeyRef"), "name")
             for one in yaml.items(container, "envFrom"):
                 yield from _named(kind, yaml.get(one, f"{key}Ref"), "name")
 

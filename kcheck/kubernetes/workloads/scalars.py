@@ -22,6 +22,8 @@ _PATHS: dict[tuple[str, ...], tuple[str, ...]] = {}
 def scalar(node: yaml.Node, *path: str) -> Value[object]:
     """Return the scalar at a path below a node; Unset with the place where it would be written."""
     found = _reached(node, path)
+    if type(found) is Unset:  # as two of three are
+        return found
     if isinstance(found, yaml.Scalar):
         value = value_of(found)
         if isinstance(value, Unknown) or not isinstance(node, Patched):
@@ -46,7 +48,7 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
     """Return the node at a path; else its place, or why a parent is unknown."""
     here, above = yaml.resolve(node), None
     for at, step in enumerate(path):
-        inner = yaml.get(here, step)
+        inner = yaml.member(here, step)
         if inner is None:
             if isinstance(here, yaml.Computed) and isinstance(here.datum, Unknown):
                 return here.datum

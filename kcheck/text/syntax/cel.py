@@ -35,7 +35,7 @@ Serialized: TypeAlias = list[Any]
 """Syntax tree of an expression as bytes, and its usage as `cel_tree.packed` has it."""
 
 _ERROR = _cel.Type.ERROR
-_NULL = _cel.Type.NULL
+_NULL, _BOOL = _cel.Type.NULL, _cel.Type.BOOL
 # How the texts begin: the keys they quote, which can say anything, come later.
 _UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
 _OVERFLOW = "OUT_OF_RANGE: integer overflow"  # numbers in code may have any size
@@ -89,6 +89,11 @@ class Expression:
     def program(self) -> _cel.Expression:
         """Program to run."""
         return _env(self.variables).deserialize(self.serialized)
+
+    @cached_property
+    def is_condition(self) -> bool:
+        """Whether its result can only be true or false, by its syntax."""
+        return bool(self.program.return_type() == _BOOL)
 
     @cached_property
     def serialized(self) -> bytes:
@@ -201,7 +206,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
     """
     try:
         value = expression.program.eval(activation)
-        if value.type() == _NULL:
+        if not expression.is_condition and value.type() == _NULL:
             return None
         plain: object = value.plain_value()
     except RuntimeError as error:  # not even an error value: iteration budget, lone surrogate

@@ -261,19 +261,26 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
     The last of duplicate keys wins, and keys of the map itself win over merged ones.
     """
+    found = resolve(node) if node is not None else None
     for step in path:
-        if type(node) is Alias:  # isinstance takes longer, 250 times for each workload
-            node = node.target
-        if type(step) is str and isinstance(node, Mapping):
-            index = node.indexed or node.index
-            if (entry := index.get(step)) is None and "<<" in index:
-                entry = next(filter(None, (layer.own(step) for layer in layers(node))), None)
-            node = entry.value if entry else None
-        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
-            node = node.items[step]
+        if type(step) is str:
+            found = member(found, step)
+        elif isinstance(found, Sequence) and isinstance(step, int) and 0 <= step < len(found.items):
+            found = resolve(found.items[step])
         else:
             return None
-    return node.target if isinstance(node, Alias) else node
+    return found
+
+
+def member(node: Node | None, key: str) -> Target | None:
+    """Return the value of a key of a map as `get` does."""
+    if not isinstance(node, Mapping):
+        return None
+    index = node.indexed or node.index
+    if (entry := index.get(key)) is None and "<<" in index:
+        entry = next(filter(None, (layer.own(key) for layer in layers(node))), None)
+    found = entry.value if entry is not None else None
+    return found.target if type(found) is Alias else found  # type: ignore[return-value] # isinstance takes longer
 
 
 def text(node: Node | None, *path: str | int) -> str:
