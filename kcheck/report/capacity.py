@@ -140,8 +140,9 @@ def month_text(lines: Sequence[money.Line]) -> str:
     texts = [f"{one.what} {units.money(rough(one.mills))}{of[one]}" for one in large]
     texts += [f"{listed([one.what for one in rest])} {units.money(rough(sum(one.mills for one in rest)))}"] * bool(rest)
     parts = {one.what for one in lines}
-    free = "disks" in parts or not any(" x " in part for part in parts)
-    return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; {'traffic comes' if free else 'disks and traffic come'} on top"
+    unlisted = "disks" not in parts and any(" x " in part for part in parts)
+    more = "disks and traffic come" if unlisted else "traffic comes"
+    return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; {more} on top"
 
 
 def month_sentence(cluster: Cluster, world: World) -> str:

@@ -383,7 +383,8 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 
 def not_empty(found: Value[tuple[T, ...]], what: str) -> Value[tuple[T, ...]]:
     """Return what a pool is given of `what`; Unknown if that is an empty list, which no cloud takes."""
-    return Unknown(f"{called(found.origin, what)} is empty", found.origin) if equals(found, ()) else found
+    empty = isinstance(found, Known) and not found.value
+    return Unknown(f"{called(found.origin, what)} is empty", found.origin) if empty else found
 
 
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:

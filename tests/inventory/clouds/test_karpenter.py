@@ -407,7 +407,11 @@ def test_azure_sizes_that_fit(asked: str, types: list[str]) -> None:
         ("{key: karpenter.k8s.aws/instance-gpu-count, operator: In, values: ['8']}", (["p5.48xlarge"], True, 50)),
         (
             "{key: karpenter.k8s.aws/instance-cpu, operator: Exists}",
-            (["p5.4xlarge", "p5.48xlarge"], True, "the limits of Karpenter's NodePool gpu are not in nodes"),
+            (
+                ["p5.4xlarge", "p5.48xlarge"],
+                True,
+                "the limits of Karpenter's NodePool gpu end it at 50 to 400 nodes: name one instance type",
+            ),
         ),
     ],
 )
