@@ -17,7 +17,7 @@ from kcheck.inventory.clouds.karpenter_pools import (
     required,
     requirements,
 )
-from kcheck.inventory.clouds.reader import matches_pattern, text_of
+from kcheck.inventory.clouds.reader import matches_pattern, resolve_reference, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import absent, integer, scaled_quantity
@@ -282,12 +282,16 @@ def _subnets(
     own = cluster.id.removesuffix(cluster.address)  # its root, with the environment
     made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
     near = [subnet for subnet in made if _is_in(subnet, *zones)]
-    found: list[Subnet] = []
+    found, addressed = list[Subnet](), {subnet.address: subnet for subnet in near}
     missing = None
     for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
-        tags = yaml.get(term, "tags")
+        tags, called = yaml.get(term, "tags"), yaml.get(term, "id")
+        link = resolve_reference(called.datum, addressed) if isinstance(called, yaml.Computed) else None
+        if link is not None:
+            found.append(link.value)
+            continue
         if not isinstance(tags, yaml.Mapping):
-            return Unknown(f"NodePool {name} does not select subnets by tags", place)
+            return Unknown(f"NodePool {name} selects subnets neither by tags nor by an id of this code", place)
         wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
         missing = missing or placeholders.unknown(wanted.values(), Origin((node_class.span,)))
         found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
