@@ -147,8 +147,9 @@ def month_text(lines: Sequence[money.Line]) -> str:
 
 def month_sentence(cluster: Cluster, world: World) -> str:
     """Say what a month costs with all nodes up, or which pools have no known size or price."""
-    if found := month_text(money.month(cluster, world)):
-        return f"With all nodes up {found}."
+    found, every = month_text(money.month(cluster, world)), world.pools.all_of_cluster(cluster)
+    if found:
+        return f"Monthly cost unknown: {every.reason}." if isinstance(every, Unknown) else f"With all nodes up {found}."
     sizes = {pool: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
     unpriced = (pool for pool, nodes in sizes.items() if nodes and world.numbers.price(pool) is None)
     types = ((pool.display_name, listed(known(pool.machine.instance_types) or ())) for pool in unpriced)

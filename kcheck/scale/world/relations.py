@@ -7,9 +7,9 @@ from functools import cached_property
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Candidates, Cluster, Container, Inventory, PodTemplate, Thing, Workload
+from kcheck.text.interval import Bounded
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.interval import Bounded
 from kcheck.text.values import Either, Known, Origin, Unset, Value, all_known, equals, known, mapped
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers", "definitions")
