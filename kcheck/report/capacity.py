@@ -11,8 +11,8 @@ from kcheck.scale.world import World
 from kcheck.text import units
 from kcheck.text.amount import Amount
 from kcheck.text.text import grouped
-from kcheck.text.units import counted, listed, rough
-from kcheck.text.values import Unknown
+from kcheck.text.units import counted, listed, rough, some
+from kcheck.text.values import Unknown, known
 
 _BAR = 20
 _INDENT = " " * 12
@@ -142,13 +142,28 @@ def month_text(lines: Sequence[money.Line]) -> str:
     of = {one: f" ({one.price_of})" if one.price_of else "" for one in large}
     texts = [f"{one.what} {units.money(rough(one.mills))}{of[one]}" for one in large]
     texts += [f"{listed([one.what for one in rest])} {units.money(rough(sum(one.mills for one in rest)))}"] * bool(rest)
-    return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; traffic comes on top"
+    parts = {one.what for one in lines}
+    unlisted = "disks" not in parts and any(" x " in part for part in parts)
+    more = "disks and traffic come" if unlisted else "traffic comes"
+    return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; {more} on top"
 
 
 def month_sentence(cluster: Cluster, world: World) -> str:
-    """Say what a month costs with all nodes up; empty where that is unknown."""
-    found = month_text(money.month(cluster, world))
-    return f"With all nodes up {found}." if found else ""
+    """Say what a month costs with all nodes up, or which pools have no known size or price."""
+    found, every = month_text(money.month(cluster, world)), world.pools.all_of_cluster(cluster)
+    if found:
+        return f"Monthly cost unknown: {every.reason}." if isinstance(every, Unknown) else f"With all nodes up {found}."
+    sizes = {pool: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
+    unpriced = (pool for pool, nodes in sizes.items() if nodes and world.numbers.price(pool) is None)
+    types = ((pool.display_name, listed(known(pool.machine.instance_types) or ())) for pool in unpriced)
+    for what, pools in (
+        ("size", [pool.display_name for pool, nodes in sizes.items() if nodes is None]),
+        ("price", [f"{name} ({own})" if own else name for name, own in types]),
+    ):
+        if pools:
+            own = f"pool {pools[0]} has" if len(pools) == 1 else f"pools {some(pools, 3)} have"
+            return f"Monthly cost unknown: {own} no known {what}."
+    return ""
 
 
 # --- text

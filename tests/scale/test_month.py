@@ -106,9 +106,35 @@ def test_small_parts_are_one_and_large_ones_have_what_their_price_is_of() -> Non
     assert month_text([]) == ""
 
 
-def test_no_month_where_a_price_is_unknown(write: Write) -> None:
+def test_disks_without_a_price_are_named() -> None:
+    lines = [money.Line("10 x a", 1_000_000, "on demand, r"), money.Line("control plane", 73_000, "")]
+    assert month_text(lines).endswith("disks and traffic come on top")
+    assert month_text(lines[1:]).endswith("; traffic comes on top")
+
+
+def test_a_month_that_is_not_known_says_why(write: Write) -> None:
     write({"main.tf": re.sub("n2-standard-8", "x9-unknown-8", GKE)})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
     assert money.month(cluster, world, idle=True) == []
-    assert month_sentence(cluster, world) == ""
+    (pool,) = world.pools.of_cluster(cluster)
+    wanted = f"Monthly cost unknown: pool {pool.display_name} (x9-unknown-8) has no known price."
+    assert month_sentence(cluster, world) == wanted
+
+
+def test_pools_of_unknown_size_make_the_month_unknown(write: Write) -> None:
+    write({"main.tf": re.sub(r"node_count *= 2", "node_count = var.n", AKS % "") + 'variable "n" {}'})
+    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
+    (cluster,) = world.inventory.clusters
+    assert month_sentence(cluster, world).endswith("has no known size.")
+
+
+def test_nodes_that_are_not_counted_make_the_month_unknown(write: Write) -> None:
+    group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
+    group += "  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+    old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: batch}\n"
+    write({"main.tf": group, "pool.yaml": old})
+    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
+    (cluster,) = world.inventory.clusters
+    why = "the nodes of Provisioner batch, of an old API, are not counted"
+    assert month_sentence(cluster, world) == f"Monthly cost unknown: {why}."

@@ -17,7 +17,7 @@ from kcheck.inventory.clouds.karpenter_pools import (
     required,
     requirements,
 )
-from kcheck.inventory.clouds.reader import matches_pattern, text_of
+from kcheck.inventory.clouds.reader import matches_pattern, resolve_reference, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import absent, integer, scaled_quantity
@@ -39,6 +39,7 @@ from kcheck.model import (
     Upgrade,
 )
 from kcheck.text import placeholders
+from kcheck.text.interval import Bounded, Interval, bounded
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
 from kcheck.text.units import as_text
@@ -142,7 +143,8 @@ def _alike(types: tuple[str, ...], name: str, cloud: str, place: Origin, *, list
             found.append(Known(min(counts), place))
             continue
         many = f"{min(counts)} to {max(counts)} {what}" if counts else f"any number of {what}"
-        found.append(Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place))
+        why = Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place)
+        found.append(bounded(why, place, Interval(min(counts), max(counts))) if counts else why)
     return found
 
 
@@ -241,23 +243,29 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
 
 
 def _size(tree: yaml.Mapping, name: str, of_node: tuple[Value[int], ...], place: Origin) -> Size:
-    """Return the fixed size of a pool, else that which its GPU, CPU, memory and node limits allow.
+    """Return the fixed size of a pool, else that which its GPU, CPU, memory and node limits allow, or bounds of it.
 
     `of_node`: the GPUs, vCPUs and bytes of a node.
     """
     fixed = Fields("any", "NodePool", MappingRecord(tree, place.written)).number("replicas")
     if not isinstance(fixed, Unset):
         return Size(Known(value=False, origin=place), fixed, fixed)
-    grows, least = Known(value=True, origin=place), Known(0, place)
+    grows, none = Known(value=True, origin=place), Known(0, place)
     found: list[tuple[int, Span, int]] = []
-    for resource, own in zip((GPU, "cpu", "memory", "nodes"), (*map(known, of_node), 1), strict=True):
+    lows: list[int] = []
+    for resource, own in zip((GPU, "cpu", "memory", "nodes"), (*of_node, Known(1, place)), strict=True):
         limit = scaled_quantity(tree, ("spec", "limits", resource), 1)
-        if isinstance(limit, Known) and own:
-            found.append((limit.value // own, limit.origin.written, own))
-    if found:
-        nodes, span, unit = min(found, key=lambda one: one[0])
-        return Size(grows, least, Known(nodes, Origin((span,))), unit=unit)
-    return Size(grows, least, Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", place))
+        least, most = own.bounds if isinstance(own, Bounded) else (known(own), known(own))
+        if isinstance(limit, Known) and most:
+            lows.append(limit.value // most)
+            found += [(limit.value // least, limit.origin.written, least)] if least else []
+    if not found:
+        return Size(grows, none, Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", place))
+    (nodes, span, unit), low = min(found, key=lambda one: one[0]), min(lows)
+    if low == nodes:
+        return Size(grows, none, Known(nodes, Origin((span,))), unit=unit)
+    why = f"the limits of Karpenter's NodePool {name} end it at {low:,} to {nodes:,} nodes: name one instance type"
+    return Size(grows, none, bounded(Unknown(why), Origin((span,)), Interval(low, nodes)))
 
 
 def _subnets(
@@ -274,12 +282,16 @@ def _subnets(
     own = cluster.id.removesuffix(cluster.address)  # its root, with the environment
     made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
     near = [subnet for subnet in made if _is_in(subnet, *zones)]
-    found: list[Subnet] = []
+    found, addressed = list[Subnet](), {subnet.address: subnet for subnet in near}
     missing = None
     for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
-        tags = yaml.get(term, "tags")
+        tags, called = yaml.get(term, "tags"), yaml.get(term, "id")
+        link = resolve_reference(called.datum, addressed) if isinstance(called, yaml.Computed) else None
+        if link is not None:
+            found.append(link.value)
+            continue
         if not isinstance(tags, yaml.Mapping):
-            return Unknown(f"NodePool {name} does not select subnets by tags", place)
+            return Unknown(f"NodePool {name} selects subnets neither by tags nor by an id of this code", place)
         wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
         missing = missing or placeholders.unknown(wanted.values(), Origin((node_class.span,)))
         found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]

@@ -381,6 +381,12 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
     return Known(tuple(texts), cidrs[0].origin or Origin(()))
 
 
+def not_empty(found: Value[tuple[T, ...]], what: str) -> Value[tuple[T, ...]]:
+    """Return what a pool is given of `what`; Unknown if that is an empty list, which no cloud takes."""
+    empty = isinstance(found, Known) and not found.value
+    return Unknown(f"{called(found.origin, what)} is empty", found.origin) if empty else found
+
+
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
     """Return why a reference that leads outside this root is unknown."""
     if isinstance(value, Known):

@@ -172,11 +172,11 @@ class _Text:
             return replace(node, source=span.source, start=span.start, end=span.end)
         unknown = first_unknown(s.datum for s in touched)
         value = yaml.value(node)
-        origin = Origin((span,))
-        only = touched[0].datum if len(touched) == 1 else None
-        if only is not None and only.origin and (touched[0].start, touched[0].end) == (node.start, node.end):
-            origin = only.origin
-        datum: Datum = Known(value, origin) if unknown is None else Unknown(unknown.reason, origin)
+        whole = len(touched) == 1 and (touched[0].start, touched[0].end) == (node.start, node.end)
+        only = touched[0].datum if whole else None
+        origin = (only.origin if only is not None else None) or Origin((span,))
+        symbol = only.symbol if isinstance(only, Unknown) else None
+        datum: Datum = Known(value, origin) if unknown is None else Unknown(unknown.reason, origin, symbol)
         return yaml.Computed(*span, None, node.text, node.style, node.tag, datum)
 
 

@@ -235,3 +235,9 @@ def test_the_engine_is_rated_for_so_many_nodes(walls: Callable[..., dict[str, di
     )
     found = walls(TERWAY % {"pods": "alicloud_vswitch.pods[*].id"} + engine)["engine"]
     assert (found["nodes"], found["kind"], found["before_target"]) == (100, "recommended", True)
+
+
+def test_an_empty_list_of_vswitches_is_not_known(write: Write) -> None:
+    own, empty = 'split(",", join(",", [alicloud_vswitch.nodes.id]))', 'variable "ids" {\n  default = []\n}\n'
+    data = read(write, (TERWAY % {"pods": "[]"}).replace(own, "var.ids") + empty)
+    assert data["pools"][0]["fields"]["subnets"]["unknown"] == "var.ids is empty"

@@ -556,3 +556,13 @@ def test_self_managed_groups_of_a_module_have_the_taints_of_their_arguments(
     write({"main.tf": source.replace("  cluster_name    =" if version > "21" else "  name            =", "  #")})
     (pool,) = reader.read(Tree(["."]), Config()).inventory.pools
     assert known(pool.scheduling.taints) == taints
+
+
+def test_an_empty_list_of_subnets_is_not_known(write: Write) -> None:
+    """The wall of its subnets is named, and not left out."""
+    group = CLUSTER.replace("subnet_ids      = aws_subnet.a[*].id", "subnet_ids      = var.subnet_ids")
+    group = group.replace("INSTANCE_TYPES", '["m5.xlarge"]').replace("SUBNET_TAGS", "{}")
+    empty = 'variable "subnet_ids" {\n  default = []\n}\n'
+    write({"main.tf": group.replace("CLUSTER_LINES", "").replace("POOL_LINES", "") + empty})
+    data = model.collect(Tree(["."]), Config())
+    assert of(data, "subnets") == "var.subnet_ids is empty"

@@ -11,7 +11,10 @@ from kcheck.engine import linter
 from kcheck.inventory import reader
 from kcheck.inventory.clouds.karpenter_machines import Requirement, fitting
 from kcheck.report import model
+from kcheck.scale import walls
+from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
+from kcheck.text.interval import Bounded
 from kcheck.text.values import Unset, known, reason_of
 
 if TYPE_CHECKING:
@@ -346,6 +349,55 @@ def test_nodes_are_in_the_subnets_of_their_zones(zones: str, subnets: int, write
     assert value(pool_with(write, zones), "zones") == subnets
 
 
+TEMPLATES = """
+resource "kubectl_manifest" "pool" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: gpu}
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+          requirements:
+            - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
+            - {key: karpenter.k8s.aws/instance-size, operator: In, values: [2xlarge, 48xlarge]}
+      limits: {cpu: 1000}
+  YAML
+}
+
+resource "kubectl_manifest" "class" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata: {name: gpu}
+    spec:
+      subnetSelectorTerms:
+        - id: ${aws_subnet.b.id}
+  YAML
+}
+"""
+
+
+def test_subnets_are_selected_by_an_id_of_the_code(write: Write) -> None:
+    write({"main.tf": CLUSTER + SUBNETS + TEMPLATES})
+    (found,) = model.collect(Tree(["."]), Config())["pools"]
+    assert value(found, "subnets") == ["eks/aws_subnet.b"]
+
+
+def test_families_end_between_their_smallest_and_largest_machine(write: Write) -> None:
+    """1,000 vCPUs are 125 machines of 8, or 5 of 192; the wall of the maxima is named."""
+    write({"main.tf": CLUSTER + SUBNETS + TEMPLATES})
+    world = World(reader.read(Tree(["."]), Config()).inventory, Config(nodes={"": 1000}))
+    (pool,) = world.inventory.pools
+    why = "the limits of Karpenter's NodePool gpu end it at 5 to 125 nodes: name one instance type"
+    assert isinstance(pool.size.max_nodes, Bounded)
+    assert (pool.size.max_nodes.bounds, pool.size.max_nodes.reason) == ((5, 125), why)
+    (cluster,) = world.inventory.clusters
+    (maximum,) = [wall for wall in walls.find_walls(cluster, world) if wall.mechanism == "maximum"]
+    assert "5 to 125 nodes" in maximum.arithmetic
+
+
 def test_a_node_class_joins_disks_and_has_interfaces(write: Write) -> None:
     bare = pool_with(write)
     assert [value(bare, name) for name in ("local_disks", "efa_interfaces")] == [False, []]
@@ -407,7 +459,11 @@ def test_azure_sizes_that_fit(asked: str, types: list[str]) -> None:
         ("{key: karpenter.k8s.aws/instance-gpu-count, operator: In, values: ['8']}", (["p5.48xlarge"], True, 50)),
         (
             "{key: karpenter.k8s.aws/instance-cpu, operator: Exists}",
-            (["p5.4xlarge", "p5.48xlarge"], True, "the limits of Karpenter's NodePool gpu are not in nodes"),
+            (
+                ["p5.4xlarge", "p5.48xlarge"],
+                True,
+                "the limits of Karpenter's NodePool gpu end it at 50 to 400 nodes: name one instance type",
+            ),
         ),
     ],
 )

@@ -179,7 +179,7 @@ def test_3_karpenter_selects_subnets_by_name(read: Callable[[Mapping[str, str]],
         ("[{tags: {karpenter.sh/discovery: '${CLUSTER}'}}]", "`${CLUSTER}` is a placeholder"),
         ("[{tags: {karpenter.sh/discovery: other}}]", "no subnet in this code has the tags that NodePool gpu selects"),
         ("[{tags: {Name: '*', karpenter.sh/discovery: main}}]", ["private[0]"]),
-        ("[{id: subnet-1}]", "NodePool gpu does not select subnets by tags"),
+        ("[{id: subnet-1}]", "NodePool gpu selects subnets neither by tags nor by an id of this code"),
         ("[]", "no subnet in this code has the tags that NodePool gpu selects"),
     ],
 )

@@ -14,6 +14,7 @@ from kcheck.inventory.clouds.reader import (
     gpu_of,
     gpus_of,
     joined_ranges,
+    not_empty,
     read_all,
     resolve_reference,
     taint_form,
@@ -213,7 +214,7 @@ class _Ack(Reader):
     def _addresses(
         self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin
     ) -> Addresses:
-        subnets = self.resolve_list(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
+        subnets = not_empty(self.resolve_list(fields.raw("subnets"), self.subnets_by_address, "vSwitch"), "vswitch_ids")
         pod_range = self.ranges.get(cluster.id) if cluster else None
         return Addresses(
             subnets,

@@ -19,6 +19,7 @@ from kcheck.inventory.clouds.reader import (
     gpus_of,
     joined_ranges,
     matches_pattern,
+    not_empty,
     or_default,
     read_all,
     resolve_reference,
@@ -303,7 +304,7 @@ class _Eks(Reader):
         datum = fields.raw("subnets")
         if datum is None:
             return Unset(fields.record.absent(("subnet_ids",)))
-        return self._subnets_in(datum, Origin((fields.record.span,)))
+        return not_empty(self._subnets_in(datum, Origin((fields.record.span,))), "subnet_ids")
 
     def _subnets_in(self, datum: Datum, place: Origin) -> Value[tuple[Subnet, ...]]:
         if isinstance(datum, Either):
