@@ -125,7 +125,7 @@ def _reach(cluster: Cluster, world: World) -> str:
     unknown = has_unknown_walls(cluster, world) and not sure
     what = f"; the first {'known wall' if unknown else 'wall'} is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
-        at = "" if high == aim.exact else f", at {high:,}"
+        at = "" if high == aim.exact else f", at {first.nodes}"
         return f"{name} {'may reach' if unknown else 'reaches'} the {counted(aim.exact, 'node')} {asked}{what}{at}."
     bound = "" if sure else "at most "
     part = counted(high, "node") if aim.exact is None else f"{high:,} of the {counted(aim.exact, 'node')} {asked}"

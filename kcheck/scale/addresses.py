@@ -15,7 +15,7 @@ from kcheck.scale import placement
 from kcheck.scale.basics import parsed
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds
 from kcheck.scale.world.memory import once
-from kcheck.text.amount import Amount, exactly
+from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.ip_ranges import parse_cidr, prefix_of, range_of, usable_addresses
 from kcheck.text.need import NotKnown, need, or_unknown
 from kcheck.text.text import grouped
@@ -68,7 +68,7 @@ def per_node(pool: NodePool, world: World) -> Amount:
         least, most = known(pool.addresses.own) or (1, 1)
         return Amount(least, most, Unknown(f"the interfaces of a node of {pool.display_name} are not known"))
     cni = _cni(pool)
-    whole = _held(pool, cni) if cni is not None else _with_pods(pool, world)
+    whole = _held(pool, cni) if cni is not None else exactly(1) + _max_pods(pool, world)
     return whole if isinstance(inside, Known) else Amount(1, whole.high, because(inside))
 
 
@@ -134,21 +134,13 @@ def addresses_per_node(pool: NodePool, world: World) -> Amount:
     return replace(per_node(pool, world), origin=decides.origin)
 
 
-def _with_pods(pool: NodePool, world: World) -> Amount:
-    """Count one address for the node and one for each pod that it may run."""
-    if isinstance(pool.addresses.max_pods, Known):
-        return exactly(1 + pool.addresses.max_pods.value)
-    low, high = _pods_bounds(pool, world)
-    return Amount(1 + low, None if high is None else 1 + high, because(pool.addresses.max_pods))
-
-
-def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
-    """Return the least and the most pods per node that the cloud allows."""
-    cluster = known(pool.cluster)
+def _max_pods(pool: NodePool, world: World) -> Amount:
+    """Count the pods that a node may run, at least and at most those that the cloud allows."""
+    most, cluster = pool.addresses.max_pods, known(pool.cluster)
     limits = world.numbers.limits(cluster.cloud if cluster else "any")
-    if "max_pods.least" not in limits:
-        return 0, None
-    return limits["max_pods.least"].number, limits["max_pods.most"].number
+    if isinstance(most, Known) or "max_pods.least" not in limits:
+        return amount_of(most)
+    return Amount(limits["max_pods.least"].number, limits["max_pods.most"].number, because(most))
 
 
 def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Amount:
@@ -205,7 +197,7 @@ def pod_addresses(pool: NodePool, world: World) -> Amount:
         more = max(0, 1 + daemons(pool, world, addressed=True) - least)
         least, most = least + more, min(most + more, max(most, number(pool.addresses.max_pods, most + more)))
         return Amount(least, most, Unknown(f"the addresses of a pod of {pool.display_name} are not known"))
-    return Amount(1, _pods_bounds(pool, world)[1], because(pool.addresses.pod_addresses))
+    return Amount(1, _max_pods(pool, world).high, because(pool.addresses.pod_addresses))
 
 
 def pod_block(pool: NodePool) -> Value[int]:
@@ -229,8 +221,8 @@ def block_size(pool: NodePool, world: World) -> Amount:
     def size(pods: int) -> int:
         return 1 << (32 - cloud(pod_range.cloud).pod_block(pods))
 
-    low, high = _pods_bounds(pool, world)
-    return Amount(size(max(1, low)), None if high is None else size(high), because(block))
+    pods = _max_pods(pool, world)
+    return Amount(size(max(1, pods.low)), None if pods.high is None else size(pods.high), because(block))
 
 
 # --- of all nodes of a subnet or range

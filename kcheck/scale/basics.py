@@ -8,7 +8,7 @@ from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown
-from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, because, candidates, mapped
+from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, bare, because, candidates, mapped
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -41,7 +41,7 @@ def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T
         options: tuple[Known[A], ...] = candidates(value)
         results = [(None if one.value is None else parse(one.value), one.origin) for one in options]
         if not results or any(result is None for result, _ in results):
-            return Unknown(value.reason, value.origin, value.symbol)
+            return bare(value)
         return agreed(value, [Known(result, origin) for result, origin in results])
     if not isinstance(value, Known):
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kcheck.text.values import Known, Origin, Unknown, Value
+from kcheck.text.values import Known, Origin, Unknown, Value, because
 
 
 class Amount(Struct, frozen=True):
@@ -62,3 +62,11 @@ class Amount(Struct, frozen=True):
 def exactly(number: int) -> Amount:
     """Return the amount that is one number."""
     return Amount(number, number)
+
+
+def amount_of(value: Value[int]) -> Amount:
+    """Return a value as an amount, with the ends of an unknown one if they are known."""
+    if isinstance(value, Known):
+        return exactly(value.value)
+    low, high = (value.between if isinstance(value, Unknown) else None) or (0, None)
+    return Amount(low, high, because(value, value.origin))

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar, overload
 
 from kcheck.text.amount import Amount
-from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, reason_of
+from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, bare, reason_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,10 +31,8 @@ def need(value: object) -> object:
         value = value.value(Origin(()))
     if isinstance(value, Unset):
         raise NotKnown(Unknown(reason_of(value), value.origin))
-    if type(value) is Either:  # its branches are not those of what is computed
-        raise NotKnown(Unknown(value.reason, value.origin, value.symbol))
     if isinstance(value, Unknown):
-        raise NotKnown(value)
+        raise NotKnown(bare(value) if type(value) is Either or value.between else value)
     return value.value if isinstance(value, Known) else value
 
 

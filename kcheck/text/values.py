@@ -409,15 +409,22 @@ def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
     if type(value) is Either:
         options: tuple[Known[T], ...] = candidates(value)
         if not options or any(one.value is None for one in options):
-            return Unknown(value.reason, value.origin, value.symbol)
+            return bare(value)
         return agreed(value, [Known(change(one.value), one.origin) for one in options])
-    return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+    if isinstance(value, Known):
+        return Known(change(value.value), value.origin)
+    return bare(value) if isinstance(value, Unknown) and value.between else value
+
+
+def bare(value: Unknown) -> Unknown:
+    """Return why a value is unknown, without its candidates and ends, which are not those of what follows from it."""
+    return Unknown(value.reason, value.origin, value.symbol, value.cause)
 
 
 def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
     """Return the common value of branches, else a choice of them; Unknown if one is unknown."""
     if not all(isinstance(branch, Known) for branch in branches):
-        return Unknown(choice.reason, choice.origin, choice.symbol)
+        return bare(choice)
     if branches and all(branch.value == branches[0].value for branch in branches):
         return Known(branches[0].value, Origin((choice.origin or branches[0].origin).spans))
     return Either(choice.reason, choice.origin, choice.symbol, branches=tuple(branches))

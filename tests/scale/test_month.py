@@ -131,7 +131,9 @@ def test_pools_of_unknown_size_make_the_month_unknown(write: Write) -> None:
 
 def test_nodes_that_are_not_counted_make_the_month_unknown(write: Write) -> None:
     group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
-    group += "  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+    group += (
+        "  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+    )
     old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: batch}\n"
     write({"main.tf": group, "pool.yaml": old})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())

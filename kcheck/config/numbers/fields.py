@@ -27,6 +27,7 @@ from kcheck.text.values import (
     Unset,
     Value,
     agreed,
+    bare,
     candidates,
     known,
     mapped,
@@ -216,7 +217,7 @@ class Fields:
             found.append(given if given.value is None else _typed(given, kind))
         typed = [cast("Datum", one) for one in found if isinstance(one, Known)]
         if len(typed) < len(found):
-            return Unknown(value.reason, value.origin, value.symbol)
+            return bare(value)
         return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:

@@ -39,9 +39,8 @@ from kcheck.model import (
     Upgrade,
 )
 from kcheck.text import placeholders
-from kcheck.text.interval import Bounded, Interval, bounded
+from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.syntax import yaml
-from kcheck.text.text import Span
 from kcheck.text.units import as_text
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
 
@@ -139,12 +138,10 @@ def _alike(types: tuple[str, ...], name: str, cloud: str, place: Origin, *, list
     memory = {(machines.memory(cloud, one) or 0) * share // 1000 for one in types}
     found: list[Value[int]] = []
     for what, counts in (("GPUs", gpus), ("vCPUs", vcpus), ("bytes of memory", memory)):
-        if counts and (listed or len(counts) == 1):
-            found.append(Known(min(counts), place))
-            continue
         many = f"{min(counts)} to {max(counts)} {what}" if counts else f"any number of {what}"
         why = Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place)
-        found.append(bounded(why, place, Interval(min(counts), max(counts))) if counts else why)
+        least, most = min(counts, default=0), max(counts, default=None)
+        found.append(Amount(least, least if counts and listed else most, why).value(place))
     return found
 
 
@@ -251,21 +248,18 @@ def _size(tree: yaml.Mapping, name: str, of_node: tuple[Value[int], ...], place:
     if not isinstance(fixed, Unset):
         return Size(Known(value=False, origin=place), fixed, fixed)
     grows, none = Known(value=True, origin=place), Known(0, place)
-    found: list[tuple[int, Span, int]] = []
-    lows: list[int] = []
-    for resource, own in zip((GPU, "cpu", "memory", "nodes"), (*of_node, Known(1, place)), strict=True):
+    low, found = [], []
+    for resource, own in zip((GPU, "cpu", "memory", "nodes"), (*map(amount_of, of_node), exactly(1)), strict=True):
         limit = scaled_quantity(tree, ("spec", "limits", resource), 1)
-        least, most = own.bounds if isinstance(own, Bounded) else (known(own), known(own))
-        if isinstance(limit, Known) and most:
-            lows.append(limit.value // most)
-            found += [(limit.value // least, limit.origin.written, least)] if least else []
+        if isinstance(limit, Known) and own.high:
+            low.append(limit.value // own.high)
+            found += [(limit.value // own.low, own.low, Origin((limit.origin.written,)))] if own.low else []
     if not found:
         return Size(grows, none, Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", place))
-    (nodes, span, unit), low = min(found, key=lambda one: one[0]), min(lows)
-    if low == nodes:
-        return Size(grows, none, Known(nodes, Origin((span,))), unit=unit)
-    why = f"the limits of Karpenter's NodePool {name} end it at {low:,} to {nodes:,} nodes: name one instance type"
-    return Size(grows, none, bounded(Unknown(why), Origin((span,)), Interval(low, nodes)))
+    high, unit, origin = min(found, key=lambda one: one[0])
+    nodes = Amount(min(low), high)
+    why = Unknown(f"the limits of Karpenter's NodePool {name} end it at {nodes} nodes: name one instance type")
+    return Size(grows, none, replace(nodes, why=why).value(origin), unit=unit)
 
 
 def _subnets(

@@ -10,7 +10,19 @@ from kcheck.kubernetes.objects import value_of
 from kcheck.text import placeholders
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, quantity
-from kcheck.text.values import DatumValue, Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
+from kcheck.text.values import (
+    DatumValue,
+    Known,
+    Missing,
+    Origin,
+    Overlaid,
+    Unknown,
+    Unset,
+    Value,
+    bare,
+    mapped,
+    with_origin,
+)
 from kcheck.text.yaml_nodes import Patched, Stated
 
 T = TypeVar("T")
@@ -159,9 +171,7 @@ def gap(node: yaml.Node, *path: str) -> Unknown | None:
     """Return why a path or a parent is unknown; None if known or absent."""
     found = _reached(node, path)
     value = value_of(found) if isinstance(found, yaml.Scalar) else found
-    if not isinstance(value, Unknown):
-        return None
-    return Unknown(value.reason, value.origin, value.symbol)  # what it may be is not read, as what it is would be
+    return bare(value) if isinstance(value, Unknown) else None  # what it may be is not read, as what it is would be
 
 
 def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> Value[T]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from kcheck.model import Cluster, NodePool
 from kcheck.scale.addresses import Place
 from kcheck.scale.basics import computed
@@ -85,11 +83,6 @@ def nodes(wall: Wall, world: World) -> Amount:
 def target(wall: Wall, world: World) -> Amount:
     """Return the nodes that a wall is compared with."""
     return _finder(wall.cluster, world).aim(wall.mechanism)
-
-
-def cluster_target(cluster: Cluster, world: World) -> Amount:
-    """Return the nodes that a cluster should reach."""
-    return replace(world.sizes.target_amount(cluster), origin=world.sizes.target(cluster).origin)
 
 
 def cause(wall: Wall, _world: World) -> Value[str]:

@@ -12,7 +12,7 @@ from kcheck.scale.growth import reach, surge_nodes
 from kcheck.scale.walls.model import Sizes, Takes, Wall, WallFinder, unknown
 from kcheck.scale.world import World
 from kcheck.scale.world.numbers import Need, needs
-from kcheck.text.amount import Amount, exactly
+from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.need import first_unknown
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, equals, known, mapped, number
 
@@ -37,12 +37,13 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
         return
     growing = [pool for pool, takes in zip(finder.pools, finder.growth.taking, strict=True) if takes] or finder.pools
     biggest = max(growing, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
-    if isinstance(maximum, Known):
-        pools = [pool for pool in finder.pools if known(pool.size.max_nodes)] or finder.pools
-        parts = [f"{pool.display_name} {number(pool.size.max_nodes, 0):,}" for pool in pools]
-        text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
+    nodes = amount_of(maximum)
+    if nodes.high is not None:
+        pools = [pool for pool in finder.pools if amount_of(pool.size.max_nodes).high] or finder.pools
+        parts = [f"{pool.display_name} {amount_of(pool.size.max_nodes)}" for pool in pools]
+        text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {nodes}"
         wall = finder.limit("maximum", "the pools", biggest.size.max_nodes, _FAQ)
-        yield finder.at(wall, exactly(maximum.value), text)
+        yield finder.at(wall, nodes, text)
     else:
         one = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
         origin = one.size.max_nodes.origin

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Candidates, Cluster, Container, Inventory, PodTemplate, Thing, Workload
-from kcheck.text.interval import Bounded
+from kcheck.text.amount import amount_of
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.values import Either, Known, Origin, Unset, Value, all_known, equals, known, mapped
@@ -115,7 +115,7 @@ class Autoscaling:
     def _is_limited(self, cluster: Cluster) -> bool:
         """Whether all NodePools of Karpenter on a cluster are in the code, with limits that end them."""
         own = [one for one in self._inventory.pools if known(one.cluster) is cluster and equals(one.mode, "Karpenter")]
-        return bool(own) and all(isinstance(one.size.max_nodes, Known | Bounded) for one in own)
+        return bool(own) and all(amount_of(one.size.max_nodes).high is not None for one in own)
 
     def tool(self, cluster: Cluster) -> Value[str]:
         """Return the autoscaler of a cluster: the cloud's, or an installed one; unset if none is found."""

@@ -14,7 +14,7 @@ from kcheck.scale import placement
 from kcheck.scale.growth import Growth, largest
 from kcheck.scale.world.memory import Memory, once
 from kcheck.scale.world.numbers import needs, vcpus_of
-from kcheck.text.amount import Amount, exactly
+from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.need import need, or_unknown
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Origin, Unknown, Value, because, candidates, equals, known, mapped, number, total
@@ -129,52 +129,49 @@ class Sizes(Memory):
     @or_unknown
     def maximum(self, cluster: Cluster) -> Value[int]:
         """Sum the maxima of the cluster's pools."""
-        nodes = total(pool.size.max_nodes for pool in need(self._pools.all_of_cluster(cluster)))
-        return Known(need(nodes), Origin((cluster.place,)))
+        maxima = (amount_of(pool.size.max_nodes) for pool in need(self._pools.all_of_cluster(cluster)))
+        return sum(maxima, exactly(0)).value(Origin((cluster.place,)))
 
     @once
     def wanted(self, cluster: Cluster) -> Value[int]:
-        """Return the requested number of nodes, else the sum of the pools' maxima."""
-        requested = self.requested(cluster)
+        """Return the requested number of nodes, else the sum of the pools' maxima, or the ends of that."""
+        requested, place = self.requested(cluster), Origin((cluster.place,))
         if requested is not None:
-            return Known(requested, Origin((cluster.place,)))
-        if self._autoscaling.beyond_pools(cluster):
-            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", Origin((cluster.place,)))
+            return Known(requested, place)
         tool = self._autoscaling.tool(cluster)
-        perhaps = known(tool) is None and any(one.value == "karpenter" for one in candidates(tool))
-        return because(tool, tool.origin) if perhaps else self.maximum(cluster)
+        if self._autoscaling.beyond_pools(cluster):
+            found: Value[int] = Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", place)
+        elif known(tool) is None and any(one.value == "karpenter" for one in candidates(tool)):
+            found = because(tool, tool.origin)
+        else:
+            found = self.maximum(cluster)
+        if not isinstance(found, Unknown) or found.between:
+            return found
+        pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
+        return Amount(sum(number(pool.size.max_nodes, 0) for pool in pools), None, found).value(place)
 
     @once
     def target(self, cluster: Cluster) -> Value[int]:
-        """Return the target of a cluster: the wanted number of nodes, or less if a cap binds."""
-        wanted, caps = self.wanted(cluster), self.caps(cluster)
-        if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
-            return wanted
-        nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
-        return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
-
-    def wanted_amount(self, cluster: Cluster) -> Amount:
-        """Return the wanted number of nodes, or its ends: at least the known maxima."""
-        wanted = self.wanted(cluster)
-        if isinstance(wanted, Known):
-            return exactly(wanted.value)
-        pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
-        return Amount(sum(number(pool.size.max_nodes, 0) for pool in pools), None, because(wanted))
-
-    @once
-    def target_amount(self, cluster: Cluster) -> Amount:
-        """Return the target, or its ends within the caps."""
-        target = self.target(cluster)
-        if isinstance(target, Known):
-            return exactly(target.value)
-        found, pools, every = self.wanted_amount(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
-        caps = self.caps(cluster)
+        """Return the target of a cluster: the wanted number of nodes, or less if a cap binds, or the ends of that."""
+        wanted, caps, every = self.wanted(cluster), self.caps(cluster), self.maximum(cluster)
         if not caps or self.requested(cluster) is not None:
-            return found
+            return wanted
+        if isinstance(wanted, Known):
+            nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
+            return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
+        pools = self._pools.of_cluster(cluster)
         others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
         most = min(max(cap.most(pools, others=others), self.standing(cap, cluster)) for cap in caps)
         low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0
-        return Amount(low, None if most == inf else int(most), found.why)
+        return Amount(low, None if most == inf else int(most), because(wanted, wanted.origin)).value(Origin(()))
+
+    def wanted_amount(self, cluster: Cluster) -> Amount:
+        """Return the wanted number of nodes as far as it is known."""
+        return amount_of(self.wanted(cluster))
+
+    def target_amount(self, cluster: Cluster) -> Amount:
+        """Return the target as far as it is known."""
+        return amount_of(self.target(cluster))
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
         """Count how many of `most` nodes fit below a cap as the pools grow; all sizes are known."""

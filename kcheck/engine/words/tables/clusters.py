@@ -58,7 +58,7 @@ def _retired(name: str, *, of: str = "") -> Field:
 
 _TARGET = made(
     "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
-    walls.cluster_target, "nodes", bounded=True,
+    lambda cluster, world: world.sizes.target(cluster), "nodes", bounded=True,
 )  # fmt: skip
 
 ADDRESSES = (
