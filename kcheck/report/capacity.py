@@ -12,7 +12,7 @@ from kcheck.text import units
 from kcheck.text.amount import Amount
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed, rough, some
-from kcheck.text.values import Unknown, known
+from kcheck.text.values import Unknown
 
 _BAR = 20
 _INDENT = " " * 12
@@ -132,9 +132,9 @@ def _reach(cluster: Cluster, world: World) -> str:
     return f"{name} reaches {bound}{part}{what}."
 
 
-def month_text(lines: Sequence[money.Line]) -> str:
-    """Format the bill of a month: its total, each part above 1 % with its price, and the rest."""
-    total = sum(one.mills for one in lines)
+def month_text(bill: money.Bill) -> str:
+    """Format the bill of a month: its total, each part above 1 % with its price, the rest, and what is not counted."""
+    lines, total = bill.lines, sum(one.mills for one in bill.lines)
     if not total:
         return ""
     large = [one for one in lines if one.mills * 100 > total]
@@ -142,28 +142,17 @@ def month_text(lines: Sequence[money.Line]) -> str:
     of = {one: f" ({one.price_of})" if one.price_of else "" for one in large}
     texts = [f"{one.what} {units.money(rough(one.mills))}{of[one]}" for one in large]
     texts += [f"{listed([one.what for one in rest])} {units.money(rough(sum(one.mills for one in rest)))}"] * bool(rest)
-    parts = {one.what for one in lines}
-    unlisted = "disks" not in parts and any(" x " in part for part in parts)
-    more = "disks and traffic come" if unlisted else "traffic comes"
-    return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; {more} on top"
+    more = "traffic comes" if any(one.what == "disks" for one in lines) else "disks and traffic come"
+    about = f"{'at least' if bill.missing else 'about'} {units.money(rough(total))} a month"
+    return f"{about}: {'; '.join(texts)}; {more} on top" + (f"; {some(bill.missing, 3)}" if bill.missing else "")
 
 
 def month_sentence(cluster: Cluster, world: World) -> str:
-    """Say what a month costs with all nodes up, or which pools have no known size or price."""
-    found, every = month_text(money.month(cluster, world)), world.pools.all_of_cluster(cluster)
-    if found:
-        return f"Monthly cost unknown: {every.reason}." if isinstance(every, Unknown) else f"With all nodes up {found}."
-    sizes = {pool: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
-    unpriced = (pool for pool, nodes in sizes.items() if nodes and world.numbers.price(pool) is None)
-    types = ((pool.display_name, listed(known(pool.machine.instance_types) or ())) for pool in unpriced)
-    for what, pools in (
-        ("size", [pool.display_name for pool, nodes in sizes.items() if nodes is None]),
-        ("price", [f"{name} ({own})" if own else name for name, own in types]),
-    ):
-        if pools:
-            own = f"pool {pools[0]} has" if len(pools) == 1 else f"pools {some(pools, 3)} have"
-            return f"Monthly cost unknown: {own} no known {what}."
-    return ""
+    """Say what a month costs with all nodes up; empty without nodes."""
+    bill = money.month(cluster, world)
+    if bill.missing and not bill.lines:
+        return f"The cost of a month is not known: {some(bill.missing, 3)}."
+    return f"With all nodes up {month_text(bill)}." if bill.lines else ""
 
 
 # --- text

@@ -181,7 +181,7 @@ def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_
     keys = {*_sources(world, findings), *(f"tables.{name}" for name in tables)}
     for cluster in world.inventory.clusters if has_walls else ():
         keys |= {f"limits.{cluster.cloud}.{one.limit}" for one in walls.find_walls(cluster, world)}
-        keys |= {"tables.prices"} if world.config.price is None and money.month(cluster, world) else set()
+        keys |= {"tables.prices"} if world.config.price is None and money.month(cluster, world).lines else set()
     used = dict(chain.from_iterable(source_entries(key).items() for key in keys))
     own = [Dated(name, name.split(".")[1], entry) for name, entry in used.items() if entry]
     found = [one for one in own if one.cloud in clouds and one.name.removeprefix("limits.") not in world.config.limits]

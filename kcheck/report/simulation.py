@@ -111,7 +111,7 @@ def _monthly(outcome: SimulationResult) -> Iterator[str]:
     if period < MONTH and spent is not None:
         runs = MONTH / period
         yield f"  a month: {money_text(range_of(bound * runs for bound in spent))} for {runs:,.0f} runs of the schedule"
-    if spent is not None and outcome.scenario.idle:
+    if spent is not None and outcome.scenario.idle.lines:
         yield f"  without a run {month_text(outcome.scenario.idle)}"
 
 

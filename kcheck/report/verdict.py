@@ -85,8 +85,8 @@ def change_lines(before: Result, now: Result) -> Iterator[str]:
 
 def _monthly(cluster: Cluster, world: World) -> int | None:
     """Return the price of a month with all nodes up, in mills; None if a size or price is unknown."""
-    found = month(cluster, world)
-    return rough(sum(line.mills for line in found)) if found else None
+    lines, missing = month(cluster, world)
+    return rough(sum(line.mills for line in lines)) if lines and not missing else None
 
 
 # --- money

@@ -14,8 +14,8 @@ from kcheck.config.numbers.machines import Price
 from kcheck.model import Cluster, NodePool
 from kcheck.scale.basics import computed
 from kcheck.scale.world import World
-from kcheck.text.units import counted
-from kcheck.text.values import Value, equals, known, number
+from kcheck.text.units import counted, listed
+from kcheck.text.values import Unknown, Value, equals, known, number
 
 DAY, MONTH = 24 * 3600, 730 * 3600
 Share: TypeAlias = "tuple[NodePool | None, int]"
@@ -68,17 +68,31 @@ class Line(NamedTuple):
     price_of: str
 
 
-def month(cluster: Cluster, world: World, *, idle: bool = False) -> list[Line]:
+class Bill(NamedTuple):
+    """Bill of a month, and what it does not count."""
+
+    lines: tuple[Line, ...]
+    missing: tuple[str, ...]
+
+
+def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
     """List what nodes, their disks, the control plane and NAT gateways cost in a month, without traffic.
 
-    All nodes are up, or those that no autoscaler removes. Empty where their number or a price is unknown.
+    All nodes are up, or those that no autoscaler removes. No lines if no node has a price.
     """
     entries, hours = world.numbers.limits(cluster.cloud), MONTH // 3600
-    pools = world.pools.of_cluster(cluster)
+    pools, every = world.pools.of_cluster(cluster), world.pools.all_of_cluster(cluster)
     shares = [(one, number(one.size.standing, 0) if idle else known(world.sizes.of_pool(one))) for one in pools]
     sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
-    if not shares or len(sure) < len(shares):
-        return []
+    missing = [every.reason] if isinstance(every, Unknown) else []
+    for pool, nodes in shares:
+        if nodes is None:
+            missing.append(f"the size of pool {pool.display_name} is not known")
+        elif (pool, nodes) not in sure:
+            types = listed(known(pool.machine.instance_types) or ())
+            missing.append(f"the price of pool {pool.display_name}{types and f' ({types})'} is not known")
+    if not sure or (missing and not any(nodes for _, nodes in sure)):
+        return Bill((), tuple(missing))
     lines = []
     for one in cost(sure, world, MONTH).rates:
         market = one.market and f"{one.market}, {one.region}"
@@ -97,7 +111,8 @@ def month(cluster: Cluster, world: World, *, idle: bool = False) -> list[Line]:
     for name, what, amount in parts:
         if name in entries and amount:
             totals[what, entries[name].sources[0]] += amount * entries[name].number
-    return [*lines, *(Line(what, mills, source) for (what, source), mills in totals.items())]
+    lines += [Line(what, mills, source) for (what, source), mills in totals.items()]
+    return Bill(tuple(lines), tuple(missing))
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:

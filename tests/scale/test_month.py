@@ -68,7 +68,7 @@ def bill(write: Write, code: str) -> dict[str, int]:
     write({"main.tf": code})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
-    return {line.what: line.mills for line in money.month(cluster, world)}
+    return {line.what: line.mills for line in money.month(cluster, world).lines}
 
 
 def test_a_month_has_all_that_is_paid(write: Write) -> None:
@@ -99,44 +99,49 @@ def test_small_parts_are_one_and_large_ones_have_what_their_price_is_of() -> Non
         money.Line("disks", 2_000, "https://y"),
         money.Line("1 NAT gateway", 3_000, "https://z"),
     ]
-    assert month_text(lines) == (
+    assert month_text(money.Bill(tuple(lines), ())) == (
         "about $1,080 a month: 10 x a $1,000 (on demand, r); control plane $73 (https://x); "
         "disks and 1 NAT gateway $5; traffic comes on top"
     )
-    assert month_text([]) == ""
+    assert month_text(money.Bill((), ())) == ""
 
 
 def test_disks_without_a_price_are_named() -> None:
     lines = [money.Line("10 x a", 1_000_000, "on demand, r"), money.Line("control plane", 73_000, "")]
-    assert month_text(lines).endswith("disks and traffic come on top")
-    assert month_text(lines[1:]).endswith("; traffic comes on top")
+    assert month_text(money.Bill(tuple(lines), ())).endswith("disks and traffic come on top")
+    lines.append(money.Line("disks", 2_000, ""))
+    assert month_text(money.Bill(tuple(lines), ())).endswith("; traffic comes on top")
 
 
 def test_a_month_that_is_not_known_says_why(write: Write) -> None:
     write({"main.tf": re.sub("n2-standard-8", "x9-unknown-8", GKE)})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
-    assert money.month(cluster, world, idle=True) == []
+    assert money.month(cluster, world, idle=True).lines == ()
     (pool,) = world.pools.of_cluster(cluster)
-    wanted = f"Monthly cost unknown: pool {pool.display_name} (x9-unknown-8) has no known price."
+    wanted = f"The cost of a month is not known: the price of pool {pool.display_name} (x9-unknown-8) is not known."
     assert month_sentence(cluster, world) == wanted
 
 
-def test_pools_of_unknown_size_make_the_month_unknown(write: Write) -> None:
-    write({"main.tf": re.sub(r"node_count *= 2", "node_count = var.n", AKS % "") + 'variable "n" {}'})
+def sentence(write: Write, files: dict[str, str]) -> str:
+    write(files)
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
-    assert month_sentence(cluster, world).endswith("has no known size.")
+    return month_sentence(cluster, world)
 
 
-def test_nodes_that_are_not_counted_make_the_month_unknown(write: Write) -> None:
-    group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
-    group += (
-        "  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+def test_pools_of_unknown_size_are_not_counted(write: Write) -> None:
+    code = re.sub(r"node_count *= 2", "node_count = var.n", AKS % "") + 'variable "n" {}'
+    assert sentence(write, {"main.tf": code}) == (
+        "The cost of a month is not known: the size of pool system is not known."
     )
+
+
+def test_nodes_that_are_not_counted_come_on_top(write: Write) -> None:
+    group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
+    group += '  cluster_name = aws_eks_cluster.main.name\n  instance_types = ["m5.large"]\n'
+    group += "  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
     old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: batch}\n"
-    write({"main.tf": group, "pool.yaml": old})
-    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
-    (cluster,) = world.inventory.clusters
-    why = "the nodes of Provisioner batch, of an old API, are not counted"
-    assert month_sentence(cluster, world) == f"Monthly cost unknown: {why}."
+    found = sentence(write, {"main.tf": group, "pool.yaml": old})
+    assert found.startswith("With all nodes up at least $")
+    assert found.endswith("on top; the nodes of Provisioner batch, of an old API, are not counted.")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale import money, queue_limits, walls
 from kcheck.scale.gangs import gang
-from kcheck.scale.money import Line
+from kcheck.scale.money import Bill
 from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import HORIZON, Case, Cloud, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime, Measured
@@ -75,7 +75,7 @@ class Scenario(Struct, frozen=True):
     quick: LoopTime | None = None
     measured: Measured | None = None
     risk: str = ""
-    idle: tuple[Line, ...] = ()
+    idle: Bill = Bill((), ())
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -144,7 +144,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
     found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays)
-    idle = tuple(money.month(cluster, world, idle=True))
+    idle = money.month(cluster, world, idle=True)
     return _limited(replace(found, risk=_deadlock(world, found, chosen), idle=idle), world)
 
 
