@@ -10,6 +10,7 @@ from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.text import units
 from kcheck.text.interval import Interval
+from kcheck.text.need import first_unknown
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed, rough, some
 from kcheck.text.values import Unknown, known
@@ -139,28 +140,23 @@ def month_text(lines: Sequence[money.Line]) -> str:
     of = {one: f" ({one.price_of})" if one.price_of else "" for one in large}
     texts = [f"{one.what} {units.money(rough(one.mills))}{of[one]}" for one in large]
     texts += [f"{listed([one.what for one in rest])} {units.money(rough(sum(one.mills for one in rest)))}"] * bool(rest)
-    parts = {one.what for one in lines}
-    unlisted = "disks" not in parts and any(" x " in part for part in parts)
+    unlisted = any(" x " in one.what for one in lines) and all(one.what != "disks" for one in lines)
     more = "disks and traffic come" if unlisted else "traffic comes"
     return f"about {units.money(rough(total))} a month: {'; '.join(texts)}; {more} on top"
 
 
 def month_sentence(cluster: Cluster, world: World) -> str:
-    """Say what a month costs with all nodes up, or which pools have no known size or price."""
-    found, every = month_text(money.month(cluster, world)), world.pools.all_of_cluster(cluster)
-    if found:
-        return f"Monthly cost unknown: {every.reason}." if isinstance(every, Unknown) else f"With all nodes up {found}."
-    sizes = {pool: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
-    unpriced = (pool for pool, nodes in sizes.items() if nodes and world.numbers.price(pool) is None)
-    types = ((pool.display_name, listed(known(pool.machine.instance_types) or ())) for pool in unpriced)
-    for what, pools in (
-        ("size", [pool.display_name for pool, nodes in sizes.items() if nodes is None]),
-        ("price", [f"{name} ({own})" if own else name for name, own in types]),
-    ):
-        if pools:
-            own = f"pool {pools[0]} has" if len(pools) == 1 else f"pools {some(pools, 3)} have"
-            return f"Monthly cost unknown: {own} no known {what}."
-    return ""
+    """Say what a month costs with all nodes up, or which size or price is not known."""
+    pools, every = world.pools.of_cluster(cluster), world.pools.all_of_cluster(cluster)
+    sizes = {pool: world.sizes.of_pool(pool) for pool in pools}
+    if pools and (why := first_unknown([every, *sizes.values()])):
+        return f"Monthly cost unknown: {why.reason}."
+    unpriced = [one for one in pools if known(sizes[one]) and world.numbers.price(one) is None]
+    types = ((one.display_name, known(one.machine.instance_types)) for one in unpriced)
+    if names := [f"{name} ({listed(own)})" if own else name for name, own in types]:
+        return f"Monthly cost unknown: no price is known for nodes of {some(names, 3)}."
+    found = month_text(money.month(cluster, world))
+    return f"With all nodes up {found}." if found else ""
 
 
 # --- text

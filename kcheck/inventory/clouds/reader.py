@@ -246,22 +246,6 @@ class Reader:
                 found += [thing for thing in things.values() if equals(thing.name, one.value)]
         return tuple(dict.fromkeys(found))
 
-    def resolve_list(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
-        """Resolve the references in a list; Unknown if one leads outside this root."""
-        if datum is None:
-            return NOTHING
-        if isinstance(datum, Either):
-            return agreed(datum, [self.resolve_list(branch, things, what) for branch in datum.branches])
-        if isinstance(datum, Unknown):
-            return datum
-        found = []
-        for item in datum.value if isinstance(datum.value, tuple) else ():
-            link = resolve_reference(item, things)
-            if link is None:
-                return Unknown(why_missing(unresolved_reference(item, what), what), datum.origin)
-            found.append(link.value)
-        return Known(tuple(dict.fromkeys(found)), datum.origin)
-
     def add_to(self, inventory: Inventory) -> None:
         """Move everything found to the inventory."""
         for name in ("networks", "subnets", "ranges", "reserved", "clusters", "autoscalers", "pools", "sharings"):
@@ -379,6 +363,26 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
             return Unknown(why_missing(cidr, "cidr_block"), cidr.origin)
         texts.append(cidr.value)
     return Known(tuple(texts), cidrs[0].origin or Origin(()))
+
+
+def resolve_list(
+    datum: Datum | None, things: Mapping[str, T], what: str, selected: Callable[[Datum], list[T]] = lambda _: []
+) -> Value[tuple[T, ...]]:
+    """Resolve references, with those that a data source `selected`; Unknown if one leads outside this root."""
+    if datum is None:
+        return NOTHING
+    if isinstance(datum, Either):
+        return agreed(datum, [resolve_list(branch, things, what, selected) for branch in datum.branches])
+    if isinstance(datum, Unknown):
+        return Known(tuple(own), datum.origin or Origin(())) if (own := selected(datum)) else datum
+    found: list[T] = []
+    for item in datum.value if isinstance(datum.value, tuple) else ():
+        link = resolve_reference(item, things)
+        own = [link.value] if link is not None else selected(item)
+        if len(own) != 1:
+            return Unknown(why_missing(unresolved_reference(item, what), what), datum.origin)
+        found += own
+    return Known(tuple(dict.fromkeys(found)), datum.origin)
 
 
 def not_empty(found: Value[tuple[T, ...]], what: str) -> Value[tuple[T, ...]]:
