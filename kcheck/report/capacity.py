@@ -154,7 +154,7 @@ def month_sentence(cluster: Cluster, world: World) -> str:
     unpriced = [one for one in pools if known(sizes[one]) and world.numbers.price(one) is None]
     types = ((one.display_name, known(one.machine.instance_types)) for one in unpriced)
     if names := [f"{name} ({listed(own)})" if own else name for name, own in types]:
-        return f"Monthly cost unknown: no price is known for nodes of {some(names, 3)}."
+        return f"Monthly cost unknown: no price is known for pool{'s' * (len(names) > 1)} {some(names, 3)}."
     found = month_text(money.month(cluster, world))
     return f"With all nodes up {found}." if found else ""
 

@@ -118,7 +118,7 @@ def test_a_month_that_is_not_known_says_why(write: Write) -> None:
     (cluster,) = world.inventory.clusters
     assert money.month(cluster, world, idle=True) == []
     (pool,) = world.pools.of_cluster(cluster)
-    wanted = f"Monthly cost unknown: no price is known for nodes of {pool.display_name} (x9-unknown-8)."
+    wanted = f"Monthly cost unknown: no price is known for pool {pool.display_name} (x9-unknown-8)."
     assert month_sentence(cluster, world) == wanted
 
 
