@@ -234,7 +234,7 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
 
 
 def _size(tree: yaml.Mapping, name: str, of_node: tuple[Value[int], ...], place: Origin) -> Size:
-    """Return the fixed size of a pool, else that which its GPU, CPU, memory and node limits allow, or bounds of it.
+    """Return the fixed size of a pool, else what its GPU, CPU, memory and node limits allow.
 
     `of_node`: the GPUs, vCPUs and bytes of a node.
     """

@@ -403,21 +403,6 @@ def why_missing(value: Value[object], name: str) -> str:
     return value.reason if isinstance(value, Unknown) else f"{name} is not set"
 
 
-def same_value(first: Value[object], second: Value[object]) -> bool:
-    """Whether two values are equal, or come from the same unknown source."""
-    if isinstance(first, Known) and isinstance(second, Known):
-        return bool(first.value == second.value)
-    if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
-        return False
-    if first.symbol is not None or second.symbol is not None:
-        return first.symbol == second.symbol
-    if first.origin is None or second.origin is None or not first.origin.spans:
-        return False
-    spans, others = first.origin.spans, second.origin.spans
-    uses = {used.text for used in (*spans[1:2], *others[1:2])}  # `var.ranges.pods` and `var.ranges.gpus` differ
-    return spans[:1] == others[:1] and len(uses) <= 1
-
-
 def blocks_below(record: Record, *path: str) -> Iterator[Record]:
     """Yield the nested blocks at a path; none where they are not known."""
     if not path:

@@ -24,7 +24,6 @@ from kcheck.inventory.clouds.reader import (
     read_all,
     resolve_list,
     resolve_reference,
-    same_value,
     taint_form,
     taints_of,
     text_of,
@@ -47,7 +46,7 @@ from kcheck.model import (
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.ip_ranges import parse_cidr
-from kcheck.text.partly_known import address_of
+from kcheck.text.partly_known import address_of, same_value
 from kcheck.text.regex import regex
 from kcheck.text.text import Span, grouped
 from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value, known, mapped
@@ -187,7 +186,7 @@ class _Eks(Reader):
                 **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
-                dns_replicas=replicas, dns_scaling=addon_settings.dns_scaling(dns, replicas),
+                dns_replicas=replicas, dns_scaling=addon_settings.dns_scaling(dns, replicas, own),
                 dns_compute=addon_settings.dns_compute(dns),
             )  # fmt: skip
             self.found.clusters.append(cluster)

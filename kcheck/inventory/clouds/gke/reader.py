@@ -14,7 +14,6 @@ from kcheck.inventory.clouds.reader import (
     bound_of,
     read_all,
     resolve_reference,
-    same_value,
     taints_of,
     text_of,
     unresolved_reference,
@@ -42,6 +41,7 @@ from kcheck.model import (
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown
+from kcheck.text.partly_known import same_value
 from kcheck.text.text import Span
 from kcheck.text.units import seconds
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, all_known, because, equals, known, mapped
@@ -334,12 +334,10 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
     if known(autoscaled) and not isinstance(fields.number(f"total_{bound}"), Unset):
         return fields.number(f"total_{bound}")
     in_zone = bound_of(fields, bound, autoscaled, ("autoscaling", f"{bound}_node_count", "node_count"))
-    if not isinstance(in_zone, Known):
-        times = known(spread)
-        return because(in_zone, in_zone.origin) if times is None else mapped(in_zone, lambda count: count * times)
-    if not isinstance(spread, Known):
-        return Unknown(why_missing(spread, "node_locations"), spread.origin)
-    return Known(in_zone.value * spread.value, in_zone.origin)
+    if isinstance(spread, Known):
+        return mapped(in_zone, lambda count: count * spread.value)
+    why = Unknown(why_missing(spread, "node_locations"), spread.origin)
+    return why if isinstance(in_zone, Known) else because(in_zone, in_zone.origin)
 
 
 def _reservation(fields: Fields) -> Value[str]:
