@@ -1730,3 +1730,51 @@ def test_a_larger_surge_waits_for_a_wider_subnet(prefix: str, fixed: bool, check
     found = only("slow-upgrades", check, {"main.tf": GROUP.replace("PREFIX", prefix)})
     assert (found.fix is not None) == fixed
     assert fixed or found.help.startswith("widen 10.0.0.0/24 first, which is full at 10 of 1,000 nodes")
+
+
+BASIC = """
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name         = "train"
+  cluster_spec = "SPEC"
+}
+
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  instance_types = ["ecs.g6.xlarge"]
+
+  scaling_config {
+    min_size = 0
+    max_size = 10
+  }
+}
+"""
+FREE = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "SPEC"
+
+  default_node_pool {
+    name                 = "system"
+    vm_size              = "Standard_D8s_v5"
+    auto_scaling_enabled = true
+    min_count            = 1
+    max_count            = 10
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "small", "large", "nodes"),
+    [
+        (BASIC, "ack.standard", "ack.pro.small", 100),
+        (FREE, "Free", "Standard", 1200),
+    ],
+)
+def test_the_edition_comes_before_a_larger_maximum(code: str, small: str, large: str, nodes: int, check: Check) -> None:
+    config = Config(nodes={"": nodes})
+    found = only("pool-ends-below-target", check, {"main.tf": code.replace("SPEC", small)}, config)
+    assert found.fix is None
+    assert f'= "{large}" first' in found.help
+    found = only("pool-ends-below-target", check, {"main.tf": code.replace("SPEC", large)}, config)
+    assert "first: " not in (found.help or "")
