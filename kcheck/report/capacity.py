@@ -133,7 +133,7 @@ def _reach(cluster: Cluster, world: World) -> str:
 
 
 def month_text(bill: money.Bill) -> str:
-    """Format the bill of a month: its total, each part above 1 % with its price, the rest, and what is not counted."""
+    """Format the bill of a month: its total, the parts, and what it does not count."""
     lines, total = bill.lines, sum(one.mills for one in bill.lines)
     if not total:
         return ""

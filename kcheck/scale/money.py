@@ -15,7 +15,7 @@ from kcheck.model import Cluster, NodePool
 from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.text.units import counted, listed
-from kcheck.text.values import Unknown, Value, equals, known, number
+from kcheck.text.values import Known, Unknown, Value, equals, known, reason_of
 
 DAY, MONTH = 24 * 3600, 730 * 3600
 Share: TypeAlias = "tuple[NodePool | None, int]"
@@ -82,17 +82,18 @@ def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
     """
     entries, hours = world.numbers.limits(cluster.cloud), MONTH // 3600
     pools, every = world.pools.of_cluster(cluster), world.pools.all_of_cluster(cluster)
-    shares = [(one, number(one.size.standing, 0) if idle else known(world.sizes.of_pool(one))) for one in pools]
-    sure = [(pool, nodes) for pool, nodes in shares if nodes is not None and (not nodes or world.numbers.price(pool))]
-    missing = [every.reason] if isinstance(every, Unknown) else []
-    for pool, nodes in shares:
-        if nodes is None:
-            missing.append(f"the size of pool {pool.display_name} is not known")
-        elif (pool, nodes) not in sure:
-            types = listed(known(pool.machine.instance_types) or ())
+    missing, sure = [every.reason] if isinstance(every, Unknown) else [], list[tuple[NodePool, int]]()
+    for pool in pools:
+        size = pool.size.standing if idle else world.sizes.of_pool(pool)
+        nodes, types = known(size) or 0, listed(known(pool.machine.instance_types) or ())
+        if not idle and not isinstance(size, Known):
+            missing.append(reason_of(size))
+        elif nodes and world.numbers.price(pool) is None:
             missing.append(f"the price of pool {pool.display_name}{types and f' ({types})'} is not known")
+        else:
+            sure.append((pool, nodes))
     if not sure or (missing and not any(nodes for _, nodes in sure)):
-        return Bill((), tuple(missing))
+        return Bill((), tuple(dict.fromkeys(missing)))
     lines = []
     for one in cost(sure, world, MONTH).rates:
         market = one.market and f"{one.market}, {one.region}"
@@ -112,7 +113,7 @@ def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
         if name in entries and amount:
             totals[what, entries[name].sources[0]] += amount * entries[name].number
     lines += [Line(what, mills, source) for (what, source), mills in totals.items()]
-    return Bill(tuple(lines), tuple(missing))
+    return Bill(tuple(lines), tuple(dict.fromkeys(missing)))
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:

@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any, TypeVar, cast
 
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, Value
 
 T = TypeVar("T")
 
@@ -31,6 +31,21 @@ def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Kn
     found = list(values)
     same = all(one.value == found[0].value for one in found)
     return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
+
+
+def same_value(first: Value[object], second: Value[object]) -> bool:
+    """Whether two values are equal, or come from the same unknown source."""
+    if isinstance(first, Known) and isinstance(second, Known):
+        return bool(first.value == second.value)
+    if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
+        return False
+    if first.symbol is not None or second.symbol is not None:
+        return first.symbol == second.symbol
+    if first.origin is None or second.origin is None or not first.origin.spans:
+        return False
+    spans, others = first.origin.spans, second.origin.spans
+    uses = {used.text for used in (*spans[1:2], *others[1:2])}  # `var.ranges.pods` and `var.ranges.gpus` differ
+    return spans[:1] == others[:1] and len(uses) <= 1
 
 
 def called(origin: Origin | None, otherwise: str) -> str:

@@ -1693,3 +1693,88 @@ resource "aws_eks_node_group" "system" {
   }
 }
 """
+
+
+GROUP = """
+resource "aws_vpc" "main" {
+  cidr_block = "10.0.0.0/16"
+}
+
+resource "aws_subnet" "a" {
+  vpc_id            = aws_vpc.main.id
+  cidr_block        = "10.0.0.0/PREFIX"
+  availability_zone = "us-east-1a"
+}
+
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "a" {
+  cluster_name   = aws_eks_cluster.main.name
+  subnet_ids     = [aws_subnet.a.id]
+  instance_types = ["m6i.large"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 1000
+    desired_size = 0
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("prefix", "fixed"), [("24", False), ("17", True)])
+def test_a_larger_surge_waits_for_a_wider_subnet(prefix: str, fixed: bool, check: Check) -> None:
+    """100 surge nodes of 20 addresses would fill a /24 before the first node."""
+    found = only("slow-upgrades", check, {"main.tf": GROUP.replace("PREFIX", prefix)})
+    assert (found.fix is not None) == fixed
+    assert fixed or found.help.startswith("widen 10.0.0.0/24 first, which is full at 10 of 1,000 nodes")
+
+
+BASIC = """
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name         = "train"
+  cluster_spec = "SPEC"
+}
+
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  instance_types = ["ecs.g6.xlarge"]
+
+  scaling_config {
+    min_size = 0
+    max_size = 10
+  }
+}
+"""
+FREE = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "SPEC"
+
+  default_node_pool {
+    name                 = "system"
+    vm_size              = "Standard_D8s_v5"
+    auto_scaling_enabled = true
+    min_count            = 1
+    max_count            = 10
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "small", "large", "nodes"),
+    [
+        (BASIC, "ack.standard", "ack.pro.small", 100),
+        (FREE, "Free", "Standard", 1200),
+    ],
+)
+def test_the_edition_comes_before_a_larger_maximum(code: str, small: str, large: str, nodes: int, check: Check) -> None:
+    config = Config(nodes={"": nodes})
+    found = only("pool-ends-below-target", check, {"main.tf": code.replace("SPEC", small)}, config)
+    assert found.fix is None
+    assert f'= "{large}" first' in found.help
+    found = only("pool-ends-below-target", check, {"main.tf": code.replace("SPEC", large)}, config)
+    assert "first: " not in (found.help or "")

@@ -132,9 +132,7 @@ def sentence(write: Write, files: dict[str, str]) -> str:
 
 def test_pools_of_unknown_size_are_not_counted(write: Write) -> None:
     code = re.sub(r"node_count *= 2", "node_count = var.n", AKS % "") + 'variable "n" {}'
-    assert sentence(write, {"main.tf": code}) == (
-        "The cost of a month is not known: the size of pool system is not known."
-    )
+    assert sentence(write, {"main.tf": code}) == "The cost of a month is not known: var.n has no value."
 
 
 def test_nodes_that_are_not_counted_come_on_top(write: Write) -> None:

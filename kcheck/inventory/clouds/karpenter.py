@@ -7,16 +7,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines, karpenter_pools, kubelet, registry
-from kcheck.inventory.clouds.karpenter_pools import (
-    GPU,
-    INSTANCE_TYPE,
-    KINDS,
-    SKU,
-    ZONE,
-    gpu_of_pool,
-    required,
-    requirements,
-)
+from kcheck.inventory.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required
 from kcheck.inventory.clouds.reader import matches_pattern, resolve_reference, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
@@ -119,14 +110,15 @@ def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[
     """Return the machines that a pool's requirements allow, and the vCPUs and bytes of memory of one."""
     needs = required(tree)
     if missing := placeholders.unknown((value for _, values in needs.values() for value in values), place):
-        return Machine(missing, gpu_of_pool(tree, "NodePool", needs, place), missing), [missing, missing]
+        gpu = karpenter_pools.gpu_of_pool(tree, "NodePool", needs, place)
+        return Machine(missing, gpu, missing), [missing, missing]
     listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
-    types = karpenter_machines.fitting(requirements(tree), cloud)
+    types = karpenter_machines.fitting(karpenter_pools.requirements(tree), cloud)
     why = f"Karpenter chooses the instance types of NodePool {name}: name one"
     few = listed or len(types) <= karpenter_machines.MOST
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
     gpus, *others = _alike(types, name, cloud, place, listed=listed)
-    gpu = _with_gpus(types, cloud, gpus) if types else gpu_of_pool(tree, "NodePool", needs, place)
+    gpu = _with_gpus(gpus) if types else karpenter_pools.gpu_of_pool(tree, "NodePool", needs, place)
     return Machine(instance_types, gpu, Known(0, place) if known(gpu) is False else gpus), others
 
 
@@ -145,11 +137,10 @@ def _alike(types: tuple[str, ...], name: str, cloud: str, place: Origin, *, list
     return found
 
 
-def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
+def _with_gpus(gpus: Value[int]) -> Value[bool]:
     """Whether nodes have GPUs; Unknown if only some of the matching machines do."""
-    found = {bool(count) for count in karpenter_machines.gpus(types, cloud)}
-    if isinstance(gpus, Unknown) and len(found) == 1:
-        return Known(found.pop(), gpus.origin or Origin(()))
+    if amount_of(gpus).low:
+        return Known(value=True, origin=gpus.origin or Origin(()))
     return mapped(gpus, bool)
 
 
@@ -240,7 +231,7 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
 
 
 def _size(tree: yaml.Mapping, name: str, of_node: tuple[Value[int], ...], place: Origin) -> Size:
-    """Return the fixed size of a pool, else that which its GPU, CPU, memory and node limits allow, or bounds of it.
+    """Return the fixed size of a pool, else what its GPU, CPU, memory and node limits allow.
 
     `of_node`: the GPUs, vCPUs and bytes of a node.
     """

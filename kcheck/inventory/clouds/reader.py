@@ -246,22 +246,6 @@ class Reader:
                 found += [thing for thing in things.values() if equals(thing.name, one.value)]
         return tuple(dict.fromkeys(found))
 
-    def resolve_list(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
-        """Resolve the references in a list; Unknown if one leads outside this root."""
-        if datum is None:
-            return NOTHING
-        if isinstance(datum, Either):
-            return agreed(datum, [self.resolve_list(branch, things, what) for branch in datum.branches])
-        if isinstance(datum, Unknown):
-            return datum
-        found = []
-        for item in datum.value if isinstance(datum.value, tuple) else ():
-            link = resolve_reference(item, things)
-            if link is None:
-                return Unknown(why_missing(unresolved_reference(item, what), what), datum.origin)
-            found.append(link.value)
-        return Known(tuple(dict.fromkeys(found)), datum.origin)
-
     def add_to(self, inventory: Inventory) -> None:
         """Move everything found to the inventory."""
         for name in ("networks", "subnets", "ranges", "reserved", "clusters", "autoscalers", "pools", "sharings"):
@@ -381,6 +365,26 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
     return Known(tuple(texts), cidrs[0].origin or Origin(()))
 
 
+def resolve_list(
+    datum: Datum | None, things: Mapping[str, T], what: str, selected: Callable[[Datum], list[T]] = lambda _: []
+) -> Value[tuple[T, ...]]:
+    """Resolve references, with those that a data source `selected`; Unknown if one leads outside this root."""
+    if datum is None:
+        return NOTHING
+    if isinstance(datum, Either):
+        return agreed(datum, [resolve_list(branch, things, what, selected) for branch in datum.branches])
+    if isinstance(datum, Unknown):
+        return Known(tuple(own), datum.origin or Origin(())) if (own := selected(datum)) else datum
+    found: list[T] = []
+    for item in datum.value if isinstance(datum.value, tuple) else ():
+        link = resolve_reference(item, things)
+        own = [link.value] if link is not None else selected(item)
+        if len(own) != 1:
+            return Unknown(why_missing(unresolved_reference(item, what), what), datum.origin)
+        found += own
+    return Known(tuple(dict.fromkeys(found)), datum.origin)
+
+
 def not_empty(found: Value[tuple[T, ...]], what: str) -> Value[tuple[T, ...]]:
     """Return what a pool is given of `what`; Unknown if that is an empty list, which no cloud takes."""
     empty = isinstance(found, Known) and not found.value
@@ -397,21 +401,6 @@ def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
 def why_missing(value: Value[object], name: str) -> str:
     """Return why a needed value is missing; `name` is its attribute."""
     return value.reason if isinstance(value, Unknown) else f"{name} is not set"
-
-
-def same_value(first: Value[object], second: Value[object]) -> bool:
-    """Whether two values are equal, or come from the same unknown source."""
-    if isinstance(first, Known) and isinstance(second, Known):
-        return bool(first.value == second.value)
-    if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
-        return False
-    if first.symbol is not None or second.symbol is not None:
-        return first.symbol == second.symbol
-    if first.origin is None or second.origin is None or not first.origin.spans:
-        return False
-    spans, others = first.origin.spans, second.origin.spans
-    uses = {used.text for used in (*spans[1:2], *others[1:2])}  # `var.ranges.pods` and `var.ranges.gpus` differ
-    return spans[:1] == others[:1] and len(uses) <= 1
 
 
 def blocks_below(record: Record, *path: str) -> Iterator[Record]:

@@ -172,8 +172,7 @@ class _Text:
             return replace(node, source=span.source, start=span.start, end=span.end)
         unknown = first_unknown(s.datum for s in touched)
         value = yaml.value(node)
-        whole = len(touched) == 1 and (touched[0].start, touched[0].end) == (node.start, node.end)
-        only = touched[0].datum if whole else None
+        only = touched[0].datum if [(one.start, one.end) for one in touched] == [(node.start, node.end)] else None
         origin = (only.origin if only is not None else None) or Origin((span,))
         symbol = only.symbol if isinstance(only, Unknown) else None
         datum: Datum = Known(value, origin) if unknown is None else Unknown(unknown.reason, origin, symbol)

@@ -566,3 +566,17 @@ def test_an_empty_list_of_subnets_is_not_known(write: Write) -> None:
     write({"main.tf": group.replace("CLUSTER_LINES", "").replace("POOL_LINES", "") + empty})
     data = model.collect(Tree(["."]), Config())
     assert of(data, "subnets") == "var.subnet_ids is empty"
+
+
+def test_a_block_of_several_addons_gets_no_settings_of_coredns(check: Check) -> None:
+    """Settings of CoreDNS would make EKS refuse kube-proxy."""
+    made = 'resource "aws_eks_addon" "all" {\n  for_each = toset([NAMES])\n  cluster_name = aws_eks_cluster.main.name\n'
+    made += "  addon_name = each.key\n}\n"
+    group = CLUSTER.replace("INSTANCE_TYPES", '["m5.xlarge"]').replace("SUBNET_TAGS", "{}").replace("40", "400")
+    group = group.replace("CLUSTER_LINES", "").replace("POOL_LINES", "") + made
+    for names, fixed in (('"coredns"', True), ('"coredns", "kube-proxy"', False)):
+        findings = check({"main.tf": group.replace("NAMES", names)}).findings
+        (found,) = [one for one in findings if one.rule == "dns-not-scaled"]
+        assert (found.fix is not None) == fixed
+    wanted = "add autoScaling: {enabled: true, minReplicas: 2, maxReplicas: 25}"
+    assert found.help == f"its block makes other add-ons too; {wanted}"

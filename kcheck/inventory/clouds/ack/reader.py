@@ -16,6 +16,7 @@ from kcheck.inventory.clouds.reader import (
     joined_ranges,
     not_empty,
     read_all,
+    resolve_list,
     resolve_reference,
     taint_form,
     taints_of,
@@ -132,7 +133,7 @@ class _Ack(Reader):
             network_plugin=_plugin(fields, addons), fabric_addon=_fabric_addon(addons, place),
             api_ranges=_api_ranges(fields), security_group=_security_group(fields),
             outbound_ips=nat_gateways.snat_addresses(gateways, instance.span),
-            pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
+            pod_subnets=resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
             subnet_ids=fields.texts("subnets"), **_place_of(self, instance),
         )  # fmt: skip
         self.found.clusters.append(cluster)
@@ -214,7 +215,7 @@ class _Ack(Reader):
     def _addresses(
         self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin
     ) -> Addresses:
-        subnets = not_empty(self.resolve_list(fields.raw("subnets"), self.subnets_by_address, "vSwitch"), "vswitch_ids")
+        subnets = not_empty(resolve_list(fields.raw("subnets"), self.subnets_by_address, "vSwitch"), "vswitch_ids")
         pod_range = self.ranges.get(cluster.id) if cluster else None
         return Addresses(
             subnets,

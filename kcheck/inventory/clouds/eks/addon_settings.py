@@ -63,21 +63,22 @@ def dns_compute(addons: list[Fields]) -> Value[str]:
     return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
 
 
-def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
-    """Whether the CoreDNS add-on scales it, with the place of that setting; Unset without an add-on."""
+def dns_scaling(addons: list[Fields], replicas: Value[int], every: list[Fields]) -> Value[bool]:
+    """Whether the CoreDNS add-on, of `every` one, scales it, with the place of that setting; Unset without it."""
     if not addons:
         return NOTHING
     if isinstance(replicas, Unknown):
         return replicas
-    return Known(isinstance(replicas, Unset), _absent(addons[0], "autoScaling"))
+    alone = [one.record.span for one in every].count(addons[0].record.span) == 1
+    return Known(isinstance(replicas, Unset), _absent(addons[0], "autoScaling", alone=alone))
 
 
-def _absent(addon: Fields, name: str) -> Origin:
+def _absent(addon: Fields, name: str, *, alone: bool) -> Origin:
     """Return the place of a missing add-on setting: in its object, or in the one of `jsonencode`."""
     settings = addon.text("settings")
     if isinstance(settings, Unset):
         missing = settings.origin.missing
-        if missing is not None and missing.path:
+        if missing is not None and missing.path and (alone or missing.container.start != addon.record.span.start):
             *outer, last = missing.path
             return replace(settings.origin, missing=Missing(missing.container, (*outer, Json(last), name)))
     raw = addon.raw("settings")
@@ -85,11 +86,12 @@ def _absent(addon: Fields, name: str) -> Origin:
     if isinstance(datum, Known) and isinstance(datum.value, dict) and datum.origin.spans and name not in datum.value:
         return Origin(datum.origin.spans, missing=Missing(datum.origin.written, (name,)))
     has_it = isinstance(_member(_settings([addon]), name), Known)
-    why = f"configuration_values has {name} already" if has_it else _NOT_OPEN
+    why = f"configuration_values has {name} already" if has_it else _NOT_OPEN if alone else _OF_OTHERS
     return Origin((addon.record.span,), missing=Missing(addon.record.span, ("configuration_values", name)), why=why)
 
 
 _NOT_OPEN = "configuration_values is not a jsonencode() of an object"
+_OF_OTHERS = "its block makes other add-ons too"
 
 
 def read(addons: list[Fields], place: Span, auto_mode: Value[bool]) -> Cni:

@@ -4,11 +4,12 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds import kubelet as kubelets
-from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_reference, same_value, text_reference
+from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_reference, text_reference
 from kcheck.inventory.embedded.machines import decoded
 from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
 from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown
+from kcheck.text.partly_known import same_value
 from kcheck.text.text import Span
 from kcheck.text.values import Known, Origin, Record, Unknown, Unrendered, Unset, Value, known, mapped
 

@@ -9,6 +9,7 @@ from kcheck.inventory.clouds.reader import Reader, blocks_below
 from kcheck.model import Network
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
+from kcheck.text.partly_known import listed
 from kcheck.text.regex import regex
 from kcheck.text.text import Span
 from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value
@@ -88,11 +89,9 @@ def _network(root: Module, instance: Instance, fields: Fields, networks: Mapping
 
 def _vpcs(root: Module, fields: Fields) -> Iterator[Datum]:
     """Yield values that may name the VPC: its id, or the subnets of the control plane."""
-    written, listed = fields.raw("network"), fields.raw("subnets")
-    if written is not None:
+    if (written := fields.raw("network")) is not None:
         yield from _followed(root, written)
-    items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
-    for item in (*items, *([listed] if isinstance(listed, Unknown) else ())):
+    for item in listed(fields.raw("subnets")):
         yield from _of_subnet(root, item)
 
 

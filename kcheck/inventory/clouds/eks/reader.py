@@ -22,13 +22,12 @@ from kcheck.inventory.clouds.reader import (
     not_empty,
     or_default,
     read_all,
+    resolve_list,
     resolve_reference,
-    same_value,
     taint_form,
     taints_of,
     text_of,
     unresolved_reference,
-    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -47,10 +46,10 @@ from kcheck.model import (
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.ip_ranges import parse_cidr
-from kcheck.text.partly_known import address_of
+from kcheck.text.partly_known import address_of, same_value
 from kcheck.text.regex import regex
 from kcheck.text.text import Span, grouped
-from kcheck.text.values import Datum, Either, Known, Origin, Record, Unknown, Unset, Value, agreed, known, mapped
+from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value, known, mapped
 
 CLOUD = "eks"
 CLUSTER = "aws_eks_cluster"
@@ -187,20 +186,16 @@ class _Eks(Reader):
                 **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
-                dns_replicas=replicas, dns_scaling=addon_settings.dns_scaling(dns, replicas),
+                dns_replicas=replicas, dns_scaling=addon_settings.dns_scaling(dns, replicas, own),
                 dns_compute=addon_settings.dns_compute(dns),
             )  # fmt: skip
             self.found.clusters.append(cluster)
 
     def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
         """Return the pod subnets of custom networking in the add-on; Unset if not used."""
-        found = []
-        for datum in addon_settings.pod_subnets(addons):
-            link = resolve_reference(datum, self.subnets_by_address)
-            if link is None:
-                return Unknown("the subnets of pods are not in this root module", datum.origin)
-            found.append(link.value)
-        return Known(tuple(dict.fromkeys(found)), Origin((addons[0].record.span,))) if found else NOTHING
+        found = tuple(addon_settings.pod_subnets(addons))
+        place = Origin((addons[0].record.span,)) if addons else Origin(())
+        return resolve_list(Known(found, place), self.subnets_by_address, "subnet of pods") if found else NOTHING
 
     def _nat_gateways(self, instance: Instance) -> Value[int]:
         """Count the public addresses of this root's NAT gateways; Unset without any."""
@@ -304,26 +299,7 @@ class _Eks(Reader):
         datum = fields.raw("subnets")
         if datum is None:
             return Unset(fields.record.absent(("subnet_ids",)))
-        return not_empty(self._subnets_in(datum, Origin((fields.record.span,))), "subnet_ids")
-
-    def _subnets_in(self, datum: Datum, place: Origin) -> Value[tuple[Subnet, ...]]:
-        if isinstance(datum, Either):
-            return agreed(datum, [self._subnets_in(branch, place) for branch in datum.branches])
-        if isinstance(datum, Unknown):
-            asked = self._selected_by(datum)
-            return Known(tuple(asked), datum.origin or place) if asked else datum
-        items: Iterable[Datum] = datum.value if isinstance(datum.value, tuple) else ()
-        found = []
-        for item in items:
-            subnet = resolve_reference(item, self.subnets_by_address)
-            if subnet is not None:
-                found.append(subnet.value)
-                continue
-            asked = self._selected_by(item)
-            if len(asked) != 1:
-                return Unknown(why_missing(unresolved_reference(item, "subnet"), "subnet_ids"), datum.origin)
-            found += asked
-        return Known(tuple(dict.fromkeys(found)), datum.origin)
+        return not_empty(resolve_list(datum, self.subnets_by_address, "subnet", self._selected_by), "subnet_ids")
 
     def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
         """Return a group's instance types: its own, its launch template's, else the default of managed groups."""

@@ -4,9 +4,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds.reader import Reader, same_value, why_missing
+from kcheck.inventory.clouds.reader import Reader, why_missing
 from kcheck.model import Cluster, PodRange, Subnet
 from kcheck.terraform.module import Module
+from kcheck.text.partly_known import same_value
 from kcheck.text.text import Span
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, known
 

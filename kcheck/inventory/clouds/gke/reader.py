@@ -14,7 +14,6 @@ from kcheck.inventory.clouds.reader import (
     bound_of,
     read_all,
     resolve_reference,
-    same_value,
     taints_of,
     text_of,
     unresolved_reference,
@@ -42,9 +41,10 @@ from kcheck.model import (
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown
+from kcheck.text.partly_known import same_value
 from kcheck.text.text import Span
 from kcheck.text.units import seconds
-from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, all_known, equals, known, mapped
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, all_known, because, equals, known, mapped
 
 CLOUD = "gke"
 CLUSTER = "google_container_cluster"
@@ -263,7 +263,7 @@ class _Gke(RangeReader):
             return Unknown(why_missing(zonal, "location"), zonal.origin)
         listed = of_cluster.count("zones")
         if isinstance(listed, Unknown):
-            return _plain(listed)
+            return because(listed, listed.origin)
         if zonal.value:  # the list leaves out the cluster's own zone
             return Known(1 + (known(listed) or 0), cluster.location.origin or Origin((cluster.place,)))
         if isinstance(listed, Unset) or not known(listed):
@@ -334,16 +334,10 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
     if known(autoscaled) and not isinstance(fields.number(f"total_{bound}"), Unset):
         return fields.number(f"total_{bound}")
     in_zone = bound_of(fields, bound, autoscaled, ("autoscaling", f"{bound}_node_count", "node_count"))
-    if not isinstance(in_zone, Known):
-        return mapped(in_zone, lambda count: count * spread.value) if isinstance(spread, Known) else _plain(in_zone)
-    if not isinstance(spread, Known):
-        return Unknown(why_missing(spread, "node_locations"), spread.origin)
-    return Known(in_zone.value * spread.value, in_zone.origin)
-
-
-def _plain(value: Unknown) -> Unknown:
-    """Return an Unknown without its symbol, for values derived from it."""
-    return Unknown(value.reason, value.origin)
+    if isinstance(spread, Known):
+        return mapped(in_zone, lambda count: count * spread.value)
+    why = Unknown(why_missing(spread, "node_locations"), spread.origin)
+    return why if isinstance(in_zone, Known) else because(in_zone, in_zone.origin)
 
 
 def _reservation(fields: Fields) -> Value[str]:
