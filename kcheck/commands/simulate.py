@@ -1,6 +1,7 @@
 """kcheck simulate."""
 
 from collections.abc import Callable
+from functools import cache
 
 import click
 
@@ -16,6 +17,7 @@ from kcheck.report.html import run_page
 from kcheck.report.layout import Line
 from kcheck.scale.simulate import results, scenario
 from kcheck.scale.simulate.results import SimulationResult
+from kcheck.scale.simulate.run import simulate
 from kcheck.scale.world import World
 from kcheck.text.units import quantity, seconds
 
@@ -90,13 +92,13 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:
     rules.check_limits(config)
     world = World(reader.read(options.read_tree(paths, config), config).inventory, config)
-    found, left = [], []
+    found, left, run = [], [], cache(simulate)
     for cluster in world.inventory.clusters:
         one = scenario.build_scenario(world, cluster)
         if isinstance(one, str):
             left.append(one)
         else:
-            found.append(results.run_scenario(one))
+            found.append(results.run_scenario(one, run))
     return found, left
 
 

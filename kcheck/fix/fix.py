@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -66,11 +66,12 @@ class State(NamedTuple):
 
 
 class _Worse(NamedTuple):
-    """A regression caused by fixes; `bug` means that kcheck is to blame."""
+    """A regression caused by fixes: a rule, or empty, and the new findings; `bug` means that kcheck is to blame."""
 
     reason: str
     bug: bool
-    objects: frozenset[str] = frozenset()
+    rule: str = ""
+    findings: Sequence[Finding] = ()
 
 
 class _Fixer:
@@ -94,6 +95,7 @@ class _Fixer:
         self.originals: dict[str, Source] = {}
         self.fixed: list[Finding] = []
         self.refused: list[Refused] = []
+        self.harmful: set[tuple[str, str]] = set()  # rules of fixes, each with that of what one of them brought along
 
     def read(self, overlay: Mapping[str, bytes]) -> State:
         tree = Tree(self.paths, overlay, self.config.exclude, self.config.boundary)
@@ -182,11 +184,23 @@ class _Fixer:
         if worse is None:
             self.fixed += chosen
             return after
+        return self.divided(state, chosen, worse)
+
+    def divided(self, state: State, chosen: list[Finding], worse: _Worse) -> State:
+        """Refuse the fixes that make their own objects worse as one did alone; attempt the others, in halves."""
         groups = fixed_together(chosen)
+        own = list(_own(groups, worse)) if len(groups) > 1 else [worse]
         if len(groups) == 1:
-            self.refused += [Refused(finding, worse.reason, worse.bug) for finding in chosen]
-            return state
-        late = [any(_names(finding) & worse.objects for finding in group) for group in groups]
+            self.harmful.add((chosen[0].rule, worse.rule))
+        left: list[Finding] = []
+        for group, one in zip(groups, own, strict=True):
+            if one is not None and (group[0].rule, one.rule) in self.harmful:
+                self.refused += [Refused(finding, one.reason, one.bug) for finding in group]
+            else:
+                left += group
+        if len(left) < len(chosen):
+            return self.attempt(state, left)
+        late = [one is not None for one in own]
         if all(late) or not any(late):
             late = [i >= len(groups) // 2 for i in range(len(groups))]
         first = [f for group, waits in zip(groups, late, strict=True) if not waits for f in group]
@@ -235,9 +249,7 @@ class _Fixer:
         found = [finding for finding in left if not _keys(finding) <= old and not hidden.covers(finding)]
         if not found:
             return None
-        worst = max(found, key=lambda finding: finding.severity)
-        reason = f"then {worst.rule} would be found: {worst.message}"
-        return _Worse(reason, worst.rule == _UNREADABLE, frozenset(name for f in found for name in f.objects))
+        return _brought(found)
 
 
 class _Standing:
@@ -291,9 +303,19 @@ def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
     return list(groups.values())
 
 
-def _names(finding: Finding) -> set[str]:
-    """Return the objects of a finding and those that its fix changes."""
-    return finding.objects | {change.owner for change in finding.changes}
+def _brought(found: list[Finding]) -> _Worse:
+    worst = max(found, key=lambda finding: finding.severity)
+    reason = f"then {worst.rule} would be found: {worst.message}"
+    return _Worse(reason, worst.rule == _UNREADABLE, worst.rule, found)
+
+
+def _own(groups: list[list[Finding]], worse: _Worse) -> Iterator[_Worse | None]:
+    """Yield what is worse on the objects of each group of fixes, and on those that they change; None for nothing."""
+    on = grouped((part for finding in worse.findings for part in finding.parts or (finding,)), lambda part: part.object)
+    for group in groups:
+        names = dict.fromkeys(name for f in group for name in (f.object, *f.also, *(one.owner for one in f.changes)))
+        found = [part for name in names for part in on.get(name, ())]
+        yield _brought(found) if found else None
 
 
 def _things(finding: Finding) -> set[object]:

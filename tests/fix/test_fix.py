@@ -282,6 +282,40 @@ module "eks" {
     assert not refused.bug
 
 
+RULE = """\
+summary: A number of retries
+severity: warning
+subject: workload
+problem: workload.retries == {retries}
+at: workload.retries
+message: "Job {{workload.name}} tries {retries} times"
+sources: ["https://example.com/retries"]
+{fix}"""
+RETRIES = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: job{number}}}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{{name: main, image: quay.io/team/app:1}}]
+"""
+
+
+def test_copies_of_an_object_whose_fix_is_refused_are_not_tried_one_by_one(write: Write) -> None:
+    fixed = 'fix: {set: workload.retries, to: "3", safety: safe}\n'
+    own = {"none": RULE.format(retries=0, fix=fixed), "odd": RULE.format(retries=3, fix="")}
+    write({f"rules/own/{name}-retries.yaml": text.encode() for name, text in own.items()})
+    write({f"jobs/{number}.yaml": RETRIES.format(number=number).encode() for number in range(32)})
+    told: list[str] = []
+    outcome = fix.fix(["jobs"], Config(rules=("rules",)), rules=("none-retries",), tell=told.append)
+    why = [f"then odd-retries would be found: Job job{number} tries 3 times" for number in range(32)]
+    assert sorted(refused.reason for refused in outcome.refused) == sorted(why)
+    assert len({text.partition(":")[0] for text in told}) <= 14  # a check for each half, not for each of the 32
+
+
 def test_what_is_broken_below_does_not_keep_a_fix_from_being_written(write: Write) -> None:
     write(
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, product
 from math import inf
 from statistics import median
@@ -116,10 +116,10 @@ def cost(case: Case, summary: Summary, phases: Iterable[str] = PHASES) -> float:
     return sum(mills) / 3_600_000
 
 
-def run_scenario(scenario: Scenario) -> SimulationResult:
-    """Run a scenario, also without the wall that stops it."""
-    found = SimulationResult(scenario, [simulate(case) for case in scenario.draws])
-    return found._replace(without_wall=run_scenario(scenario.without_wall)) if scenario.is_stopped else found
+def run_scenario(scenario: Scenario, run: Callable[[Case], Run] = simulate) -> SimulationResult:
+    """Run a scenario, also without the wall that stops it; copies of a cluster may share a `run` that remembers."""
+    found = SimulationResult(scenario, list(map(run, scenario.draws)))
+    return found._replace(without_wall=run_scenario(scenario.without_wall, run)) if scenario.is_stopped else found
 
 
 def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
