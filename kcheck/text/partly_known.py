@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any, TypeVar, cast
 
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, Value
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, Value, candidates
 
 T = TypeVar("T")
 
@@ -31,6 +31,11 @@ def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Kn
     found = list(values)
     same = all(one.value == found[0].value for one in found)
     return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
+
+
+def may_equal(value: Value[str], text: str) -> bool:
+    """Whether the value is this text, or may be."""
+    return any(one.value == text for one in candidates(value)) or (isinstance(value, Unknown) and not candidates(value))
 
 
 def same_value(first: Value[object], second: Value[object]) -> bool:

@@ -355,11 +355,6 @@ def equals(value: Value[str], text: str) -> bool:
     return isinstance(value, Known) and value.value == text
 
 
-def may_equal(value: Value[str], text: str) -> bool:
-    """Whether the value is this text, or may be."""
-    return any(one.value == text for one in candidates(value)) or (isinstance(value, Unknown) and not candidates(value))
-
-
 def reason_of(value: Value[object]) -> str:
     """Return why a needed value is missing."""
     if isinstance(value, Unknown):

@@ -17,10 +17,11 @@ from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, writ
 from kcheck.model import NOTHING, PodTemplate, Service, Workload
 from kcheck.text import placeholders
 from kcheck.text.need import first_unknown, need, or_unknown
+from kcheck.text.partly_known import may_equal
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, may_equal, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, total
 
 T = TypeVar("T")
 

@@ -152,7 +152,7 @@ class Sizes(Memory):
 
     @once
     def target(self, cluster: Cluster) -> Value[int]:
-        """Return the target of a cluster: the wanted number of nodes, or less if a cap binds, or the ends of that."""
+        """Return the target of a cluster: the wanted number of nodes, or less if a cap binds; else its ends."""
         wanted, caps, every = self.wanted(cluster), self.caps(cluster), self.maximum(cluster)
         if not caps or self.requested(cluster) is not None:
             return wanted

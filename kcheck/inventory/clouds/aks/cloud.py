@@ -10,7 +10,8 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, taken
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.text.amount import Amount, exactly
-from kcheck.text.values import Known, equals, known, may_equal, reason_of
+from kcheck.text.partly_known import may_equal
+from kcheck.text.values import Known, equals, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
