@@ -85,7 +85,7 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
         for pool in lasting
     }
     for one in quotas.at_target(cluster, world):
-        quota, amount = one.need.quota, one.amount + one.need.amount(surges)
+        quota, amount = one.need.quota, one.amount.low + one.need.amount(surges)
         key = f"{cluster.cloud}.quota.{quota.key}"
         found[quota.code] = QuotaRequest(key, quota.code, quota.name, amount, one.need.unit)
     for wall in walls.find_walls(cluster, world):

@@ -30,8 +30,8 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
         "target": world.sizes.wanted_amount(cluster).exact, "reaches": reachable_nodes(cluster, world),
         "walls": [_wall(wall) for wall in walls.find_walls(cluster, world)],
         "quotas": [
-            {"code": one.need.quota.code, "name": one.need.quota.name, "needed": one.amount, "exact": one.sure,
-             "unit": one.need.unit}
+            {"code": one.need.quota.code, "name": one.need.quota.name, "needed": one.amount.low,
+             "exact": one.amount.exact is not None, "unit": one.need.unit}
             for one in quotas.at_target(cluster, world)
         ],
         "summary": summary_sentence(cluster, world),
@@ -213,7 +213,7 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
         return []
     lines = ["", f"  {quotas_title(cluster, world)}:"]
     quota = ((one, one.need.quota) for one in found)
-    return lines + [f"  {one.figure:>9} {one.unit:5}  {own.code}: {own.name}" for one, own in quota]
+    return lines + [f"  {one.amount.short:>9} {one.need.unit:5}  {own.code}: {own.name}" for one, own in quota]
 
 
 def _is_relevant(wall: Wall) -> bool:
@@ -229,16 +229,9 @@ def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
 
 def _line(group: list[Wall], target: int | None) -> Line:
     wall = group[0]
-    number = "?" if wall.number is None else _ends(wall.nodes)
+    number = "?" if wall.number is None else wall.nodes.short
     style = {True: "red", False: "green", None: "yellow"}[wall.short]
     return line(f"{number:>9}  ", (_bar(wall, target), style), "  ", (group_title(group), "bold"), column=13 + _BAR)
-
-
-def _ends(nodes: Amount) -> str:
-    """Format the nodes at a wall: 120, 100-140, or 100+ if there is no upper bound."""
-    if nodes.exact is not None:
-        return f"{nodes.exact:,}"
-    return f"{nodes.low:,}+" if nodes.high is None else f"{nodes.low:,}-{nodes.high:,}"
 
 
 def group_name(group: list[Wall]) -> str:
@@ -293,5 +286,5 @@ def _section(cluster: Cluster, world: World) -> str:
     lines += ["", "| needed | quota | name |", "|---:|---|---|"] if found else []
     for one in found:
         code, name = markdown_code(one.need.quota.code), markdown(one.need.quota.name)
-        lines.append(f"| {one.figure} {one.unit} | {code} | {name} |")
+        lines.append(f"| {one.amount.short} {one.need.unit} | {code} | {name} |")
     return "\n".join(lines) + "\n"

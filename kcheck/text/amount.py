@@ -38,6 +38,10 @@ class Amount(Struct, frozen=True):
         low = 0 if other.high is None else max(0, self.low - other.high)
         return Amount(low, None if self.high is None else max(0, self.high - other.low), self.why or other.why)
 
+    def __mul__(self, factor: int) -> Amount:
+        """Multiply by a number."""
+        return Amount(self.low * factor, None if self.high is None else self.high * factor, self.why)
+
     def below(self, other: Amount) -> bool | None:
         """Whether this number is less than another; None if the two may be equal."""
         if self.high is not None and self.high < other.low:
@@ -50,6 +54,15 @@ class Amount(Struct, frozen=True):
             return Known(self.low, self.origin or origin)
         why, ends = self.why or Unknown(""), None if self.is_open else (self.low, self.high)
         return Unknown(why.reason, self.origin or why.origin or origin, cause=why.cause, between=ends)
+
+    @property
+    def short(self) -> str:
+        """The number as a column has it: 120, 100-140, or 100+ without an upper end; ? where neither is known."""
+        if self.exact is not None:
+            return f"{self.low:,}"
+        if self.high is None:
+            return f"{self.low:,}+" if self.low else "?"
+        return f"{self.low:,}-{self.high:,}"
 
     def __str__(self) -> str:
         if self.exact is not None:

@@ -200,7 +200,7 @@ def _quotas(cluster: Cluster, world: World) -> Iterator[UseRow]:
         value = limits[f"quota.{quota.key}"].value
         yield UseRow(
             cluster=cluster.id, kind="quota", key=quota.code, scope=IN_ACCOUNT if quota.of == "project" else IN_REGION,
-            name=quota.name, unit=asked.need.unit, needed=asked.amount, is_exact=asked.sure,
+            name=quota.name, unit=asked.need.unit, needed=asked.amount.low, is_exact=asked.amount.exact is not None,
             available=value if isinstance(value, int) else None, limit_name=f"{cluster.cloud}.quota.{quota.key}",
             path=path, line=line,
         )  # fmt: skip

@@ -87,7 +87,7 @@ def _place(wall: Wall) -> Markup:
 
 def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:
     found = ((one, one.need.quota) for one in quotas.at_target(cluster, world))
-    return [(f"{one.figure} {one.unit}", quota.code, quota.name) for one, quota in found]
+    return [(f"{one.amount.short} {one.need.unit}", quota.code, quota.name) for one, quota in found]
 
 
 def as_svg(cluster: Cluster, world: World) -> str | None:
