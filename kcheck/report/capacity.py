@@ -152,11 +152,12 @@ def month_sentence(cluster: Cluster, world: World) -> str:
     if pools and (why := first_unknown([every, *sizes.values()])):
         return f"Monthly cost unknown: {why.reason}."
     unpriced = [one for one in pools if known(sizes[one]) and world.numbers.price(one) is None]
-    types = ((one.display_name, known(one.machine.instance_types)) for one in unpriced)
-    if names := [f"{name} ({listed(own)})" if own else name for name, own in types]:
+    types = {one: known(one.machine.instance_types) or () for one in pools}
+    if names := [f"{one.display_name} ({listed(types[one])})" if types[one] else one.display_name for one in unpriced]:
         return f"Monthly cost unknown: no price is known for pool{'s' * (len(names) > 1)} {some(names, 3)}."
     found = month_text(money.month(cluster, world))
-    return f"With all nodes up {found}." if found else ""
+    cheapest = " and of the cheapest machines" * any(own[1:] for own in types.values())
+    return f"With all nodes up{cheapest} {found}." if found else ""
 
 
 # --- text
@@ -258,9 +259,8 @@ def group_title(group: list[Wall]) -> str:
 def _details(group: list[Wall]) -> Iterator[Line]:
     wall = group[0]
     bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
-    lines = [f"{bounds}{wall.arithmetic}", f"{wall.place.location}, {wall.source}"]
-    if wall.short:
-        lines.append(f"to move it: {wall.move}")
+    move = [f"to move it: {wall.move}"] * bool(wall.short)
+    lines = [f"{bounds}{wall.arithmetic}", f"{wall.place.location}, {wall.source}", *move]
     return (Line(f"{_INDENT}{one}", width=PLAIN, hang=0) for one in lines)
 
 

@@ -131,10 +131,25 @@ def test_pools_of_unknown_size_make_the_month_unknown(write: Write) -> None:
 
 def test_nodes_that_are_not_counted_make_the_month_unknown(write: Write) -> None:
     group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
-    group += "  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+    group += (
+        "  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+    )
     old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: batch}\n"
     write({"main.tf": group, "pool.yaml": old})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
     (cluster,) = world.inventory.clusters
     why = "the nodes of Provisioner batch, of an old API, are not counted"
     assert month_sentence(cluster, world) == f"Monthly cost unknown: {why}."
+
+
+def test_a_pool_of_several_machine_types_is_priced_by_its_cheapest(write: Write) -> None:
+    group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
+    group += '  cluster_name = aws_eks_cluster.main.name\n  instance_types = ["m5.large", "m5.24xlarge"]\n'
+    group += "  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+    write({"main.tf": group})
+    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
+    (cluster,) = world.inventory.clusters
+    wanted = (
+        "With all nodes up and of the cheapest machines about $353 a month: 4 x m5.large $280 (on demand, us-east-1)"
+    )
+    assert month_sentence(cluster, world).startswith(wanted)
