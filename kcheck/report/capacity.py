@@ -12,7 +12,7 @@ from kcheck.text import units
 from kcheck.text.amount import Amount
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed, rough, some
-from kcheck.text.values import Unknown
+from kcheck.text.values import Unknown, known
 
 _BAR = 20
 _INDENT = " " * 12
@@ -152,7 +152,9 @@ def month_sentence(cluster: Cluster, world: World) -> str:
     bill = money.month(cluster, world)
     if bill.missing and not bill.lines:
         return f"The cost of a month is not known: {some(bill.missing, 3)}."
-    return f"With all nodes up {month_text(bill)}." if bill.lines else ""
+    several = any(len(known(pool.machine.instance_types) or ()) > 1 for pool in world.pools.of_cluster(cluster))
+    which = " and of the cheapest machines" if several else ""
+    return f"With all nodes up{which} {month_text(bill)}." if bill.lines else ""
 
 
 # --- text

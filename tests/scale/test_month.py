@@ -143,3 +143,13 @@ def test_nodes_that_are_not_counted_come_on_top(write: Write) -> None:
     found = sentence(write, {"main.tf": group, "pool.yaml": old})
     assert found.startswith("With all nodes up at least $")
     assert found.endswith("on top; the nodes of Provisioner batch, of an old API, are not counted.")
+
+
+def test_a_pool_of_several_machine_types_is_priced_by_its_cheapest(write: Write) -> None:
+    group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
+    group += '  cluster_name = aws_eks_cluster.main.name\n  instance_types = ["m5.large", "m5.24xlarge"]\n'
+    group += "  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
+    wanted = (
+        "With all nodes up and of the cheapest machines about $353 a month: 4 x m5.large $280 (on demand, us-east-1)"
+    )
+    assert sentence(write, {"main.tf": group}).startswith(wanted)
