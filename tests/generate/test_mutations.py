@@ -956,6 +956,7 @@ NOT_HERE = {
     "karpenter-gpus-untainted": "NodePools that are generated have their cluster beside them, which gpu-pool-untainted judges",
     "karpenter-retired-image": "as karpenter-gpus-untainted: retired-node-image judges such pools",
     "retired-module": "generated clusters call no module",
+    "ray-head-loses-state": "clusters are generated for jobs, not for services of Ray",
     "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",
     **dict.fromkeys(
         (
