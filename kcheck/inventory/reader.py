@@ -203,7 +203,7 @@ class _Homes:
     def _nearest(self, path: str, roots: Sequence[_Root], sync: Sync | None) -> Cluster | Candidates:
         """Find the cluster in the nearest folder.
 
-        In a tree with several, one beside GPU jobs of its own is not that of a folder beside them.
+        In a tree with several, judged or not, one beside GPU jobs of its own is not that of a folder beside them.
         """
         folders = path.split("/")[:-1]
         shared = [leading(folders, steps) for _, steps in roots]
@@ -218,7 +218,8 @@ class _Homes:
         where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
         if len(best) == 1:
             branch = tuple(best[0].root.split("/")[: most + 1])
-            if len(roots) == 1 or most in (len(folders), len(branch)) or branch not in self._with_jobs:
+            alone = len(roots) == 1 and not self._unjudged
+            if alone or most in (len(folders), len(branch)) or branch not in self._with_jobs:
                 return best[0]
             what = f"{best[0].id} is beside jobs of {'/'.join(branch)}/, so {where} may run on another"
             return Candidates((best[0],), what, _SETTING, elsewhere=True)

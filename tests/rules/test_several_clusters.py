@@ -105,6 +105,17 @@ def test_manifests_beside_those_of_openshift_are_not_put_on_another_platform(che
     assert RULE not in names(check(tree | {"ocp/route.yaml": route}))
 
 
+def test_a_cluster_that_is_not_judged_is_one_of_several(check: Check) -> None:
+    """Folders by platform, each with a cluster and jobs of its own: what has no cluster is on none of the others."""
+    tree = {"gke/main.tf": cluster("dev", taint=TAINT), "gke/jobs/a.yaml": job(), "ocp/b.yaml": job()}
+
+    def found(files: dict[str, str]) -> set[str]:
+        return {one.span.source.path for one in check(files).findings if one.rule == RULE}
+
+    assert found(tree) == {"gke/jobs/a.yaml", "ocp/b.yaml"}
+    assert found(tree | {"other/machines.yaml": MACHINES}) == {"gke/jobs/a.yaml"}
+
+
 @pytest.mark.parametrize(
     ("cluster_at", "job_at", "decided"),
     [
