@@ -13,6 +13,8 @@ from kcheck.engine import linter, rules
 from kcheck.engine.linter import Result
 from kcheck.engine.words.subjects import MISTAKES, SUBJECTS, things
 from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
+from kcheck.scale import walls
+from kcheck.scale.world import World
 from kcheck.text.files.save import File, diff, save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Finding, Severity
@@ -247,9 +249,7 @@ class _Fixer:
         old, hidden = _all_keys(before.result), _Standing(self.unless, before.result)
         left = (finding for finding in after.result.findings if not finding.small)
         found = [finding for finding in left if not _keys(finding) <= old and not hidden.covers(finding)]
-        if not found:
-            return None
-        return _brought(found)
+        return _brought(found) if found else _lowered(before.result.world, after.result.world)
 
 
 class _Standing:
@@ -301,6 +301,23 @@ def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
         key = (finding.rule, finding.object.partition(":")[0]) if shared else i
         groups.setdefault(key, []).append(finding)
     return list(groups.values())
+
+
+def _lowered(before: World, after: World) -> _Worse | None:
+    """Return the wall that a cluster meets earlier than any before; None without one."""
+    clusters = {cluster.id: cluster for cluster in before.inventory.clusters}
+    for cluster in after.inventory.clusters:
+        own = clusters.get(cluster.id)
+        first = walls.first(own, before) if own is not None else None
+        if own is None or first is None:
+            continue
+        old = {wall.id: wall.nodes for wall in walls.find_walls(own, before)}
+        for wall in walls.find_walls(cluster, after):
+            was, now = old.get(wall.id, wall.nodes), wall.nodes
+            if wall.kind != "recommended" and not now.is_open and now.low < min(was.low, first.nodes.low):
+                what = f"{cluster.display_name} would meet the {wall.what} at {now} nodes, not at {was}"
+                return _Worse(what, bug=False)
+    return None
 
 
 def _brought(found: list[Finding]) -> _Worse:

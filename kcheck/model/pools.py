@@ -68,7 +68,8 @@ class Upgrade(Struct, frozen=True, eq=False):
     rolling: Value[Surge] = NOTHING
     drain_timeout: Annotated[Value[int], "how long an upgrade waits for the pods of a node; null where the cloud has no such setting (AKS)", "seconds"] = NOTHING
     max_surge: Annotated[Value[int], "nodes that an upgrade adds at a time, as written (GKE)", "nodes"] = NOTHING
-    max_unavailable: Annotated[Value[int], "nodes that an upgrade takes away at a time, as written (GKE)", "nodes"] = NOTHING
+    max_unavailable: Annotated[Value[int], "nodes that an upgrade takes away at a time, as written (GKE, EKS)", "nodes"] = NOTHING
+    max_unavailable_percentage: Annotated[Value[int], "share of its nodes that an upgrade takes away at a time, as written (EKS)", "percent"] = NOTHING
     scarce_surge: Annotated[Value[bool], "whether an upgrade adds GPU, spot, reserved or queued machines (GKE)", "", "false if unset"] = NOTHING
     auto_upgrade: Annotated[Value[bool], "whether the cloud upgrades its nodes on its own; null where the cluster says so (GKE)"] = NOTHING
     upgrade_excluded: Annotated[Value[bool], "whether the cloud does so only at the end of support (GKE)"] = NOTHING

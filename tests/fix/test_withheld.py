@@ -549,6 +549,7 @@ resource "google_container_node_pool" "pool" {
   name    = "pool"
   cluster = google_container_cluster.train.name
   autoscaling {
+    total_min_node_count = 100
     total_max_node_count = 800
   }
   node_config {
@@ -589,6 +590,15 @@ def test_upgrades_add_no_scarce_machines(
     found = only("slow-upgrades", check, {"main.tf": code})
     assert upgraded(found) == written
     assert written or "max_surge = 0 and max_unavailable = 20" in found.help
+
+
+def test_no_number_is_written_for_a_pool_of_gpus_that_may_be_small(check: Check) -> None:
+    """GKE takes no percentage: 20 nodes at a time are all of a pool of 20."""
+    code = SCARCE.replace("MACHINE", '"a3-highgpu-8g"').replace("KIND", "").replace("MORE", "")
+    assert upgraded(only("slow-upgrades", check, {"main.tf": code})) == NONE_ADDED
+    found = only("slow-upgrades", check, {"main.tf": code.replace("node_count = 100", "node_count = 0")})
+    assert upgraded(found) == {}
+    assert "where the pool is usually that large" in found.help
 
 
 @pytest.mark.parametrize(("nodes", "severity"), [(60, "info"), (800, "warning")])

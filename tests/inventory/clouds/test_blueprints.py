@@ -140,6 +140,11 @@ def test_what_is_absent_is_written_into_the_settings(check: Check) -> None:
         assert "max_pods_per_node: 32" in new.rpartition("    settings:\n      ")[2]
 
 
+def test_upgrade_settings_are_not_written_without_the_strategy_that_the_module_wants(check: Check) -> None:
+    assert "slow-upgrades" in {one.rule for one in check({"a.yaml": blueprint("static_node_count: 800")}).findings}
+    assert not fix.fix(["."], Config(select=("slow-upgrades",)), safeties=("costs",)).files
+
+
 def test_the_values_of_the_deployment_beside_it(read: Callable[..., dict[str, Any]]) -> None:
     text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
     deployment = "vars:\n  deployment_name: blue\n  nodes: 12\n"

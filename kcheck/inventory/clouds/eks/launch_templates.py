@@ -219,7 +219,7 @@ def upgrade(fields: Fields, zones: int, strategy: Value[str] = NOTHING, *, manag
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
     surge, rolling = _surge(fields, zones, strategy), _rolling(fields)
-    return fields.record_of(Upgrade, surge, rolling, max_unavailable=NOTHING, latest_image=_latest(fields))
+    return fields.record_of(Upgrade, surge, rolling, latest_image=_latest(fields))
 
 
 def _latest(fields: Fields) -> Value[bool]:

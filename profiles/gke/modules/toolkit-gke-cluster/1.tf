@@ -112,11 +112,11 @@ variable "cluster_autoscaling" {
 
 variable "upgrade_settings" {
   type = object({
-    strategy        = optional(string, "SURGE")
+    strategy        = string # needed where the rest is written
     max_surge       = optional(number, 0)
     max_unavailable = optional(number, 1)
   })
-  default = {}
+  default = { strategy = "SURGE" }
 }
 
 variable "system_node_pool_enabled" {

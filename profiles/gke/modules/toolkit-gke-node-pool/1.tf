@@ -124,11 +124,11 @@ variable "enable_dranet" {
 
 variable "upgrade_settings" {
   type = object({
-    strategy        = optional(string, "SURGE")
+    strategy        = string # needed where the rest is written
     max_surge       = optional(number, 0)
     max_unavailable = optional(number, 1)
   })
-  default = {}
+  default = { strategy = "SURGE" }
 }
 
 locals {
