@@ -38,6 +38,11 @@ def severity(rule: Rule) -> str:
     return "error or warning" if rule.grade.wall else "warning"
 
 
+def severity_text(rule: Rule) -> str:
+    """Return the severity, and whether findings are waste."""
+    return severity(rule) + (" (waste)" if rule.waste else "")
+
+
 def link(rule: Rule) -> Name:
     """Return a rule's name, linked to its page if the rule is built in."""
     return Name(rule.name, page_path(rule.name) if url(rule) else "")
@@ -55,7 +60,7 @@ def blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     yield Title(rule.name)
     yield Prose(f"{rule.summary}.")
     rows: list[tuple[str, Line]] = [
-        ("severity", (severity(rule) + (" (waste)" if rule.waste else ""),)),
+        ("severity", (severity_text(rule),)),
         ("fix", (CLASSES[rule.safety] + ("; or unsafe, as said below" if rule.unsafe else ""),)),
         ("judges", ("each ", Name(rule.subject, f"docs/words.md#{rule.subject}"))),
         ("group", (Name(rule.group, f"{INDEX}#{rule.group}" if url(rule) else "", code=False),)),
