@@ -11,7 +11,7 @@ from kcheck import __version__
 from kcheck.engine import rule_words, rules
 from kcheck.engine.evaluator import joined_condition, records_expression
 from kcheck.text import bundled
-from kcheck.text.syntax import cel
+from kcheck.text.syntax import cel, cel_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def compile_data(folder: Path) -> None:
     found: dict[tuple[str, ...], dict[str, bytes]] = {}
     for rule in rules.load():
         for one in expressions(rule):
-            found.setdefault(one.variables, {})[one.text] = cel.serialized(one)
+            found.setdefault(one.variables, {})[one.text] = serialized(one)
     for variables, texts in found.items():
         _write(folder, f"expressions/{'-'.join(variables)}", (runtime, texts))
 
@@ -52,6 +52,37 @@ def expressions(rule: Rule) -> Iterator[cel.Expression]:
         yield cel.compile(text, variables)
         if one.kind in ("place", "records"):
             yield cel.compile(records_expression(text), variables)
+
+
+def serialized(expression: cel.Expression) -> bytes:
+    """Serialize an expression for a wheel, the same in each build."""
+    return bundled.packed([_stable(expression.serialized), cel_tree.packed(expression.used)])
+
+
+def _stable(serialized: bytes) -> bytes:
+    """Sort the maps of a serialized checked expression, which the runtime writes in a different order each time."""
+    envelope = cel_tree.fields(serialized)
+    content = cel_tree.fields(envelope[2][0])
+    source = cel_tree.fields(content[5][0])
+    for maps, numbers in ((content, (2, 3)), (source, (4, 5))):  # references and types, places and calls of macros
+        for number in numbers:
+            maps.get(number, []).sort()
+    content[5] = [_written(source)]
+    return _written({**envelope, 2: [_written(content)]})
+
+
+def _written(message: cel_tree.Message) -> bytes:
+    """Encode a message whose fields all are texts or messages."""
+    return b"".join(
+        _written_varint(number << 3 | 2) + _written_varint(len(content)) + content
+        for number, contents in sorted(message.items())
+        for content in contents
+    )
+
+
+def _written_varint(value: int) -> bytes:
+    low, rest = value & 127, value >> 7
+    return bytes([low | 128]) + _written_varint(rest) if rest else bytes([low])
 
 
 def _write(folder: Path, name: str, data: Any) -> None:

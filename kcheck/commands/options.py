@@ -188,14 +188,10 @@ def _with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
     at = arguments.index("--hook") + 1 if "--hook" in arguments else len(arguments)
     while at < len(arguments) and arguments[at] != "--":
         word = arguments[at]
-        if _is_there(word) if word.startswith("-") else not os.path.isdir(word):
+        if os.path.lexists(word) if word.startswith("-") else not os.path.isdir(word):
             return [*arguments[:at], "--", *arguments[at:]]
         at += 2 if word in valued else 1
     return arguments
-
-
-def _is_there(path: str) -> bool:
-    return os.path.exists(path) or os.path.islink(path)
 
 
 usage = click.option(
@@ -317,7 +313,7 @@ def _touched(paths: tuple[str, ...]) -> set[str]:
     """Return the files of a commit among the paths. Raises click.UsageError if one is an option."""
     touched = {path for path in paths if not os.path.isdir(path)}
     for word in sorted(touched):
-        if word.startswith("-") and not _is_there(word):
+        if word.startswith("-") and not os.path.lexists(word):
             raise click.UsageError(f"{word} is not a file; with --hook, options come before files")
     return touched
 

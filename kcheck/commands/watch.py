@@ -134,14 +134,15 @@ class _Watch:
 
     def check_again(self, changed: list[str]) -> None:
         begin = time.perf_counter()
-        head = f"[{time.strftime('%H:%M:%S')}] {some(_shown_paths(changed), _NAMED, 'files')} changed"
+        paths = list(map(display_path, changed))
+        head = f"[{time.strftime('%H:%M:%S')}] {some(paths, _NAMED, 'files')} changed"
         result = self._checked(head)
         if result is None:
             return
 
         report = Report(result, self._info)
         found = compare(self._shown or [], report.findings)
-        broken = [one for one in found.new if one.rule == _UNREADABLE and one.span.source.path in _shown_paths(changed)]
+        broken = [one for one in found.new if one.rule == _UNREADABLE and one.span.source.path in paths]
         if broken:  # what was found before stands until it can be read
             printing.line(f"{head}: it cannot be read; the findings before stand")
             for finding in broken:
@@ -187,7 +188,3 @@ class _Watch:
         if comparison is not None:
             result = without_known(result, comparison.find_known(result.findings).contains)
         return _State(config, tree, result)
-
-
-def _shown_paths(changed: list[str]) -> list[str]:
-    return list(map(display_path, changed))

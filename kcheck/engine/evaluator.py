@@ -91,7 +91,7 @@ class Evaluator:
         """
         compiled = cel.compile(expression, self.variables) if isinstance(expression, str) else expression
         own = activation is None
-        if own and self.view.open and self.view.hidden(cel.usage(compiled)):
+        if own and self.view.open and self.view.hidden(compiled.used):
             return [cel.UNDECIDED]
         try:
             found = cel.evaluate(compiled, activation or self.activation)
@@ -101,7 +101,7 @@ class Evaluator:
             return [cel.UNDECIDED]
         if found is not cel.UNDECIDED or not own or not self.view.choices:
             return [found]
-        choices = self.view.choose(cel.usage(compiled))
+        choices = self.view.choose(compiled.used)
         return [cel.evaluate(compiled, self.new_activation(self.view.data)) for _ in choices] or [found]
 
     def holds(self, condition: str | cel.Expression) -> bool | None:
@@ -122,7 +122,7 @@ class Evaluator:
             holds = False if False in map(self.holds, (rule.when, rule.problem)) else None
         if holds is not None:
             return holds
-        inputs = self.view.lacks(cel.usage(condition)) or self.misfit(condition)
+        inputs = self.view.lacks(condition.used) or self.misfit(condition)
         return Undecided(rule.name, self.view.thing.id, self.view.thing.place, inputs)
 
     def misfit(self, condition: cel.Expression) -> tuple[UnknownInput, ...]:

@@ -102,7 +102,7 @@ def usages(rule: Rule) -> Iterator[tuple[Text, Usage]]:
     """Yield the expressions of a rule, without its places, each with its usage."""
     for one in texts(rule):
         if not one.is_place:
-            yield one, cel.usage(cel.compile(one.text, names(one, rule.subject)))
+            yield one, cel.compile(one.text, names(one, rule.subject)).used
 
 
 def limits(rule: Rule) -> set[str]:
@@ -130,11 +130,11 @@ def _used_words(one: Text, subject: str, *more: str) -> set[str]:
     if one.kind == "broken":
         cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
-    usage = cel.usage(cel.compile(prefix, (*names(one, subject), *more)))
+    usage = cel.compile(prefix, (*names(one, subject), *more)).used
     found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
     if not one.each:
         return found
-    lists = [path.rstrip("[]") for path in cel.usage(cel.compile(one.each, (subject, "limits", *more))).result]
+    lists = [path.rstrip("[]") for path in cel.compile(one.each, (subject, "limits", *more)).used.result]
     own = {path for path in found if path.partition(".")[0] == "each"}
     return found - own | {f"{base}.{path.partition('.')[2]}".rstrip(".") for path in own for base in lists}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -230,14 +231,13 @@ class _Fixer:
         vain = []
         for finding in chosen:
             unclear = next((undecided[key] for key in finding.keys if key in undecided), None)
-            if broken is not None and (finding.keys & found or unclear is not None):
-                why = f"{broken.location} cannot be read; mend that first"
+            if finding.keys & found or unclear is not None:
+                why = INEFFECTIVE
+                if broken is not None:
+                    why = f"{broken.location} cannot be read; mend that first"
+                elif unclear and unclear <= inputs:
+                    why = f"whether that is enough depends on an input: {'; '.join(sorted(unclear))}"
                 vain.append(Refused(finding, why, bug=False))
-            elif unclear and unclear <= inputs:
-                why = f"whether that is enough depends on an input: {'; '.join(sorted(unclear))}"
-                vain.append(Refused(finding, why, bug=False))
-            elif finding.keys & found or unclear is not None:
-                vain.append(Refused(finding, INEFFECTIVE, bug=False))
         return vain
 
     def regression(self, before: State, after: State, chosen: list[Finding]) -> _Worse | None:
@@ -246,22 +246,14 @@ class _Fixer:
                 return _Worse(f"a {subject} could not be read any more", bug=True)
         if len(after.result.bugs) > len(before.result.bugs):
             return _Worse(after.result.bugs[-1].message, bug=True)
-        old, hidden = _all_keys(before.result), _Standing(self.unless, before.result)
-        left = (finding for finding in after.result.findings if not finding.small)
-        found = [finding for finding in left if not _keys(finding) <= old and not hidden.covers(finding)]
+        old = _all_keys(before.result)
+        standing = {(other.rule, on) for other in before.result.findings for on in _things(other)}
+        found = [
+            finding for finding in after.result.findings
+            if not (finding.small or _keys(finding) <= old)
+            and standing.isdisjoint(product(self.unless.get(finding.rule, ()), _things(finding)))
+        ]  # fmt: skip
         return _brought(found) if found else _lowered(before.result.world, after.result.world)
-
-
-class _Standing:
-    """Findings of a run that silence others on the same object or file."""
-
-    def __init__(self, unless: Mapping[str, Sequence[str]], result: Result) -> None:
-        self.unless = unless
-        self.found = {(other.rule, on) for other in result.findings for on in _things(other)}
-
-    def covers(self, finding: Finding) -> bool:
-        names = self.unless.get(finding.rule, ())
-        return any((name, on) in self.found for name in names for on in _things(finding))
 
 
 def fix(
@@ -286,7 +278,9 @@ _UNREADABLE = "unreadable-file"
 
 def _keys(finding: Finding) -> set[tuple[str, str]]:
     """Return identities that survive edits; an unreadable file's keys would change when lines move."""
-    return {(finding.rule, f"{_path(finding)}: {finding.message}")} if finding.rule == _UNREADABLE else finding.keys
+    if finding.rule != _UNREADABLE:
+        return finding.keys
+    return {(finding.rule, f"{finding.span.source.path}: {finding.message}")}
 
 
 def _all_keys(result: Result) -> set[tuple[str, str]]:
@@ -336,8 +330,4 @@ def _own(groups: list[list[Finding]], worse: _Worse) -> Iterator[_Worse | None]:
 
 
 def _things(finding: Finding) -> set[object]:
-    return {*finding.objects, (_path(finding),)}
-
-
-def _path(finding: Finding) -> str:
-    return finding.span.source.path
+    return {*finding.objects, (finding.span.source.path,)}

@@ -192,7 +192,7 @@ def _reasons(rule: Rule, result: Result) -> Iterator[str]:
 
 def _values(text: str, evaluator: Evaluator) -> str:
     shown = []
-    for path in sorted(cel.usage(cel.compile(text, evaluator.variables)).paths):
+    for path in sorted(cel.compile(text, evaluator.variables).used.paths):
         value: object = {evaluator.view.subject: evaluator.view.data, "limits": evaluator.limits}
         for step in path.split("."):
             value = value.get(step, cel.UNDECIDED) if isinstance(value, dict) else cel.UNDECIDED
@@ -247,7 +247,7 @@ def failures(rule: Rule, world: World) -> Iterator[str]:
         return  # what is absent there is absent
     variables = (rule.subject, "limits")
     condition = joined_condition(rule.when, rule.problem, variables)
-    used = cel.usage(cel.compile(rule.problem, variables)).paths
+    used = cel.compile(rule.problem, variables).used.paths
     paths = sorted(path for path in used if "." in path and not path.startswith("limits."))
     nullable = {f"{rule.subject}.{field.name}" for field in SUBJECTS[rule.subject] if field.nullable}
     words = rule_words.looked_at(rule)

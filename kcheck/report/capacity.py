@@ -8,6 +8,7 @@ from kcheck.report.layout import PLAIN, Line, line
 from kcheck.scale import money, quotas, walls
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
+from kcheck.scale.world.memory import once
 from kcheck.text import units
 from kcheck.text.amount import Amount
 from kcheck.text.text import grouped
@@ -173,12 +174,17 @@ def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
     return {one.id: f" in {one.root or '.'}: {one.address}" if own[1:] else "" for own in alike for one in own}
 
 
+@once
+def _roots(world: World) -> dict[str, str]:
+    return roots(world.inventory.clusters)
+
+
 def heading(cluster: Cluster, world: World) -> str:
     """Format a cluster's name, cloud, place, environment and target."""
     target = world.sizes.wanted_amount(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     environment = f", {cluster.environment}" if cluster.environment else ""
-    place = f"{cluster.place.location}{roots(world.inventory.clusters)[cluster.id]}"
+    place = f"{cluster.place.location}{_roots(world)[cluster.id]}"
     return f"{cluster.display_name} ({cluster.cloud}, {place}{environment}), {asked}"
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from compile_data import compile_data
+from compile_data import compile_data, serialized
 
 from kcheck.engine import rules
 from kcheck.engine.rule import Rule
@@ -61,7 +61,7 @@ def test_expressions_are_what_is_written(subject: str) -> None:
     for text, content in stored.items():
         written = cel.compile(text, variables)
         found = cel.Expression(text, variables, bundled.unpacked(content))
-        assert cel.usage(found) == cel.usage(written)
+        assert found.used == written.used
         assert cel.tree(found) == cel.tree(written)
         nothing = cel.activation({}, variables)
         assert cel.evaluate(found, nothing) == cel.evaluate(written, nothing)
@@ -71,8 +71,8 @@ def test_expressions_are_the_same_in_each_build() -> None:
     texts = ["pool.a.exists(x, x.b == 1) && has(pool.c)", "pool.map(x, x.a > 1 ? 'b' : \"c\" + x.d)"]
     for text in texts:
         once, again = (cel.compile.__wrapped__(text, ("pool", "limits")) for _ in range(2))
-        assert cel.serialized(once) == cel.serialized(again)
-        stored = cel.Expression(text, once.variables, bundled.unpacked(cel.serialized(once)))
+        assert serialized(once) == serialized(again)
+        stored = cel.Expression(text, once.variables, bundled.unpacked(serialized(once)))
         assert cel.tree(stored) == cel.tree(once)
         assert len(stored.serialized) == len(once.serialized)
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -280,6 +281,24 @@ def test_a_file_that_is_none_is_unread_after_fixes_too(write: Write) -> None:
     run = CliRunner().invoke(cli, ["fix", "--diff", "--info", "--unsafe-fixes", "--nodes", "1000"])
     assert run.exit_code == 1
     assert '+    scale_down_delay_after_failure = "1m"' in run.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(write: Write) -> None:
+    """What settings and options name is opened, whatever it is."""
+    write({"main.tf": EKS, "kcheck.yaml": "usage: {recording: pipe}\n"})
+    os.mkfifo("pipe")
+    assert status("check") == 2
+    assert status("usage", ".", "--from", "pipe") == 2
+    assert status("check", "--baseline", "pipe") == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_a_pipe_is_read_until_its_writer_ends(write: Write) -> None:
+    write({"main.tf": 'variable "a" {}\n'})
+    os.mkfifo("pipe.tfvars")
+    with subprocess.Popen(["sh", "-c", "exec >pipe.tfvars; sleep 0.2; printf 'a ='; sleep 0.2; echo ' 41 + 1'"]):
+        assert system.read("pipe.tfvars") == b"a = 41 + 1\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no such device")

@@ -98,7 +98,7 @@ def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:
 
 def _taken_in(words: Words, text: str, subject: str) -> list[str]:
     """Add an expression's words, and return the limits it uses."""
-    paths = sorted(cel.usage(cel.compile(text, (subject, "limits"))).paths)
+    paths = sorted(cel.compile(text, (subject, "limits")).used.paths)
     for path in paths:
         if not path.startswith("limits."):
             words.want(route(subject, path))
@@ -129,7 +129,7 @@ def _can_be_about(rule: Rule, kind: str) -> bool:
     activation = cel.activation({rule.subject: data}, names)
     parts = [part for text in (rule.when, rule.problem) if text for part in _split(text)]
     compiled = [cel.compile(part, names) for part in parts]
-    return not any(cel.condition(one, activation) is False for one in compiled if not cel.usage(one).presence)
+    return not any(cel.condition(one, activation) is False for one in compiled if not one.used.presence)
 
 
 _WAYS = {"template": ("workload",), "container": ("workload", "template"), "image": ("workload",)}

@@ -17,7 +17,6 @@ from kcheck.kubernetes.workloads import gangs, pods
 from kcheck.model import KUEUE_PRIORITY, image_names
 from kcheck.scale import placement, queues
 from kcheck.text.regex import regex
-from kcheck.text.syntax import cel
 
 Path = tuple[str, ...]
 
@@ -241,7 +240,7 @@ def _of(subject: str, name: str) -> str:
 
 @cache
 def _paths(text: str) -> tuple[Path, ...]:
-    usage = cel.usage(compile_policy(text, _NAMES))
+    usage = compile_policy(text, _NAMES).used
     return tuple(tuple(path.split(".")) for path in sorted(usage.paths))
 
 

@@ -22,7 +22,7 @@ from kcheck.text.amount import Amount
 from kcheck.text.findings import UnknownInput, unknown_input
 from kcheck.text.ip_ranges import prefix_of
 from kcheck.text.partly_known import MOST_CHOICES
-from kcheck.text.syntax.cel import Expression, usage
+from kcheck.text.syntax.cel import Expression
 from kcheck.text.syntax.cel_tree import Usage
 from kcheck.text.text import Span
 from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, candidates
@@ -38,7 +38,7 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 @cache
 def wanted(*expressions: Expression) -> Wanted:
     """Return the fields that expressions read, those of the subject below its name."""
-    return nested(path for expression in expressions for path in usage(expression).paths)
+    return nested(path for expression in expressions for path in expression.used.paths)
 
 
 def nested(paths: Iterable[str]) -> Wanted:

@@ -118,15 +118,10 @@ def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTim
     if changed.keys() & {"loop", "loop_per_node"}:
         quick = None
         changed = {"loop": 0, "loop_per_node": 0} | changed
-    notes = tuple(f"{spoken(name)} {_shown(name, written[name])}" for name in FIELDS if name in written)
-    missing = tuple(spoken(name) for name in _MAIN if FIELDS[name] not in changed)
+    notes = tuple(f"{name.replace('_', ' ')} {_shown(name, written[name])}" for name in FIELDS if name in written)
+    missing = tuple(name.replace("_", " ") for name in _MAIN if FIELDS[name] not in changed)
     place = config.places.get("clusters" if own else "simulation", "kcheck.yaml")
     return Measured(replace(cloud, **changed), quick, notes, missing, place)
-
-
-def spoken(name: str) -> str:
-    """Format the key of a delay in words."""
-    return name.replace("_", " ")
 
 
 def shown_seconds(seconds: float) -> str:

@@ -42,14 +42,12 @@ def summarize(case: Case) -> Summary:
 def trace(case: Case) -> list[Span]:
     """Simulate a run; return the phases of all nodes, each with its time."""
     spans: list[Span] = []
-    simulation = _Simulation(case, timeline=False, spans=spans)
-    simulation.run()
-    simulation.dissolve()
+    _run(case, timeline=False, spans=spans)
     return spans
 
 
-def _run(case: Case, *, timeline: bool) -> Run:
-    simulation = _Simulation(case, timeline=timeline)
+def _run(case: Case, *, timeline: bool, spans: list[Span] | None = None) -> Run:
+    simulation = _Simulation(case, timeline=timeline, spans=spans)
     result = simulation.run()
     simulation.dissolve()
     if len(_summaries) == _MOST_SUMMARIES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -77,6 +78,12 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
         why = f"the cores of a node of {listed(unsized)} are not known" if unsized else ""
         cores = {name: max(1, one) for name, one in each.items()}
         found.append(Cap(number(scaler.max_cores, 0), "cores", cores, 1, scaler.max_cores, why))
+    for kind, most in (known(scaler.max_accelerators) or {}).items():
+        own = [pool for pool in pools if equals(pool.machine.accelerator, kind)]
+        unsized = [pool.display_name for pool in own if not known(pool.machine.gpus)]
+        why = f"the GPUs of a node of {listed(unsized)} are not known" if unsized else ""
+        cards, cause = {pool.id: number(pool.machine.gpus, 1) for pool in own}, scaler.max_accelerators
+        found += [Cap(most, kind, cards, 0, mapped(cause, itemgetter(kind)), why)] if own else []
     return found
 
 

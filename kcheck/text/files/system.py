@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     Stamp = tuple[int, int, int]
 
 
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
+"""Flag with which a pipe that nobody writes to opens; Windows has no such pipes."""
+
+
 def digest(data: bytes) -> str:
     """Return a short hash of some bytes."""
     return blake2b(data, digest_size=20).hexdigest()
@@ -47,11 +51,17 @@ def read(path: str) -> bytes:
 
 
 def head(path: str, most: int) -> bytes:
-    """Read at most so many bytes of a file; -1 stands for all. Raises OSError if it cannot be read."""
+    """Read at most so many bytes of a file; -1 stands for all. Raises OSError if it cannot be read.
+
+    A pipe is read to its end, if anybody writes to it; else it is empty, and nobody is waited for.
+    """
     try:
-        with open(path, "rb") as file:
-            if most < 0 and stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | _AT_ONCE)) as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if most < 0 and stat.S_ISCHR(mode):
                 raise OSError(EINVAL, "a device, which has no end")
+            if stat.S_ISFIFO(mode) and _AT_ONCE:
+                os.set_blocking(file.fileno(), True)
             return file.read(most)
     except ValueError as error:  # a null character, or half of one: there is no such file
         raise FileNotFoundError(ENOENT, str(error)) from error

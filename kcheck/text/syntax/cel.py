@@ -163,11 +163,6 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
     return found if os.path.exists(os.path.join(installed, runtime)) else {}
 
 
-def serialized(expression: Expression) -> bytes:
-    """Serialize an expression for a wheel, the same in each build."""
-    return bundled.packed([cel_tree.stable(expression.serialized), cel_tree.packed(expression.used)])
-
-
 def _plain(error: str) -> str:
     """Translate an error of the parser for people who write rules."""
     if not error.startswith("Syntax error: "):
@@ -226,11 +221,6 @@ def condition(expression: Expression, activation: Activation) -> bool | None:
     if value is UNDECIDED:
         return None
     raise ExpressionError(expression.text, f"the result must be true or false, not {value!r}")
-
-
-def usage(expression: Expression) -> Usage:
-    """Return what an expression uses, by its syntax tree."""
-    return expression.used
 
 
 @cache

@@ -53,32 +53,6 @@ def _content(serialized: bytes) -> tuple[bytes, bytes]:
     return content[4 if checked else 2][0], content.get(5 if checked else 3, [b""])[0]
 
 
-def stable(serialized: bytes) -> bytes:
-    """Sort the maps of a serialized checked expression, which the runtime writes in a different order each time."""
-    envelope = fields(serialized)
-    content = fields(envelope[2][0])
-    source = fields(content[5][0])
-    for maps, numbers in ((content, (2, 3)), (source, (4, 5))):  # references and types, places and calls of macros
-        for number in numbers:
-            maps.get(number, []).sort()
-    content[5] = [_written(source)]
-    return _written({**envelope, 2: [_written(content)]})
-
-
-def _written(message: Message) -> bytes:
-    """Encode a message whose fields all are texts or messages."""
-    return b"".join(
-        _written_varint(number << 3 | 2) + _written_varint(len(content)) + content
-        for number, contents in sorted(message.items())
-        for content in contents
-    )
-
-
-def _written_varint(value: int) -> bytes:
-    low, rest = value & 127, value >> 7
-    return bytes([low | 128]) + _written_varint(rest) if rest else bytes([low])
-
-
 def _node(message: bytes, places: dict[int, int]) -> Node:
     parts = fields(message)
     kind, body = next((kind, fields(content[0])) for kind, content in parts.items() if _CONST <= kind <= _LOOP)

@@ -173,10 +173,9 @@ def _values(node: yaml.Target, *, top: bool = False) -> list[yaml.Node]:
 
 
 @lru_cache(maxsize=4)
-def _anchors(source: Source) -> tuple[list[yaml.Target], set[yaml.Target]]:
+def _anchors(source: Source) -> tuple[tuple[yaml.Target, ...], set[yaml.Target]]:
     """Return the roots of a file and the targets of its aliases."""
-    roots = [document.root for document in yaml.documents(source) if document.root is not None]
-    targets: set[yaml.Target] = set()
+    roots, targets = _roots(source), set[yaml.Target]()
     todo: list[yaml.Node] = list(roots)
     while todo:
         node = todo.pop()

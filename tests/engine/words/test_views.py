@@ -92,4 +92,4 @@ def left_out(text: str) -> list[str]:
     """Fields that are left out of a view are taken for unknown."""
     expression = cel.compile(text, (*SUBJECTS, "limits"))
     looked_at = wanted(expression)
-    return [path for path in cel.usage(expression).paths if not holds(looked_at, path)]
+    return [path for path in expression.used.paths if not holds(looked_at, path)]

@@ -236,7 +236,7 @@ def test_extensions_that_rules_do_not_have(text: str) -> None:
 
 
 def used(text: str) -> dict[str, Any]:
-    usage = cel.usage(cel.compile(text, ("subnet", "cluster", "it", "p")))
+    usage = cel.compile(text, ("subnet", "cluster", "it", "p")).used
     return {name: value for name in usage.__struct_fields__ if (value := getattr(usage, name))}
 
 
@@ -366,7 +366,7 @@ def test_numbers(text: str, numbers: tuple[float, ...]) -> None:
 
 def test_usage_is_read_once() -> None:
     expression = cel.compile("a.b", VARIABLES)
-    assert cel.usage(expression) is cel.usage(expression)
+    assert expression.used is expression.used
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_works_without_protobuf(before: str) -> None:
         f"import sys\n{before}\nmodules = {{name for name in sys.modules if name.startswith('google.')}}\n"
         "from kcheck.text.syntax import cel\n"
         "text = cel.compile('a.l.exists(x, x.y > 1)', ('a',))\n"
-        "print(cel.condition(text, cel.activation({'a': {'l': [{'y': 2}]}}, ('a',))), len(cel.usage(text).paths))\n"
+        "print(cel.condition(text, cel.activation({'a': {'l': [{'y': 2}]}}, ('a',))), len(text.used.paths))\n"
         "print({name for name in sys.modules if name.startswith('google.')} ^ modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
