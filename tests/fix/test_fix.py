@@ -364,3 +364,59 @@ module "aks" {
     assert outcome.files == []
     (found,) = (one for one in outcome.remaining if one.rule == "free-control-plane")
     assert found.help == "main.tf:6 cannot be read; mend that first"
+
+
+SURGE = """\
+summary: Upgrades take one node at a time
+severity: warning
+subject: pool
+when: pool.autoscaled
+problem: pool.max_surge == 1
+at: pool.max_surge
+message: "Pool {pool.name} is upgraded one by one"
+fix: {set: pool.max_surge, to: "100", safety: safe}
+sources: ["https://example.com/surge"]
+"""
+FULL = """\
+resource "google_compute_subnetwork" "nodes" {
+  ip_cidr_range = "10.0.0.0/24"
+  secondary_ip_range {
+    range_name    = "pods"
+    ip_cidr_range = "10.64.0.0/12"
+  }
+}
+resource "google_container_cluster" "main" {
+  name       = "train"
+  subnetwork = google_compute_subnetwork.nodes.id
+  ip_allocation_policy {
+    cluster_secondary_range_name = "pods"
+  }
+}
+resource "google_container_node_pool" "cpu" {
+  name    = "cpu"
+  cluster = google_container_cluster.main.name
+  autoscaling {
+    total_min_node_count = 1
+    total_max_node_count = 400
+  }
+  upgrade_settings {
+    max_surge       = 1
+    max_unavailable = 0
+  }
+}
+"""
+
+
+def test_no_fix_brings_the_first_wall_nearer(write: Write) -> None:
+    """252 addresses hold 251 nodes and one for an upgrade, or 152 and a hundred."""
+    write({"rules/own/one-by-one.yaml": SURGE.encode(), "infra/main.tf": FULL.encode()})
+    outcome = fix.fix(["infra"], Config(rules=("rules",)), rules=("one-by-one",))
+    (refused,) = outcome.refused
+    assert (refused.reason, refused.bug) == (
+        "train would meet the address space of subnet google_compute_subnetwork.nodes at 152 nodes, not at 251",
+        False,
+    )
+    write({"infra/main.tf": FULL.replace("/24", "/22").encode()})
+    assert [one.rule for one in fix.fix(["infra"], Config(rules=("rules",)), rules=("one-by-one",)).fixed] == [
+        "one-by-one"
+    ]
