@@ -27,7 +27,8 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
     missing = first_unknown([world.pools.all_of_cluster(cluster), *(pool.machine.instance_types for pool in pools)])
     found = []
     for one in needs(cluster, pools):
-        amount = sum((nodes[name] * each for name, each in one.per_node.items()), exactly(0))
+        each = {name: Amount(one.least[name], most) for name, most in one.per_node.items()}
+        amount = sum((nodes[name] * many for name, many in each.items()), exactly(0))
         is_sure = not missing and not first_unknown(pool.market.spot for pool in one.pools)
         if amount.exact != 0:
             found.append(Asked(one, amount if is_sure else amount + Amount()))

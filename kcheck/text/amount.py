@@ -38,9 +38,10 @@ class Amount(Struct, frozen=True):
         low = 0 if other.high is None else max(0, self.low - other.high)
         return Amount(low, None if self.high is None else max(0, self.high - other.low), self.why or other.why)
 
-    def __mul__(self, factor: int) -> Amount:
-        """Multiply by a number."""
-        return Amount(self.low * factor, None if self.high is None else self.high * factor, self.why)
+    def __mul__(self, other: Amount) -> Amount:
+        """Multiply by an amount; without an upper end where one of the two has none."""
+        high = None if self.high is None or other.high is None else self.high * other.high
+        return Amount(self.low * other.low, high, self.why or other.why)
 
     def below(self, other: Amount) -> bool | None:
         """Whether this number is less than another; None if the two may be equal."""

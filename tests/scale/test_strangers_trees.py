@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import kcheck
 from kcheck.commands.cli import cli
+from kcheck.scale import quotas
 
 if TYPE_CHECKING:
     from tests.conftest import Write
@@ -204,3 +205,82 @@ def test_a_subnet_of_known_length_has_a_size_wherever_it_lies(
     assert [one.message for one in found] == (
         [f"Subnet /24 is full at {nodes[0]} of 200 nodes"] if nodes[0] and nodes[1] else []
     )
+
+
+PROVISIONED = """\
+resource "google_container_cluster" "main" {
+  name               = "train"
+  location           = "us-central1-a"
+  initial_node_count = 1
+  cluster_autoscaling {
+    enabled = true
+    resource_limits {
+      resource_type = "cpu"
+      maximum       = 10000
+    }
+    resource_limits {
+      resource_type = "memory"
+      maximum       = 100000
+    }
+    resource_limits {
+      resource_type = "nvidia-tesla-a100"
+      maximum       = 64
+    }
+  }
+}
+
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.main.name
+  autoscaling {
+    total_min_node_count = 0
+    total_max_node_count = 1000
+  }
+  node_config {
+    machine_type = "a2-highgpu-8g"
+    guest_accelerator {
+      type  = "nvidia-tesla-a100"
+      count = 8
+    }
+  }
+}
+"""
+
+
+def test_auto_provisioning_ends_at_its_accelerators(write: Write) -> None:
+    """64 cards are eight nodes of the pool, beside the node of the default pool."""
+    write({"main.tf": PROVISIONED})
+    project = kcheck.load(".", nodes={"": 100})
+    walls = project.capacity(project.inventory.clusters[0])
+    (wall,) = (one for one in walls if "a100" in one.arithmetic and one.mechanism == "autoscaling")
+    assert (wall.nodes.exact, wall.arithmetic) == (9, "64 nvidia-tesla-a100; 8 a node of gpu")
+
+
+SEVERAL = """\
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = aws_eks_cluster.main.name
+  instance_types = [%s]
+  scaling_config {
+    max_size = 100
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("types", "needed"),
+    [
+        ('"g5.2xlarge"', {"L-DB2E81BA": "800"}),
+        ('"g5.2xlarge", "g5.48xlarge"', {"L-DB2E81BA": "800-19,200"}),
+        ('"g5.2xlarge", "p4d.24xlarge"', {"L-DB2E81BA": "0-800", "L-417A185B": "0-9,600"}),
+    ],
+)
+def test_a_pool_of_several_machines_needs_between_two_quotas(types: str, needed: dict[str, str], write: Write) -> None:
+    write({"main.tf": SEVERAL % types})
+    world = kcheck.load(".").world
+    found = quotas.at_target(world.inventory.clusters[0], world)
+    assert {one.need.quota.code: one.amount.short for one in found} == needed

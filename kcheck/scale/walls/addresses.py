@@ -1,7 +1,7 @@
 """Walls of addresses: subnets and ranges, and on AWS interfaces of a zone and address units of a VPC."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
 
@@ -155,7 +155,7 @@ def _units(finder: WallFinder) -> Iterator[Wall]:
     fixed = sum(gateways.values()) * finder.limits["vpc.gateway_units"].number
     others = listed([known(one.name) or one.address for one in clusters[1:]])
     text = f"{entry.number:,} {entry.unit}{f', {fixed} of NAT gateways' if fixed else ''}"
-    text += f"; {_of_each({name: one.low for name, one in units.items()}, finder)}"
+    text += f"; {finder.of_each({name: one.low for name, one in units.items()})}"
     text += f"; in the network of {others}" if others else ""
     takes: Takes = lambda sizes: fixed + addresses_needed(_at(sizes, found, low, finder))  # noqa: E731
     trial = _trial(found, entry.number - fixed, finder)
@@ -178,14 +178,10 @@ def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
     least: Fits = lambda sizes: takes(sizes, shared=False) <= entry.number  # noqa: E731
     most: Fits = lambda sizes: takes(sizes) <= entry.number  # noqa: E731
     in_each = f" in each of {len(everywhere)} zones" if len(everywhere) > 1 else " in a zone"
-    text = f"{entry.number:,} {entry.unit}{in_each}; {_of_each(each, finder)}"
+    text = f"{entry.number:,} {entry.unit}{in_each}; {finder.of_each(each)}"
     wall = finder.limit("interfaces", "the cluster", finder.pools[0].size.max_nodes, entry)
     why = "which pools share a zone is not known"
     yield from finder.met(wall, finder.trial(least, most, each), takes, text, why)
-
-
-def _of_each(each: Mapping[str, int], finder: WallFinder) -> str:
-    return " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in finder.pools[:4])
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:

@@ -61,7 +61,8 @@ def _capped(finder: WallFinder) -> Iterator[Wall]:
             yield unknown(wall, cap.why)
         elif finder.pools and not finder.gap:
             standing = finder.world.sizes.standing(cap, finder.cluster)
-            yield from finder.grown(wall, cap.taken, cap.room, cap.per_node, f"{cap.room:,} {cap.unit}", standing)
+            text = f"{cap.room:,} {cap.unit}" + (f"; {finder.of_each(cap.per_node)}" if cap.unit != "nodes" else "")
+            yield from finder.grown(wall, cap.taken, cap.room, cap.per_node, text, standing)
 
 
 # --- of the cluster

@@ -190,6 +190,12 @@ class WallFinder:
                 nodes, arithmetic = replace(nodes, why=Unknown(why)), f"{arithmetic}: {why}"
             yield replace(self.at(wall, nodes, arithmetic, trial, self.needed(wall, takes)), takes=takes)
 
+    def of_each(self, each: Mapping[str, int]) -> str:
+        """Format what a node of each pool takes."""
+        return " and ".join(
+            f"{each[one.id]:,} a node of {one.display_name}" for one in self.pools[:4] if one.id in each
+        )
+
     def needed(self, wall: Wall, takes: Takes) -> int | None:
         """Count what is taken at the target; None if that is not known."""
         aim = self.aim(wall.mechanism).exact

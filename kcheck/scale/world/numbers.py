@@ -1,6 +1,7 @@
 """Limits and prices from the profiles and the settings, and the quotas that nodes count against."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -72,11 +73,12 @@ def region_of(cluster: Cluster, pool: NodePool) -> str:
 
 
 class Need(Struct, frozen=True):
-    """Amount of a quota that each node of some pools takes."""
+    """Amount of a quota that each node of some pools takes at most, and at `least`, by the machine that it gets."""
 
     quota: Quota
     per_node: dict[str, int]
     pools: list[NodePool]
+    least: dict[str, int]
 
     @property
     def unit(self) -> str:
@@ -92,16 +94,18 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
     """List the quotas that a cluster's pools count against, as far as their machine types are known."""
     found: dict[str, Need] = {}
     for pool in pools:
-        if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
-            continue
-        name = max(pool.machine.instance_types.value, key=lambda one: vcpus_of(cluster.cloud, one))
         spot, attached = bool(known(pool.market.spot)), known(pool.machine.accelerator) or ""
-        for quota in machines.quotas(cluster.cloud, name, spot=spot, accelerator=attached):
-            amount = _amount(cluster.cloud, name, quota.counts, pool)
-            if amount:
-                need = found.setdefault(quota.code, Need(quota, {}, []))
-                need.per_node[pool.id] = amount
-                need.pools.append(pool)
+        types = known(pool.machine.instance_types) or ()
+        taken: dict[str, list[int]] = defaultdict(list)
+        for name in types:
+            for quota in machines.quotas(cluster.cloud, name, spot=spot, accelerator=attached):
+                if amount := _amount(cluster.cloud, name, quota.counts, pool):
+                    found.setdefault(quota.code, Need(quota, {}, [], {}))
+                    taken[quota.code].append(amount)
+        for code, amounts in taken.items():
+            found[code].pools.append(pool)
+            found[code].per_node[pool.id] = max(amounts)
+            found[code].least[pool.id] = min(amounts) if len(amounts) == len(types) else 0
     return list(found.values())
 
 
