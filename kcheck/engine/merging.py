@@ -62,7 +62,8 @@ def habits(findings: Iterable[Finding]) -> list[Finding]:
     small = _joined(grave.get(False, []), lambda one: (one.rule, one.message), lambda group: [group])
     small = _joined(small, _remedy, lambda group: [group])
     found = [*small, *grave.get(True, [])]
-    return _joined(found, lambda one: (one.rule, one.severity >= Severity.ERROR and one.message), _many)
+    by_message = lambda one: (one.rule, one.severity >= Severity.ERROR and one.message)  # noqa: E731
+    return _joined(found, by_message, lambda group: _whole(group, len(group), _MANY))
 
 
 def _remedy(finding: Finding) -> tuple[Hashable, ...]:
@@ -139,10 +140,6 @@ def _copies(group: list[Finding]) -> list[list[Finding]]:
 def _alike(group: list[Finding]) -> list[list[Finding]]:
     """Keep equal findings in files of one name together from eight files on: one template was adapted in each."""
     return _whole(group, len({finding.span.source.path for finding in group}), _ALIKE)
-
-
-def _many(group: list[Finding]) -> list[list[Finding]]:
-    return _whole(group, len(group), _MANY)
 
 
 def _whole(group: list[Finding], number: int, least: int) -> list[list[Finding]]:

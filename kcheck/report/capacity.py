@@ -84,7 +84,8 @@ def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Amount]:
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """Say how far the cluster gets, an unknown target and unknown walls first."""
     open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w, world) and _is_first_perhaps(w, world)]
-    found, wanted = [(w.what, _why(w)) for w in open_], world.sizes.wanted(cluster)
+    found = [(wall.what, wall.nodes.why.reason if wall.nodes.why else wall.arithmetic) for wall in open_]
+    wanted = world.sizes.wanted(cluster)
     if isinstance(wanted, Unknown) and wanted.reason not in (why for _, why in found):
         found.insert(0, ("the target", wanted.reason))
     by_reason = grouped(found, lambda pair: pair[1]).items()
@@ -92,11 +93,6 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
     more = f"; {len(said) - 2} more" if said[2:] else ""
     reach = _reach(cluster, world)
     return f"Not known: {'; '.join(said[:2])}{more}. {reach}" if said else reach
-
-
-def _why(wall: Wall) -> str:
-    """Return why the nodes at a wall are not known."""
-    return wall.nodes.why.reason if wall.nodes.why else wall.arithmetic
 
 
 def _is_first_perhaps(wall: Wall, world: World) -> bool:

@@ -12,7 +12,7 @@ from kcheck.engine.merging import habits, named
 from kcheck.report.layout import Column, Line, Table, Text, line, plain
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Finding, Related, Severity, Undecided
-from kcheck.text.text import Skipped, Source, Span, grouped
+from kcheck.text.text import Skipped, Span, grouped
 from kcheck.text.units import clipped, counted, some
 
 if TYPE_CHECKING:
@@ -85,8 +85,9 @@ def _notes(finding: Finding) -> Iterator[str]:
     if source.private:  # a plan has no lines to look at
         yield finding.object.rpartition(f"{source.path}:")[2]
     yield from finding.details
-    told = {part.message: _other(part, source) for part in reversed(finding.parts) if part.message != finding.message}
-    yield from (f"also: {one}" for one in list(told.values())[: -_MOST_OTHERS - 1 : -1])
+    others = [part for part in reversed(finding.parts) if part.message != finding.message]
+    told = {one.message: f"{one.span.location}  " if one.span.source is not source else "" for one in others}
+    yield from (f"also: {told[one]}{one}" for one in list(told)[: -_MOST_OTHERS - 1 : -1])
     if len(told) > _MOST_OTHERS:
         yield f"also: {len(told) - _MOST_OTHERS:,} more"
     elif not told and (others := other_objects(finding)):
@@ -96,10 +97,6 @@ def _notes(finding: Finding) -> Iterator[str]:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
     if finding.help:
         yield from (f"help: {line}" for line in finding.help.splitlines())
-
-
-def _other(part: Finding, source: Source) -> str:
-    return part.message if part.span.source is source else f"{part.span.location}  {part.message}"
 
 
 def other_objects(finding: Finding) -> list[str]:

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
@@ -124,14 +123,6 @@ def interfaces_held(pool: NodePool, cluster: Cluster) -> int | None:
     more = len(efa) - ("efa" in efa)  # the first one with an address is the interface that every node has
     own = 1 if known(cni.custom_networking) else 0  # which serves no pod
     return own + cloud(cluster.cloud).interfaces_held(1, addresses, warm, count - own) + more
-
-
-def addresses_per_node(pool: NodePool, world: World) -> Amount:
-    """Count the addresses that a node takes from its subnet."""
-    inside = pool.addresses.pods_take_addresses
-    sized = pool.addresses.max_pods if _cni(pool) is None else pool.machine.instance_types
-    decides = sized if known(inside) else inside
-    return replace(per_node(pool, world), origin=decides.origin)
 
 
 def _max_pods(pool: NodePool, world: World) -> Amount:

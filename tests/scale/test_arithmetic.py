@@ -281,10 +281,6 @@ def test_nodes_with_ports_on_cloud_nat() -> None:
     assert gke.outbound_addresses(65_000, 1, 64_512) is None
 
 
-def test_nodes_behind_a_service() -> None:
-    assert egress.backend_nodes(10_000, 5) == 2000
-
-
 def test_pulls_of_fresh_nodes() -> None:
     image = cast("Image", None)
     found = [egress.Pull([image, image], 50, None, sure=True), egress.Pull([image], None, None, sure=True)]

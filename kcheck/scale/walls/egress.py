@@ -19,14 +19,6 @@ from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total
 
 
-def backend_nodes(configurations: int, ports: int) -> int:
-    """Count the nodes behind one frontend of Azure's load balancer, which counts nodes per service port.
-
-    https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000 nodes.
-    """
-    return configurations // ports
-
-
 class Pull(NamedTuple):
     """Docker Hub pulls of one role: `images` on each of `pods` nodes, None for every node.
 
@@ -215,7 +207,10 @@ def _nodes_of(pull: Pull, sizes: Mapping[str, int]) -> int:
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the walls of load balancers: each port of a Service has all nodes behind it."""
+    """Yield the walls of load balancers: each port of a Service has all nodes behind it.
+
+    https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000 nodes.
+    """
     if "load_balancer.configurations" not in finder.limits:
         return
     entry = finder.limits["load_balancer.configurations"]
@@ -225,9 +220,8 @@ def _balancers(finder: WallFinder) -> Iterator[Wall]:
         if isinstance(service.ports, Unknown):
             yield unknown(wall, service.ports)
         elif ports := known(service.ports):
-            nodes = backend_nodes(entry.number, ports)
             text = f"{entry.number:,} places of a frontend / {ports} ports of the Service"
-            yield finder.at(wall, exactly(nodes), text)
+            yield finder.at(wall, exactly(entry.number // ports), text)
     pool = finder.limits["load_balancer.pool"]
     if equals(finder.cluster.outbound_type, "loadBalancer"):
         wall = finder.limit("load-balancer", "the cluster", finder.cluster.outbound_type, pool)

@@ -61,11 +61,6 @@ class Cap(Struct, frozen=True):
         least = min(takes, default=0)
         return self.room // least if least else inf
 
-    def most_of(self, pool: NodePool) -> float:
-        """Return the most nodes of one pool while all others are empty."""
-        each = self.per_node.get(pool.id, 0)
-        return self.room // each if each else inf
-
 
 def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) -> list[Cap]:
     """List the autoscaler's caps on nodes and cores; 0 is no cap."""
@@ -254,7 +249,7 @@ class Sizes(Memory):
         most, caps = pool.size.max_nodes, self.caps(cluster)
         if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
             return most
-        bound = max(number(pool.size.min_nodes, 0), min(cap.most_of(pool) for cap in caps))
+        bound = max(number(pool.size.min_nodes, 0), min(cap.most([pool], others=False) for cap in caps))
         return most if bound >= most.value else Known(int(bound), most.origin)
 
     @once

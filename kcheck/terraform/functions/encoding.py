@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64  # PyYAML brings it
 import re
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -341,11 +341,7 @@ def digest(name: str, data: bytes) -> str:
     return found.hexdigest() if bare == name else base64.b64encode(found.digest()).decode()
 
 
-def _digest_of_text(name: str, value: str) -> str:
-    return digest(name, value.encode())
-
-
-TABLE.add(text, **{name: partial(_digest_of_text, name) for name in DIGESTS})
+TABLE.add(text, **{name: lambda value, name=name: digest(name, value.encode()) for name in DIGESTS})
 
 
 @TABLE.function(text)

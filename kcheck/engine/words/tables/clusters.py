@@ -149,7 +149,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("machine_retirement", "retirement", "the retirement of its machine types; null where one of them stays", support.machine, nullable=True),
         _retired("accelerator", of="machine"),
         made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
-        made("addresses_per_node", "int", "addresses one node takes of its subnet", addresses.addresses_per_node, "addresses"),
+        made("addresses_per_node", "int", "addresses one node takes of its subnet", addresses.per_node, "addresses"),
         record("rate", "rate", "what one of its nodes costs; null without a price", money.rate, nullable=True),
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
         made("neighbours", "int", "entries that the neighbour (ARP) table of a node's kernel holds; null where the cloud sets it", control_plane.neighbours, "entries", nullable=True),

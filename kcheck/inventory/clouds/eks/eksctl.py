@@ -33,7 +33,7 @@ from kcheck.model import (
 )
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.text import Span
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, with_origin
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
@@ -243,7 +243,7 @@ class _Config:
         low, high, wanted = fields.number("min"), fields.number("max"), fields.number("count")
         base = or_default(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
         minimum = or_default(low, lambda _: base)
-        maximum = or_default(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
+        maximum = or_default(high, lambda origin: with_origin(minimum, origin) if isinstance(wanted, Unset) else wanted)
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
@@ -302,11 +302,6 @@ def subnet_blocks(cidr: str, zones: int) -> list[IPv4Network]:
     if network is None or not 0 < zones <= most or network.prefixlen + bits > 32:
         return []
     return list(islice(network.subnets(bits), 2 * zones))
-
-
-def _written_at(value: Value[int], origin: Origin) -> Value[int]:
-    """Give a number derived from another setting its own place."""
-    return Known(value.value, origin) if isinstance(value, Known) else value
 
 
 def _market(fields: Fields) -> Market:
