@@ -553,6 +553,7 @@ EKS_KARPENTER = [
         "karpenter-retired-api",
         "eks karpenter",
         every(KARPENTER, "apiVersion: karpenter.sh/v1", "apiVersion: karpenter.sh/v1beta1"),
+        also=("karpenter-expires-nodes",),
     ),
     mistake("training-pod-evictable", "eks karpenter", drop(JOB, "karpenter.sh/do-not-disrupt")),
     mistake(
