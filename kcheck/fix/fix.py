@@ -298,12 +298,15 @@ def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def _lowered(before: World, after: World) -> _Worse | None:
-    """Return the wall that a cluster meets earlier than any before; None without one."""
+    """Return the wall that a cluster meets earlier than any before; None without one.
+
+    Walls are counted in nodes as the pools grow: with other maxima they are of another mix, and no worse or better.
+    """
     clusters = {cluster.id: cluster for cluster in before.inventory.clusters}
     for cluster in after.inventory.clusters:
         own = clusters.get(cluster.id)
         first = walls.first(own, before) if own is not None else None
-        if own is None or first is None:
+        if own is None or first is None or before.sizes.growth(own).maxima != after.sizes.growth(cluster).maxima:
             continue
         old = {wall.id: wall.nodes for wall in walls.find_walls(own, before)}
         for wall in walls.find_walls(cluster, after):
@@ -321,7 +324,7 @@ def _brought(found: list[Finding]) -> _Worse:
 
 
 def _own(groups: list[list[Finding]], worse: _Worse) -> Iterator[_Worse | None]:
-    """Yield what is worse on the objects of each group of fixes, and on those that they change; None for nothing."""
+    """Yield what is worse on the objects that each group of fixes is about or changes; None for nothing."""
     on = grouped((part for finding in worse.findings for part in finding.parts or (finding,)), lambda part: part.object)
     for group in groups:
         names = dict.fromkeys(name for f in group for name in (f.object, *f.also, *(one.owner for one in f.changes)))

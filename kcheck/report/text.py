@@ -85,8 +85,8 @@ def _notes(finding: Finding) -> Iterator[str]:
     if source.private:  # a plan has no lines to look at
         yield finding.object.rpartition(f"{source.path}:")[2]
     yield from finding.details
-    others = [part for part in reversed(finding.parts) if part.message != finding.message]
-    told = {one.message: f"{one.span.location}  " if one.span.source is not source else "" for one in others}
+    parts = [part for part in reversed(finding.parts) if part.message != finding.message]
+    told = {one.message: f"{one.span.location}  " if one.span.source is not source else "" for one in parts}
     yield from (f"also: {told[one]}{one}" for one in list(told)[: -_MOST_OTHERS - 1 : -1])
     if len(told) > _MOST_OTHERS:
         yield f"also: {len(told) - _MOST_OTHERS:,} more"

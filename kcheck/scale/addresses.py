@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
@@ -62,13 +63,15 @@ class Demands(Struct, frozen=True):
 
 def per_node(pool: NodePool, world: World) -> Amount:
     """Count the addresses that a node takes from its subnet: its own, and its pods' if they are in it."""
-    inside = pool.addresses.pods_take_addresses
+    inside, cni = pool.addresses.pods_take_addresses, _cni(pool)
     if isinstance(inside, Known) and not inside.value:
         least, most = known(pool.addresses.own) or (1, 1)
-        return Amount(least, most, Unknown(f"the interfaces of a node of {pool.display_name} are not known"))
-    cni = _cni(pool)
+        why = Unknown(f"the interfaces of a node of {pool.display_name} are not known")
+        return Amount(least, most, why, inside.origin)
+    sized = pool.addresses.max_pods if cni is None else pool.machine.instance_types
     whole = _held(pool, cni) if cni is not None else exactly(1) + _max_pods(pool, world)
-    return whole if isinstance(inside, Known) else Amount(1, whole.high, because(inside))
+    known_ = replace(whole, origin=sized.origin)
+    return known_ if isinstance(inside, Known) else Amount(1, whole.high, because(inside), inside.origin)
 
 
 def _cni(pool: NodePool) -> Cni | None:

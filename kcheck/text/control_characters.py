@@ -36,7 +36,7 @@ def visible(text: str) -> str:
 
 def visible_lines(text: str) -> str:
     """Escape each of several lines like `visible`; tabs stay."""
-    return "\n".join(map(_line, text.split("\n")))
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
 
 
 def escaped(text: str) -> str:
@@ -50,7 +50,3 @@ def escape(character: str) -> str:
     if character in _NAMED:
         return _NAMED[character]
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
-def _line(line: str) -> str:
-    return "\t".join(map(visible, line.split("\t"))) if "\t" in line else visible(line)

@@ -12,7 +12,7 @@ from kcheck.scale import money, queue_limits, walls
 from kcheck.scale.gangs import gang
 from kcheck.scale.money import Bill
 from kcheck.scale.simulate import jobs, parameters
-from kcheck.scale.simulate.model import HORIZON, Case, Job, Pool, Settings
+from kcheck.scale.simulate.model import HORIZON, Case, Cloud, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime, Measured
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
@@ -136,10 +136,9 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         f"the code has no job: {count:,} pods, one per node": job is None,
         f"each pod works for {seconds / 60:g} minutes": world.config.run.duration is None,
     }
-    pull = (world.config.run.image or 0) / parameters.parameters(delays.cloud.name)["bandwidth"].value
     case = Case(
         pools, replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
-        settings, replace(delays.cloud, pull=pull) if pull else delays.cloud,
+        settings, _with_image(delays.cloud, world.config.run.image),
         system_nodes=sum(number(one.size.standing, 0) for one in world.pools.of_cluster(cluster) if one not in chosen),
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
@@ -250,6 +249,10 @@ def _requested_nodes(world: World, cluster: Cluster, chosen: list[NodePool]) -> 
         shares = world.sizes.shares(cluster, nodes)
         return sum(shares[pool.id] for pool in chosen)
     return nodes
+
+
+def _with_image(cloud: Cloud, size: float | None) -> Cloud:
+    return replace(cloud, pull=size / parameters.parameters(cloud.name)["bandwidth"].value) if size else cloud
 
 
 def _pool(pool: NodePool, most: int, world: World) -> Pool:

@@ -73,7 +73,7 @@ def region_of(cluster: Cluster, pool: NodePool) -> str:
 
 
 class Need(Struct, frozen=True):
-    """Amount of a quota that each node of some pools takes at most, and at `least`, by the machine that it gets."""
+    """Amount of a quota that each node of some pools takes at most, and at `least`, by its machine."""
 
     quota: Quota
     per_node: dict[str, int]

@@ -14,7 +14,7 @@ from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unplaced, reason_of
 
 if TYPE_CHECKING:
-    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+    from ipaddress import IPv4Network, IPv6Network
 
     from kcheck.terraform.budget import Budget
     from kcheck.text.values import Datum
@@ -36,11 +36,6 @@ def _parse(cidr: str) -> Network:
         with suppress(ValueError):
             return ip_network(f"{head}{colon}{last}/{length}", strict=False)
     raise EvaluationError(f"invalid CIDR address: {cidr}")
-
-
-def _address(address: IPv4Address | IPv6Address) -> str:
-    """Format an address; IPv4-mapped IPv6 becomes IPv4."""
-    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def _block(network: Network, start: int, prefix: int) -> str:
@@ -121,7 +116,8 @@ def _cidrhost(cidr: str, number: int, budget: Budget) -> str:
     budget.spend(_STEPS)
     network = _parse(cidr)
     try:
-        return _address(network[number])
+        address = network[number]
+        return str(getattr(address, "ipv4_mapped", None) or address)  # IPv4 in IPv6 becomes IPv4
     except IndexError:
         raise EvaluationError(f"prefix of {network.prefixlen} does not accommodate a host numbered {number}") from None
 
