@@ -36,7 +36,7 @@ SEAMS = {
     "CEL": (
         "text.syntax.cel:compile", "text.syntax.cel:conjunction", "text.syntax.cel:activation",
         "text.syntax.cel:evaluate",
-        "text.syntax.cel:usage", "text.syntax.cel:required_texts", "text.syntax.cel:tree",
+        "text.syntax.cel:required_texts", "text.syntax.cel:tree",
     ),
     "report": ("report.formats:render", "commands.check:next_step"),
 }  # fmt: skip

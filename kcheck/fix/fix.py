@@ -302,7 +302,7 @@ def _brought(found: list[Finding]) -> _Worse:
 
 
 def _own(groups: list[list[Finding]], worse: _Worse) -> Iterator[_Worse | None]:
-    """Yield what is worse on the objects of each group of fixes, and on those that they change; None for nothing."""
+    """Yield what is worse on the objects that each group of fixes is of, or changes; None for nothing."""
     on = grouped((part for finding in worse.findings for part in finding.parts or (finding,)), lambda part: part.object)
     for group in groups:
         names = dict.fromkeys(name for f in group for name in (f.object, *f.also, *(one.owner for one in f.changes)))
