@@ -297,7 +297,9 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(write: Write) -> None:
 def test_a_pipe_is_read_until_its_writer_ends(write: Write) -> None:
     write({"main.tf": 'variable "a" {}\n'})
     os.mkfifo("pipe.tfvars")
-    with subprocess.Popen(["sh", "-c", "exec >pipe.tfvars; sleep 0.2; printf 'a ='; sleep 0.2; echo ' 41 + 1'"]):
+    written = os.open("pipe.tfvars", os.O_RDWR)
+    with subprocess.Popen(["sh", "-c", "sleep 0.2; printf 'a ='; sleep 0.2; echo ' 41 + 1'"], stdout=written):
+        os.close(written)
         assert system.read("pipe.tfvars") == b"a = 41 + 1\n"
 
 
