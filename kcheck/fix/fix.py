@@ -298,10 +298,7 @@ def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def _lowered(before: World, after: World) -> _Worse | None:
-    """Return the wall that a cluster meets earlier than any before; None without one.
-
-    Walls are counted in nodes as the pools grow: with other maxima they are of another mix, and no worse or better.
-    """
+    """Return the wall that a cluster meets earlier than any before, in the same mix of pools; None without one."""
     clusters = {cluster.id: cluster for cluster in before.inventory.clusters}
     for cluster in after.inventory.clusters:
         own = clusters.get(cluster.id)

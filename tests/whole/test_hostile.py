@@ -284,8 +284,9 @@ def test_a_file_that_is_none_is_unread_after_fixes_too(write: Write) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(write: Write) -> None:
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """What settings and options name is opened, whatever it is."""
+    monkeypatch.setattr(system, "PATIENCE", 0.1)
     write({"main.tf": EKS, "kcheck.yaml": "usage: {recording: pipe}\n"})
     os.mkfifo("pipe")
     assert status("check") == 2
@@ -297,9 +298,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(write: Write) -> None:
 def test_a_pipe_is_read_until_its_writer_ends(write: Write) -> None:
     write({"main.tf": 'variable "a" {}\n'})
     os.mkfifo("pipe.tfvars")
-    written = os.open("pipe.tfvars", os.O_RDWR)
-    with subprocess.Popen(["sh", "-c", "sleep 0.2; printf 'a ='; sleep 0.2; echo ' 41 + 1'"], stdout=written):
-        os.close(written)
+    with subprocess.Popen(["sh", "-c", "sleep 0.2; exec >pipe.tfvars; printf 'a ='; sleep 0.2; echo ' 41 + 1'"]):
         assert system.read("pipe.tfvars") == b"a = 41 + 1\n"
 
 

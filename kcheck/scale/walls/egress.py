@@ -207,10 +207,7 @@ def _nodes_of(pull: Pull, sizes: Mapping[str, int]) -> int:
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the walls of load balancers: each port of a Service has all nodes behind it.
-
-    https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000 nodes.
-    """
+    """Yield the walls of load balancers: each port of a Service has all nodes behind it."""
     if "load_balancer.configurations" not in finder.limits:
         return
     entry = finder.limits["load_balancer.configurations"]
@@ -221,6 +218,7 @@ def _balancers(finder: WallFinder) -> Iterator[Wall]:
             yield unknown(wall, service.ports)
         elif ports := known(service.ports):
             text = f"{entry.number:,} places of a frontend / {ports} ports of the Service"
+            # https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 / 5 ports = 2,000
             yield finder.at(wall, exactly(entry.number // ports), text)
     pool = finder.limits["load_balancer.pool"]
     if equals(finder.cluster.outbound_type, "loadBalancer"):

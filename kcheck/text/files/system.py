@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 import sys
 from errno import EINVAL, ENOENT
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 """Flag with which a pipe that nobody writes to opens; Windows has no such pipes."""
+PATIENCE = 10
+"""Seconds to wait for who writes to a pipe."""
 
 
 def digest(data: bytes) -> str:
@@ -51,16 +54,15 @@ def read(path: str) -> bytes:
 
 
 def head(path: str, most: int) -> bytes:
-    """Read at most so many bytes of a file; -1 stands for all. Raises OSError if it cannot be read.
-
-    A pipe is read to its end, if anybody writes to it; else it is empty, and nobody is waited for.
-    """
+    """Read at most so many bytes of a file; -1 stands for all. Raises OSError if it cannot be read."""
     try:
         with open(path, "rb", opener=lambda path, flags: os.open(path, flags | _AT_ONCE)) as file:
             mode = os.fstat(file.fileno()).st_mode
             if most < 0 and stat.S_ISCHR(mode):
                 raise OSError(EINVAL, "a device, which has no end")
             if stat.S_ISFIFO(mode) and _AT_ONCE:
+                if not select.select([file], [], [], PATIENCE)[0]:
+                    raise OSError(EINVAL, "a pipe that nobody writes to")
                 os.set_blocking(file.fileno(), True)
             return file.read(most)
     except ValueError as error:  # a null character, or half of one: there is no such file
