@@ -153,6 +153,11 @@ def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | 
     first = last = finding.span.begin.line - 1
     if match[3] is None and lines[last].endswith(" = {"):  # a group in a map of a module
         return {**texts, path: "\n".join([*lines[: last + 1], f"{match[1]} = {match[2]}", *lines[last + 1 :]]) + "\n"}
+    if inline := re.match(r"(\s*\{ .*?)( \},?)$", lines[last]):  # a pool in a list of a module
+        second = _AND.match(finding.help, match.end())
+        more = f", {match[1]} = {match[2]}" + (f", {second[1]} = {second[2]}" if second else "")
+        lines[last] = inline[1] + more + inline[2]
+        return {**texts, path: "\n".join(lines) + "\n"}
     while first and not re.match(r"\S.*\{$", lines[first]):
         first -= 1
     while last < len(lines) - 1 and lines[last] != "}":
