@@ -61,9 +61,11 @@ def habits(findings: Iterable[Finding]) -> list[Finding]:
     grave = grouped(findings, lambda one: one.severity >= Severity.ERROR)
     small = _joined(grave.get(False, []), lambda one: (one.rule, one.message), lambda group: [group])
     small = _joined(small, _remedy, lambda group: [group])
-    found = [*small, *grave.get(True, [])]
-    by_message = lambda one: (one.rule, one.severity >= Severity.ERROR and one.message)  # noqa: E731
-    return _joined(found, by_message, lambda group: _whole(group, len(group), _MANY))
+    return _joined(
+        [*small, *grave.get(True, [])],
+        lambda one: (one.rule, one.severity >= Severity.ERROR and one.message),
+        lambda group: _whole(group, len(group), _MANY),
+    )
 
 
 def _remedy(finding: Finding) -> tuple[Hashable, ...]:

@@ -70,8 +70,9 @@ def per_node(pool: NodePool, world: World) -> Amount:
         return Amount(least, most, why, inside.origin)
     sized = pool.addresses.max_pods if cni is None else pool.machine.instance_types
     whole = _held(pool, cni) if cni is not None else exactly(1) + _max_pods(pool, world)
-    known_ = replace(whole, origin=sized.origin)
-    return known_ if isinstance(inside, Known) else Amount(1, whole.high, because(inside), inside.origin)
+    if isinstance(inside, Known):
+        return replace(whole, origin=sized.origin)
+    return Amount(1, whole.high, because(inside), inside.origin)
 
 
 def _cni(pool: NodePool) -> Cni | None:

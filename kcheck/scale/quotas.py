@@ -54,9 +54,8 @@ def quota_needs(cluster: Cluster, world: World) -> list[QuotaNeed]:
     if not found:
         need(first_unknown([*(pool.machine.instance_types for pool in pools), *map(world.sizes.of_pool, pools)]))
     for one in found:
-        quota, limit = one.need.quota, world.config.limits.get(f"{cluster.cloud}.quota.{one.need.quota.key}")
+        quota, amount = one.need.quota, one.amount
+        limit = world.config.limits.get(f"{cluster.cloud}.quota.{quota.key}")
         granted = None if limit is None else world.numbers.limits(cluster.cloud)[f"quota.{quota.key}"].number
-        result.append(
-            QuotaNeed(quota.code, quota.name, one.amount.low, one.need.unit, one.amount.exact is not None, granted)
-        )
+        result.append(QuotaNeed(quota.code, quota.name, amount.low, one.need.unit, amount.exact is not None, granted))
     return result

@@ -155,13 +155,13 @@ class Sizes(Memory):
     @once
     def target(self, cluster: Cluster) -> Value[int]:
         """Return the target of a cluster: the wanted number of nodes, or less if a cap binds; else its ends."""
-        wanted, caps, every = self.wanted(cluster), self.caps(cluster), self.maximum(cluster)
+        wanted, caps = self.wanted(cluster), self.caps(cluster)
         if not caps or self.requested(cluster) is not None:
             return wanted
         if isinstance(wanted, Known):
             nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
             return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
-        pools = self._pools.of_cluster(cluster)
+        pools, every = self._pools.of_cluster(cluster), self.maximum(cluster)
         others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
         most = min(max(cap.most(pools, others=others), self.standing(cap, cluster)) for cap in caps)
         low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0

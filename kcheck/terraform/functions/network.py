@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.terraform.functions.signature import Table, integer, settled, text
 from kcheck.text.data_types import STRING, list_of
 from kcheck.text.ip_ranges import prefix_of
-from kcheck.text.need import NotKnown
+from kcheck.text.need import NotKnown, first_unknown, need
 from kcheck.text.partly_known import called
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unplaced, reason_of
@@ -73,17 +73,15 @@ _STEPS = 20
 @TABLE.function(_sized, _placed, _index, counted=True)
 def _cidrsubnet(cidr: str | Unplaced, placed: Known[int], number: int | Unknown, budget: Budget) -> Datum:
     budget.spend(_STEPS)
-    newbits = placed.value
-    network = _parse(f"0.0.0.0/{cidr.length}" if isinstance(cidr, Unplaced) else cidr)
+    network, newbits = _parse(f"0.0.0.0/{cidr.length}" if isinstance(cidr, Unplaced) else cidr), placed.value
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
     if prefix > bits:
         raise EvaluationError(f"insufficient address space to extend prefix of {network.prefixlen} by {newbits}")
     if newbits < 0 or (isinstance(number, int) and number < 0):
         raise NotKnown(Unknown("a block outside of its range is not computed"))
-    for missing in (cidr, number):
-        if isinstance(missing, Unknown):
-            return Unplaced(missing.reason, Origin(()), length=prefix) if network.version == 4 else missing
-    at = cast("int", number)
+    if missing := first_unknown((cidr, number)):
+        return Unplaced(missing.reason, Origin(()), length=prefix) if network.version == 4 else missing
+    at = need(number)
     if at >= 1 << newbits:
         raise EvaluationError(f"prefix extension of {newbits} does not accommodate a subnet numbered {at}")
     text = _block(network, int(network[0]) + (at << (bits - prefix)), prefix)
