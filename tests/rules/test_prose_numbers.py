@@ -24,7 +24,7 @@ from tests.places import ROOT
 
 NUMBER = re.compile(r"(?<![\w.\[])(?<![A-Za-z)][-/:])(?<!Linux )(?:[-/$]|v(?=\d+\.))?\d(?:[\w.,:/%-]*[\w%])?")
 WORDS = re.compile(
-    r"(?<!-)\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|(?:forty-)?five)(?: and a half)? "
+    r"(?<!-)\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|forty-five)(?: and a half)? "
     r"(?:seconds|minutes|hours|days|weeks|months|years|times|rounds|events)|half an? (?:minute|hour|day)"
     r"|a (?:third|quarter|fifth|tenth)|twice (?:as|the)|(?:almost|about) (?:two|three|four|five|six|ten) \w+)\b"
 )

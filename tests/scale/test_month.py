@@ -15,6 +15,7 @@ from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
+    from kcheck.model import Cluster
     from tests.conftest import Write
 
 GKE = """
@@ -62,13 +63,32 @@ resource "azurerm_kubernetes_cluster" "main" {
   }
 }
 """
+EKS = """
+resource "aws_eks_cluster" "main" {
+  name = "main"
+}
+
+resource "aws_eks_node_group" "a" {
+  cluster_name   = aws_eks_cluster.main.name
+  instance_types = [%s]
+
+  scaling_config {
+    min_size = 1
+    max_size = 4
+  }
+}
+"""
+
+
+def read(write: Write, files: dict[str, str]) -> tuple[Cluster, World]:
+    write(files)
+    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
+    (cluster,) = world.inventory.clusters
+    return cluster, world
 
 
 def bill(write: Write, code: str) -> dict[str, int]:
-    write({"main.tf": code})
-    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
-    (cluster,) = world.inventory.clusters
-    return {line.what: line.mills for line in money.month(cluster, world).lines}
+    return {line.what: line.mills for line in money.month(*read(write, {"main.tf": code})).lines}
 
 
 def test_a_month_has_all_that_is_paid(write: Write) -> None:
@@ -114,42 +134,27 @@ def test_disks_without_a_price_are_named() -> None:
 
 
 def test_a_month_that_is_not_known_says_why(write: Write) -> None:
-    write({"main.tf": re.sub("n2-standard-8", "x9-unknown-8", GKE)})
-    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
-    (cluster,) = world.inventory.clusters
+    cluster, world = read(write, {"main.tf": re.sub("n2-standard-8", "x9-unknown-8", GKE)})
     assert money.month(cluster, world, idle=True).lines == ()
     (pool,) = world.pools.of_cluster(cluster)
     wanted = f"The cost of a month is not known: the price of pool {pool.display_name} (x9-unknown-8) is not known."
     assert month_sentence(cluster, world) == wanted
 
 
-def sentence(write: Write, files: dict[str, str]) -> str:
-    write(files)
-    world = World(reader.read(Tree(["."]), Config()).inventory, Config())
-    (cluster,) = world.inventory.clusters
-    return month_sentence(cluster, world)
-
-
 def test_pools_of_unknown_size_are_not_counted(write: Write) -> None:
     code = re.sub(r"node_count *= 2", "node_count = var.n", AKS % "") + 'variable "n" {}'
-    assert sentence(write, {"main.tf": code}) == "The cost of a month is not known: var.n has no value."
+    assert month_sentence(*read(write, {"main.tf": code})) == "The cost of a month is not known: var.n has no value."
 
 
 def test_nodes_that_are_not_counted_come_on_top(write: Write) -> None:
-    group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
-    group += '  cluster_name = aws_eks_cluster.main.name\n  instance_types = ["m5.large"]\n'
-    group += "  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
     old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: batch}\n"
-    found = sentence(write, {"main.tf": group, "pool.yaml": old})
+    found = month_sentence(*read(write, {"main.tf": EKS % '"m5.large"', "pool.yaml": old}))
     assert found.startswith("With all nodes up at least $")
     assert found.endswith("on top; the nodes of Provisioner batch, of an old API, are not counted.")
 
 
 def test_a_pool_of_several_machine_types_is_priced_by_its_cheapest(write: Write) -> None:
-    group = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
-    group += '  cluster_name = aws_eks_cluster.main.name\n  instance_types = ["m5.large", "m5.24xlarge"]\n'
-    group += "  scaling_config {\n    min_size = 1\n    max_size = 4\n  }\n}\n"
     wanted = (
         "With all nodes up and of the cheapest machines about $353 a month: 4 x m5.large $280 (on demand, us-east-1)"
     )
-    assert sentence(write, {"main.tf": group}).startswith(wanted)
+    assert month_sentence(*read(write, {"main.tf": EKS % '"m5.large", "m5.24xlarge"'})).startswith(wanted)

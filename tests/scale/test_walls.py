@@ -788,6 +788,14 @@ def test_a_load_balancer_where_there_is_one(kind: str, nodes: object, capacity: 
     assert at(capacity(text), "load-balancer") == nodes
 
 
+def test_each_port_of_a_service_has_all_nodes_behind_it(capacity: Callable[..., dict[str, Any]]) -> None:
+    """https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000."""
+    ports = ", ".join(f"{{name: p{port}, port: {port}}}" for port in range(1, 6))
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: serve}\n"
+    service += f"spec: {{type: LoadBalancer, selector: {{app: serve}}, ports: [{ports}]}}\n"
+    assert at(capacity(aks(nodes=300), **{"service.yaml": service}), "load-balancer") == 2000
+
+
 WARM = """
 resource "aws_eks_addon" "cni" {
   cluster_name         = aws_eks_cluster.main.name
