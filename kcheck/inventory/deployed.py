@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from kcheck.config.config import Config
 from kcheck.inventory import autoscalers
 from kcheck.inventory.reading import Described, Kept, OfFile, Reading
 from kcheck.kubernetes import fields, gitops, images, releases
@@ -11,6 +12,7 @@ from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads import jobs, prometheus, queues, references, sharings
 from kcheck.model import Addon, Inventory, Manifest, Raw, Thing
 from kcheck.text import deadline
+from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
@@ -32,6 +34,8 @@ def add_releases(found: Iterable[Release], inventory: Inventory) -> list[Thing]:
 def _of_release(release: Release) -> Described:
     ignores = mapped(release.scalar("settings", "ignoreDRARequests"), lambda value: value is True)
     addons = [Addon(release.address, release.place, release.chart, version=release.version, ignores_claims=ignores)]
+    if release.rendered:
+        return [("addons", addon) for addon in addons]
     addons += [addon for item in _in_values(release) for addon in _installed_products(item)]
     workload = images.workload(release)
     return [
@@ -43,10 +47,46 @@ def _of_release(release: Release) -> Described:
     ]
 
 
-def charts_of(tree: Tree, reading: Reading) -> Charts:
+def deploy(release: Release, charts: Charts, inventory: Inventory, wanted: Raw) -> list[Thing]:
+    """Add what a release installs: the objects of its chart, where the tree has it, and what its values say."""
+    objects = _rendered(release, charts)
+    inner = Objects(list(objects), inventory, charts, wanted).add_all(objects) if objects else []
+    return [*add_releases(charts.expanded(release), inventory), *inner]
+
+
+def render_deployed(objects: Iterable[Object], charts: Charts) -> list[Object]:
+    """Render the charts of the tree that objects deploy, with the values given there, and those that these deploy."""
+    result: list[Object] = []
+    todo = [(one, frozenset[str]()) for one in releases.read(objects, charts.find, charts.named)]
+    for release, above in todo:
+        if release.folder not in above:  # one may deploy itself
+            own = _rendered(release, charts)
+            result += own
+            within = above | {release.folder}
+            todo += ((one, within) for one in releases.read(own, charts.find, charts.named))
+    return result
+
+
+def _rendered(release: Release, charts: Charts) -> list[Object]:
+    """Render the chart of a release with its values; one that is a part of the chart says nothing new."""
+    chart = charts.of(release)
+    if chart is None or chart.library or contains_path(chart.folder, release.place.source.path):
+        return []
+    from kcheck.kubernetes.render import Rendering
+
+    rendering = Rendering(chart, charts, next(iter(chart.expanded(release))))
+    charts.problems += rendering.problems
+    if rendering.refused is not None:
+        charts.failed[chart.folder] = rendering.refused
+    elif not rendering.problems:
+        charts.rendered.add(chart.folder)
+    return rendering.objects
+
+
+def charts_of(tree: Tree, reading: Reading, config: Config) -> Charts:
     """Return the charts of the tree, searched at the first call."""
     if reading.charts is None:
-        reading.charts = Charts(tree)
+        reading.charts = Charts(tree, config)
     return reading.charts
 
 

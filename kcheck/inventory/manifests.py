@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.deployed import Objects, add_releases, charts_of
+from kcheck.inventory.deployed import Objects, add_releases, charts_of, render_deployed
 from kcheck.kubernetes import gitops, objects, releases
 from kcheck.kubernetes.workloads import jobs, places, pod_groups, queues, references
 from kcheck.model import Inventory, Raw, Thing
@@ -60,9 +60,9 @@ class PlainManifests:
         return self.manifests
 
 
-def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None) -> None:
+def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None) -> None:
     """Add what manifests, kustomizations and `rendered` charts describe."""
-    charts = charts_of(tree, reading)
+    charts = charts_of(tree, reading, config)
     clusters = frozenset(kind for cloud in registry.every() for kind in cloud.objects)
     kinds = _kinds(clusters).with_kinds(wanted.kinds)
     kustomized = _kustomized(tree, kinds, charts, reading) if tree.kustomizations else None
@@ -72,6 +72,9 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
     manifests, made = plain.manifests, list(rendered)
     if kustomized is not None:
         made += kustomized.manifests.take()
+    made += render_deployed([*manifests.objects, *made], charts) if tree.charts else []
+    again = {source for source in sources if charts.renders(source)}
+    manifests.objects = [item for item in manifests.objects if item.span.source not in again]
     substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
     if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
         substituted = gitops.substituting((*manifests.objects, *made), charts.top, charts.named)
@@ -85,6 +88,8 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
         kept.begin((kinds, wanted.kinds, {item.span.source for item in among}, rendered_from))
     reader = Objects(among, reading.inventory, charts, wanted)
     for source, read_objects in plain.in_turn():
+        if source in again:
+            continue
         if source in plain.alone:
             own = kept if substituted is list and source not in reading.asked else None
             reader.add_file(source, lambda: missing(substituted(read_objects())), manifests, own)  # noqa: B023 - at once
@@ -153,18 +158,17 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
 def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     """Render charts, with helm if that is asked for; a chart that fails is read unrendered."""
-    from kcheck.kubernetes.render import Rendering, program
+    from kcheck.kubernetes.render import Rendering
 
-    helm = program(config.helm_values) if config.render and not config.render_refused else ""
-    charts, found = charts_of(tree, reading), []
+    charts, found = charts_of(tree, reading, config), []
     for chart in charts.all:
-        if chart.library:
+        if chart.library or chart.folder in charts.rendered | charts.failed.keys():
             continue
-        rendering = Rendering(chart, charts, helm, config.helm_values if helm else (), traced=config.traced)
+        rendering = Rendering(chart, charts)
         reading.problems += rendering.problems
         if rendering.refused is not None:
             charts.refused[chart.folder] = rendering.refused
-        elif (helm or rendering.objects) and not rendering.problems:
+        elif (charts.helm or rendering.objects) and not rendering.problems:
             charts.rendered.add(chart.folder)
             found += rendering.objects
     return found
@@ -186,10 +190,12 @@ def unrendered(reading: Reading) -> Iterator[Skipped]:
             yield Skipped(f"{folder}{path}", reason, int(line or 0), remedy)
 
 
-def read_charts(tree: Tree, reading: Reading) -> None:
+def read_charts(tree: Tree, config: Config, reading: Reading) -> None:
     """Add charts that nothing in the tree deploys, with their own values; record skipped templates."""
-    charts = charts_of(tree, reading)
-    reading.unrendered = list(charts.templates(reading.templates).values())
+    charts = charts_of(tree, reading, config)
+    charts.refused |= charts.failed
+    found = charts.templates(reading.templates).values()
+    reading.unrendered = [one for one in found if one[0].folder not in charts.rendered - charts.refused.keys()]
     for chart in charts.all:
         if chart.folder not in charts.used | charts.rendered and not chart.library:
             add_releases(chart.expanded(chart.release()), reading.inventory)

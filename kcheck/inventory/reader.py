@@ -45,9 +45,9 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
 
         rendered = manifests.render_charts(tree, config, reading) if tree.charts else []
         if tree.manifests or tree.kustomizations or rendered:
-            manifests.read(tree, reading, rendered, wanted, kept)
+            manifests.read(tree, config, reading, rendered, wanted, kept)
         if tree.charts:
-            manifests.read_charts(tree, reading)
+            manifests.read_charts(tree, config, reading)
         reading.skipped += manifests.unrendered(reading)
     _configurations(tree, reading)
     if reading.charts is not None:

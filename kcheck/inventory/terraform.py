@@ -54,7 +54,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
             reading.machines += nodes.groups(root, kinds[root], one.starts, inventory)
     for root in roots:
         deadline.check()
-        _deploy(root, kinds[root], tree, reading, wanted)
+        _deploy(root, kinds[root], tree, config, reading, wanted)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
     reading.skipped += [one for root in roots for one in _unjudged(root, kinds[root], inventory.clusters)]
@@ -155,7 +155,7 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
                 yield Resource(f"{where}{address}", instance.span, kind, address, module, instance)
 
 
-def _deploy(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
+def _deploy(root: Module, kinds: set[str], tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     """Add what resources deploy, and published modules, as far as their arguments describe it."""
     calls = [(call, names, call.block.span.text) for call, names in root.calls_of_others()]
     helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
@@ -165,13 +165,13 @@ def _deploy(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted:
     from kcheck.inventory import deployed
     from kcheck.inventory.embedded import objects, releases
 
-    inventory, charts = reading.inventory, deployed.charts_of(tree, reading)
+    inventory, charts = reading.inventory, deployed.charts_of(tree, reading, config)
     places = partial(_cluster_of, root=root, clusters=inventory.clusters)
     for item, instance in chain(objects.read(root, kinds), objects.in_arguments(applied)):
         things = deployed.Objects([item], inventory, charts, wanted).add_all([item])
         inventory.place(things, places(instance))
     for release, instance in chain(releases.read(root), releases.in_arguments(root, helm)):
-        inventory.place(deployed.add_releases(charts.expanded(release), inventory), places(instance))
+        inventory.place(deployed.deploy(release, charts, inventory, wanted), places(instance))
 
 
 def _cluster_of(instance: Instance, root: Module, clusters: list[Cluster]) -> Cluster | Candidates | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.config import Config, ConfigError, find_program
 from kcheck.kubernetes.objects import Named
 from kcheck.kubernetes.releases import Release
 from kcheck.text import placeholders
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from kcheck.text.text import Problem, Source
 
 VALUES = ("values.yaml", "values.yml")
+MOST_RELEASES = 200
+"""Most releases with charts of the tree that are rendered: a line of a manifest can name a large chart."""
 _DEPLOYERS = (b"argoproj.io", b"helm.toolkit.fluxcd.io", b"helmCharts")
 
 
@@ -102,14 +105,18 @@ def _is_off(dependency: Dependency, release: Release) -> bool:
 class Charts:
     """Charts of a tree, and files that releases name."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, config: Config) -> None:
         self.tree = tree
+        self.config = config
         self.problems: list[Problem] = []
         self.sources: list[Source] = []
         self.used: set[str] = set()
         """Folders of charts that a release of the tree deploys."""
         self.rendered: set[str] = set()
-        """Folders of charts that were rendered."""
+        """Folders of charts that were rendered, with their own values or those of releases."""
+        self.failed: dict[str, TemplateError] = {}
+        """Reasons why charts were not rendered with the values of a release, by folder."""
+        self.left = MOST_RELEASES
         self.refused: dict[str, TemplateError] = {}
         """Reasons why charts were not rendered without helm, by folder."""
         self.named = Named(tree)
@@ -133,6 +140,20 @@ class Charts:
     @cached_property
     def _by_folder(self) -> dict[str, Chart]:
         return {chart.folder: chart for top in self.all for chart in _with_parts(top)}
+
+    @cached_property
+    def helm(self) -> str:
+        """Path of helm; empty if it is not to be run. Raises ConfigError if it, or a file for it, is missing."""
+        if not self.config.render or self.config.render_refused:
+            return ""
+        for path in self.config.helm_values:
+            if not os.path.isfile(path):
+                raise ConfigError(f"--helm-values {path}: no such file")
+        return find_program("helm", "--render helm")
+
+    def of(self, release: Release) -> Chart | None:
+        """Return the chart of the tree that a release deploys."""
+        return self._by_folder.get(release.folder) if release.folder else None
 
     def find(self, source: Source, path: str) -> Source | None:
         """Find a file by its path in a source's repository; None if missing."""
@@ -161,10 +182,12 @@ class Charts:
 
     def expanded(self, release: Release) -> Iterable[Release]:
         """Return a release with its chart's values, and releases of its dependencies."""
-        chart = self._by_folder.get(release.folder) if release.folder else None
-        if chart is None or chart.folder in self.rendered:
+        chart = self.of(release)
+        if chart is None:
             return (release,)
         self.used.add(chart.folder)
+        if chart.folder in self.rendered and chart.folder not in self.failed:
+            return (replace(release, rendered=True),)
         return chart.expanded(release)
 
     @cached_property

@@ -17,7 +17,7 @@ from kcheck.kubernetes.patches import replace_at
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
-from kcheck.text.values import Known, Missing, Origin
+from kcheck.text.values import Known, Missing, Origin, Unknown
 from kcheck.text.yaml_nodes import Stated
 
 Path = tuple[str, ...]
@@ -75,7 +75,7 @@ class Marks:
     def as_json(self) -> str | None:
         """Return all values, with marks, as JSON; None if there are no marks or too many values."""
         try:
-            return json.dumps(Data().of(self.values, self._changes)) if self.marks else None
+            return json.dumps(Data({}).of(self.values, self._changes)) if self.marks else None
         except OverflowError:
             return None
 
@@ -166,11 +166,16 @@ class Marks:
         return replace(mark.origin, why=f"the chart uses the value {'.'.join(mark.path)} for more than this")
 
 
+Unknowns = dict[str, Unknown]
+"""Texts that stand for values that are not known."""
+
+
 class Data:
     """Converts values to data, up to a limit, as aliases of aliases can multiply."""
 
-    def __init__(self) -> None:
+    def __init__(self, unknown: Unknowns) -> None:
         self._left = MOST_VALUES
+        self._unknown = unknown
 
     def of(self, node: yaml.Node | None, changes: _Changes | str | int, depth: int = 0) -> object:
         """Convert values to data, with changes applied. Raises OverflowError if there are too many."""
@@ -188,6 +193,10 @@ class Data:
                 _key(key, entry): self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()
             }
             return found | {key: self.of(None, below, depth + 1) for key, below in changes.items() if key not in own}
+        if isinstance(target, yaml.Computed) and isinstance(target.datum, Unknown):
+            text = f"kcheckunknown{len(self._unknown)}x"
+            self._unknown[text] = target.datum
+            return text
         return yaml.value(target) if isinstance(target, yaml.Scalar) else None
 
 

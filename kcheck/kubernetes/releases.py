@@ -38,9 +38,9 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     """A release: its chart without repository and version, and its values.
 
     `sets` are single values by path, which override `trees`; later trees override earlier ones. `gap` says why values
-    may be missing. `folder` is that of a chart in the tree. `whole` says that the chart's own values are among the
-    trees, and `parts` are the keys of its dependencies. `kind` and `name` are for messages. `room` is the list to
-    which a new one of `sets` would be added.
+    may be missing. `folder` is that of a chart in the tree, which is `rendered` if its objects are read. `whole` says
+    that the chart's own values are among the trees, and `parts` are the keys of its dependencies. `kind` and `name` are
+    for messages. `room` is the list to which a new one of `sets` would be added.
     """
 
     address: str
@@ -54,6 +54,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     name: Value[str] = NOTHING
     folder: str = ""
     whole: bool = False
+    rendered: bool = False
     parts: frozenset[str] = frozenset()
     room: Missing | None = None
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
@@ -13,12 +12,21 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.config.config import ConfigError, find_program
 from kcheck.kubernetes import marked_values
-from kcheck.kubernetes.charts import Chart, Charts
+from kcheck.kubernetes.charts import MOST_RELEASES, Chart, Charts
+from kcheck.kubernetes.marked_values import Unknowns
 from kcheck.kubernetes.objects import Object, objects_in
-from kcheck.kubernetes.releases import merged
-from kcheck.kubernetes.template_functions import MOST_TEXT, Fields, TemplateError, from_yaml, unsupported, values_of
+from kcheck.kubernetes.releases import Release, merged
+from kcheck.kubernetes.template_functions import (
+    MOST_TEXT,
+    Fields,
+    TemplateError,
+    from_json,
+    from_yaml,
+    to_json,
+    unsupported,
+    values_of,
+)
 from kcheck.kubernetes.templates import NOTHING, Body, Interpreter, parse
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, contains_path
@@ -38,6 +46,7 @@ _SOURCE = regex(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
 _ACTION = regex(r"\{\{-?.*?-?\}\}")
 _VALUE = regex(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
 _HEAD = regex(r"[\w./\"'-]*")
+_UNKNOWN = regex(r"(kcheckunknown\d+x)", re.IGNORECASE)
 _DOCUMENT_END = regex(r"(?:^|\n)---\s*", re.ASCII)
 _APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
 _GLOB = regex(r"(?:[\w./-]|\*(?!\*))*")
@@ -50,40 +59,41 @@ class _HelmError(Exception):
     """helm printed nothing; the message says why."""
 
 
-def program(values: tuple[str, ...]) -> str:
-    """Find helm, and check that the values files exist. Raises ConfigError if one of them is missing."""
-    for path in values:
-        if not os.path.isfile(path):
-            raise ConfigError(f"--helm-values {path}: no such file")
-    return find_program("helm", "--render helm")
-
-
 class Rendering:
     """Objects of a rendered chart, or its problems; without helm, the reason in `refused`.
 
-    With `traced`, the chart is rendered again to find the values that requests and limits come from.
+    Its values are its own and those of files, or of a `release`; for a fix, the chart is rendered again to find those
+    that requests and limits come from.
     """
 
-    def __init__(
-        self, chart: Chart, charts: Charts, helm: str = "", files: tuple[str, ...] = (), *, traced: bool = False
-    ) -> None:
+    def __init__(self, chart: Chart, charts: Charts, release: Release | None = None) -> None:
         self.chart = chart
         self.tree = charts.tree
-        self.values = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
+        helm, traced = charts.helm, charts.config.traced
+        files = charts.config.helm_values if helm else ()
+        own = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
+        self.values = own if release is None else release.values
         self.problems: list[Problem] = []
         self.objects: list[Object] = []
         self.refused: TemplateError | None = None
         self._templates: dict[str, _Template] = {}
-        name = chart.label if _NAME.fullmatch(chart.label) else "release"
+        self._unknown: Unknowns = {}
+        name = (known(release.name) if release is not None else None) or chart.label
+        name = name if _NAME.fullmatch(name) else "release"
         try:
+            given = ""
+            if release is not None:
+                given = self._given(release, charts)
             if helm:
                 _refuse_links(charts.tree, chart)
                 with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
-                    self._render(partial(_output, helm, chart, name, folder, values), traced=traced)
-            elif charts.may_deploy(chart):
+                    self._render(partial(_output, helm, chart, name, folder, values), given, traced=traced)
+            elif release is None and charts.may_deploy(chart):
                 self.refused = TemplateError("something in the tree may deploy it with other values")
             else:
-                self._render(partial(output_without_helm, chart, charts.tree, name), traced=traced)
+                self._render(
+                    partial(output_without_helm, chart, charts.tree, name, self._unknown), given, traced=traced
+                )
                 self._refuse_without_image()
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
@@ -95,9 +105,16 @@ class Rendering:
             if not helm:
                 self.refused, self.problems = TemplateError(self.problems[0].message), []
 
-    def _render(self, render: Callable[[str], str], *, traced: bool) -> None:
-        """Read the output of a function of other values, in JSON."""
-        output = render("")
+    def _given(self, release: Release, charts: Charts) -> str:
+        """Return the values of a release as JSON. Raises TemplateError if some are missing, or releases too many."""
+        charts.left -= 1
+        if release.gap or charts.left < 0:
+            raise TemplateError(release.gap or f"more than {MOST_RELEASES} releases have charts in the tree")
+        return to_json(self.values, self._unknown)
+
+    def _render(self, render: Callable[[str], str], given: str, *, traced: bool) -> None:
+        """Read the output of a function of values, in JSON; empty for those of the chart."""
+        output = render(given)
         self._read(output)
         if traced and self.objects:
             again = partial(_again, render)
@@ -119,12 +136,24 @@ class Rendering:
             match = _SOURCE.search(part)
             if match is None or not holds_objects(part.encode()):
                 continue
-            pieces = tuple(self._template(match[1]).pieces(part))
-            for root in texts.read(pieces):
+            pieces: Iterable[Piece] = self._template(match[1]).pieces(part)
+            if self._unknown:
+                pieces = (one for piece in pieces for one in self._with_unknown(piece))
+            for root in texts.read(tuple(pieces)):
                 if isinstance(root, Problem):
                     self.problems.append(replace(root, message=f"as helm renders it: {root.message}"))
                 else:
                     self.objects += objects_in(root)
+
+    def _with_unknown(self, piece: Piece) -> Iterator[Piece]:
+        """Split a piece at the texts that stand for values that are not known."""
+        parts = [text for text in _UNKNOWN.split(piece.text) if text]
+        if len(parts) < 2 and parts[0].lower() not in self._unknown:
+            yield piece
+            return
+        for text in parts:
+            missing = self._unknown.get(text.lower())
+            yield _piece(text, piece.span) if missing is None else Piece(text, piece.span, missing)
 
     def _template(self, path: str) -> _Template:
         """Return the template at a path of the chart; Chart.yaml if it is in an archive."""
@@ -220,22 +249,24 @@ def _has_api(name: object) -> bool:
     return name in _APIS
 
 
-def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = "") -> str:
+def output_without_helm(chart: Chart, tree: Tree, release: str, unknown: Unknowns, values: str = "") -> str:
     """Return the output of `helm template` for a chart, with its values or others in JSON.
 
-    Raises TemplateError if it fails, or uses something unknown to kcheck.
+    Texts in `unknown` stand for values that are not known. Raises TemplateError if it fails, or uses something that
+    kcheck does not render.
     """
+    if chart.parts or chart.dependencies:
+        raise unsupported("other charts", "Chart.yaml:1")
     texts = dict(_templates(chart, tree))
     if not any(holds_objects(text.encode()) for text in texts.values()):
         return ""
-    if chart.parts or chart.dependencies:
-        raise unsupported("other charts", "Chart.yaml:1")
     files = {f"{chart.label}/{path}": text for path, text in texts.items() if "define" not in text}
     templates: dict[str, Body] = {}
     for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):  # as helm does
         if "define" in texts[path]:
             parse(texts[path], path, f"{chart.label}/{path}", templates)
-    interpreter, dot, made = Interpreter(templates, files), _dot(chart, tree, release, values), ""
+    dot = _dot(chart, tree, release, from_json(values, unknown) if values else None)
+    interpreter, made = Interpreter(templates, files), ""
     for path in sorted(path for path in texts if not os.path.basename(path).startswith("_")):
         name = f"{chart.label}/{path}"
         own_dot = Fields(dot, Template=Fields(Name=name, BasePath=f"{chart.label}/templates"))
@@ -246,15 +277,16 @@ def output_without_helm(chart: Chart, tree: Tree, release: str, values: str = ""
     return made
 
 
-def _dot(chart: Chart, tree: Tree, release: str, values: str) -> Fields:
+def _dot(chart: Chart, tree: Tree, release: str, values: dict[str, object] | None) -> Fields:
     metadata = from_yaml(chart.source.data.decode("utf-8", "replace"))
     texts = {"Version": metadata.get("version"), "AppVersion": metadata.get("appVersion", ""), "Name": chart.label}
     about = {"Name": release, "Namespace": "default", "Service": "Helm", "IsInstall": True, "IsUpgrade": False}
-    path = os.path.join(chart.folder, "values.yaml")
-    is_read = chart.values is not None and chart.values.source is tree.source(path)
-    own = values_of(chart.values) if is_read else from_yaml(_text(tree, path))
+    if values is None:
+        path = os.path.join(chart.folder, "values.yaml")
+        is_read = chart.values is not None and chart.values.source is tree.source(path)
+        values = values_of(chart.values) if is_read else from_yaml(_text(tree, path))
     return Fields(
-        Values=json.loads(values, parse_int=float) if values else own,
+        Values=values,
         Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
         Release=Fields(about),
         Capabilities=Fields(APIVersions=Fields(Has=_has_api)),

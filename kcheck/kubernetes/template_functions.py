@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import yaml as pyyaml
 
-from kcheck.kubernetes.marked_values import Data
+from kcheck.kubernetes.marked_values import Data, Unknowns
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
@@ -51,24 +51,24 @@ class Fields(dict[str, object]):
     """A struct, or a map whose other keys are unknown."""
 
 
-class Chance(str):
-    """A text in place of a random one: it may be printed, but not compared."""
+class Opaque(str):
+    """A text in place of one that is not known, or random: it may be printed, but not compared."""
 
     __slots__ = ()
     __hash__ = str.__hash__
 
     def __bool__(self) -> bool:
-        raise unsupported("a random text as a condition")
+        raise unsupported("a text that is not known as a condition")
 
     def __eq__(self, other: object) -> bool:
-        raise unsupported("a comparison with a random text")
+        raise unsupported("a comparison with a text that is not known")
 
 
 _KINDS = {
     type(None): "nil", bool: "bool", Int64: "int64", int: "int", float: "float64", str: "string", list: "slice",
-    dict: "map", Fields: "struct", Chance: "random text",
+    dict: "map", Fields: "struct", Opaque: "text that is not known",
 }  # fmt: skip
-_VERBS = {"d": ("int", "int64"), "s": ("string", "random text"), "t": ("bool",)}
+_VERBS = {"d": ("int", "int64"), "s": ("string", "text that is not known"), "t": ("bool",)}
 
 
 def kind(value: object) -> str:
@@ -106,7 +106,7 @@ def _weigh(value: object, left: int = MOST_TEXT, depth: int = DEPTH) -> int:
     left -= 10 + 2 * (DEPTH - depth) + (len(value) if isinstance(value, str | list | dict) else 0)
     if left < 0 or depth < 0:
         raise unsupported("too much text")
-    if kind(value) in ("struct", "func", "random text"):
+    if kind(value) in ("struct", "func"):
         raise unsupported(f"toYaml of a {kind(value)}")
     for item in value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else ():
         left = _weigh(item, left, depth - 1)
@@ -136,7 +136,7 @@ def _events(value: object) -> Iterator[pyyaml.Event]:
             yield from _events(value[key])
         yield pyyaml.MappingEndEvent()
     else:
-        style, text = None, shown(value, "null")
+        style, text = None, str(shown(value, "null"))
         if isinstance(value, float) and value.is_integer() and -(2**63) <= value < 2**64:
             text = str(int(value))
         if isinstance(value, str):
@@ -160,10 +160,34 @@ def values_of(root: yaml.Node | None) -> dict[str, object]:
         return {}
     if not isinstance(root, yaml.Mapping):
         raise unsupported("YAML that is no map")
+    return from_json(to_json(root, {}), {})
+
+
+def to_json(root: yaml.Node | None, unknown: Unknowns) -> str:
+    """Write values as JSON, with a text for each that is not known, which is added to `unknown`.
+
+    Raises TemplateError if there are too many.
+    """
     try:
-        return dict(json.loads(json.dumps(Data().of(root, {}), allow_nan=False), parse_int=float))
+        return json.dumps(Data(unknown).of(root, {}), allow_nan=False)
     except (OverflowError, ValueError):
         raise unsupported("too many values") from None
+
+
+def from_json(text: str, unknown: Unknowns) -> dict[str, object]:
+    """Read values, with numbers as float64; null is an empty map. Raises TemplateError if they are no map."""
+    found = json.loads(text, parse_int=float)
+    if not isinstance(found, dict | None):
+        raise unsupported("values that are no map")
+    return {key: _opaque(value, unknown) for key, value in (found or {}).items()}
+
+
+def _opaque(value: object, unknown: Unknowns) -> object:
+    if isinstance(value, dict):
+        return {key: _opaque(inner, unknown) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_opaque(inner, unknown) for inner in value]
+    return Opaque(value) if isinstance(value, str) and value in unknown else value
 
 
 # --- functions
@@ -228,7 +252,7 @@ def _equal(one: object, *others: object) -> bool:
     for other in others:
         kinds = {"int" if kind(value) == "int64" else kind(value) for value in (one, other)}
         fits = len(kinds) == 1 and kinds <= {"bool", "int", "float64", "string"}
-        if not fits and not kinds & {"nil", "random text"}:
+        if not fits and not kinds & {"nil", "text that is not known"}:
             raise TemplateError(f"it compares {kind(one)} with {kind(other)}")
         if one == other:
             return True
@@ -286,10 +310,15 @@ def _required(message: str, value: object) -> object:
     return value
 
 
-def _random_text(length: int) -> Chance:
+def _default(usual: object, *given: object) -> object:
+    """Return the given value; one that is not known stays so, empty or not."""
+    return given[0] if given and (isinstance(given[0], Opaque) or given[0]) else usual
+
+
+def _random_text(length: int) -> Opaque:
     if length < 1:
         raise unsupported(f"randAlphaNum {length}")
-    return Chance("randalphanum")
+    return Opaque("randalphanum")
 
 
 FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
@@ -299,8 +328,8 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "b64enc": ("p", lambda text: base64.b64encode(text.encode()).decode()),
     "concat": ("l*", lambda *lists: [item for one in lists for item in one]),
     "contains": ("ss", lambda part, text: part in text),
-    "date": ("st", lambda *_: Chance("date")),
-    "default": ("aa*", lambda usual, *given: (given and given[0]) or usual),
+    "date": ("st", lambda *_: Opaque("date")),
+    "default": ("aa*", _default),
     "dict": ("a*", _dict),
     "div": ("aa", _arithmetic(_divided)),
     "empty": ("a", lambda value: not value),
@@ -341,14 +370,14 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "trim": ("p", lambda text: _ascii(text).strip(" \t\n\v\f\r")),
     "trimSuffix": ("ss", lambda part, text: text.removesuffix(part)),
     "trunc": ("is", lambda length, text: _ascii(text)[length:] if length < 0 else _ascii(text)[:length]),
-    "unixEpoch": ("t", lambda _: Chance("unixepoch")),
+    "unixEpoch": ("t", lambda _: Opaque("unixepoch")),
     "until": ("i", _until),
-    "uuidv4": ("", lambda: Chance("uuidv4")),
+    "uuidv4": ("", lambda: Opaque("uuidv4")),
 }
-"""Functions by name, with the kinds of their arguments: `a` is any, `p` a text, also a random one, `t` a time; `*`
-repeats the last."""
+"""Functions by name, with the kinds of their arguments: `a` is any, `p` a text, also one that is not known, `t` a
+time; `*` repeats the last."""
 _TYPES: dict[str, tuple[type, ...]] = {
-    "a": (object,), "b": (bool,), "c": (str, list, dict), "i": (int,), "l": (list,), "m": (dict,), "p": (str, Chance),
+    "a": (object,), "b": (bool,), "c": (str, list, dict), "i": (int,), "l": (list,), "m": (dict,), "p": (str, Opaque),
     "s": (str,), "t": (Fields,),
 }  # fmt: skip
 
@@ -364,9 +393,9 @@ def call(name: str, arguments: list[object]) -> object:
         raise TemplateError(f"{name} has {len(arguments)} arguments")
     for letter, argument in zip(types, arguments, strict=True):
         if letter != "a" and type(argument) not in _TYPES[letter]:
-            if isinstance(argument, Chance):
-                raise unsupported(f"{name} of a random text")
+            if isinstance(argument, Opaque):
+                raise unsupported(f"{name} of a text that is not known")
             raise TemplateError(f"{name} gets {kind(argument)}")
     result = function(*arguments)
-    chance = isinstance(result, str) and any(isinstance(argument, Chance) for argument in arguments)
-    return Chance(result) if chance else result
+    chance = isinstance(result, str) and any(isinstance(argument, Opaque) for argument in arguments)
+    return Opaque(result) if chance else result

@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kcheck.kubernetes.template_functions import DEPTH, Chance, Fields, TemplateError, call, field, shown, unsupported
+from kcheck.kubernetes.template_functions import DEPTH, Fields, Opaque, TemplateError, call, field, shown, unsupported
 from kcheck.text.regex import regex
 
 NOTHING = "<no value>"
@@ -227,7 +227,7 @@ class Interpreter:
         out: list[str] = []
         self._walk(self._template(name), dot, ChainMap({"$": dot}), out)
         text = "".join(out)
-        return Chance(text) if any(isinstance(one, Chance) for one in out) else text
+        return Opaque(text) if any(isinstance(one, Opaque) for one in out) else text
 
     def _template(self, name: str) -> Body:
         if name in self._files:
@@ -354,7 +354,7 @@ class Interpreter:
         self._spend(result, 10 if name == "toYaml" else 0)
         if name in ("randAlphaNum", "uuidv4"):
             self._random += 1
-            return Chance(f"{result}-{self._random}")
+            return Opaque(f"{result}-{self._random}")
         return result
 
 

@@ -1,0 +1,112 @@
+"""Charts of the tree that something in it deploys: rendered with the values of each release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.text.values import Known, Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcheck.model import Workload
+    from tests.conftest import Check
+
+CHART = "apiVersion: v2\nname: train\nversion: 1.0.0\n"
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata: {name: "{{ .Release.Name }}"}
+spec:
+  parallelism: {{ .Values.nodes }}
+  template:
+    spec:
+      containers:
+        - name: a
+          image: {{ .Values.image }}
+"""
+TRAIN = {
+    "train/Chart.yaml": CHART,
+    "train/values.yaml": "image: ''\nnodes: 2\n",
+    "train/templates/job.yaml": JOB,
+}
+VALUES = "image: registry.example/train:1\nnodes: 250\n"
+ARGO = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s}\nspec: {source: {path: train, helm: {%s}}}\n"
+
+
+def helm_release(*arguments: str) -> str:
+    lines = "".join(f"  {line}\n" for line in ('name  = "big"', 'chart = "./train"', *arguments))
+    return f'variable "tag" {{}}\nresource "helm_release" "a" {{\n{lines}}}\n'
+
+
+SET = 'set {\n    name  = "%s"\n    value = %s\n  }'
+RELEASES = {
+    "Terraform, a file": {"main.tf": helm_release('values = [file("prod.yaml")]'), "prod.yaml": VALUES},
+    "Terraform, set": {"main.tf": helm_release(SET % ("nodes", "250"), SET % ("image", '"registry.example/train:1"'))},
+    "Argo CD": {"a.yaml": ARGO % ("big", "valueFiles: [prod.yaml]"), "train/prod.yaml": VALUES},
+    "Argo CD, a chart called otherwise": {
+        "a.yaml": ARGO % ("big", "valuesObject: {image: 'registry.example/train:1', nodes: 250}"),
+        "train/Chart.yaml": CHART.replace("name: train", "name: other"),
+    },
+    "Flux": {
+        "a.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: big}\nspec:\n"
+        "  chart: {spec: {chart: train, sourceRef: {kind: GitRepository, name: a}}}\n"
+        "  values: {image: 'registry.example/train:1', nodes: 250}\n"
+    },
+}
+
+
+def jobs(check: Check, files: Mapping[str, str]) -> list[Workload]:
+    return [one for one in check({**TRAIN, **files}).world.inventory.workloads if one.kind == "Job"]
+
+
+@pytest.mark.parametrize("files", RELEASES.values(), ids=RELEASES)
+def test_a_chart_is_rendered_with_the_values_of_its_release(files: dict[str, str], check: Check) -> None:
+    (job,) = jobs(check, files)
+    assert isinstance(job.pods, Known)
+    assert job.pods.value == 250
+    assert [str(known(image.text)) for image in job.images] == ["registry.example/train:1"]
+    assert not check({**TRAIN, **files}).judged.skipped
+
+
+def test_a_value_that_is_not_known_is_a_missing_input(check: Check) -> None:
+    image = SET % ("image", '"registry.example/train:${var.tag}"')
+    files = {"main.tf": helm_release(image, SET % ("nodes", "length(var.tag)"))}
+    (job,) = jobs(check, files)
+    assert isinstance(job.pods, Unknown)
+    assert job.pods.reason == "var.tag has no value"
+
+
+def test_a_value_written_as_yaml_stays_unknown(check: Check) -> None:
+    template = JOB.replace(".Values.nodes", "toYaml .Values.a.b")
+    release = helm_release(SET % ("a.b", "var.tag"), SET % ("image", '"a"'))
+    (job,) = jobs(check, {"train/templates/job.yaml": template, "main.tf": release})
+    assert isinstance(job.pods, Unknown)
+    assert job.pods.reason == "var.tag has no value"
+
+
+CONDITION = {"train/templates/job.yaml": JOB + "{{ if .Values.tag }}  suspend: true\n{{ end }}"}
+REFUSED = {
+    "it uses a text that is not known as a condition": {**CONDITION, "main.tf": helm_release(SET % ("tag", "var.tag"))},
+    "the values file prod.yaml is missing": {"a.yaml": ARGO % ("big", "valueFiles: [prod.yaml]")},
+    "its own values name no image": {"a.yaml": ARGO % ("big", "valuesObject: {nodes: 3}")},
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_a_release_that_is_not_rendered_is_named_with_the_reason(reason: str, check: Check) -> None:
+    (one,) = check({**TRAIN, **REFUSED[reason]}).judged.skipped
+    assert one.reason.endswith(f"the chart train was not rendered: {reason}")
+
+
+def test_each_release_of_a_chart_has_objects_of_its_own(check: Check) -> None:
+    values = "valuesObject: {image: a, nodes: 250}"
+    found = jobs(check, {"a.yaml": ARGO % ("one", values), "b.yaml": ARGO % ("two", values)})
+    assert sorted(str(known(one.name)) for one in found) == ["one", "two"]
+
+
+def test_a_chart_that_deploys_itself_is_read_once(check: Check) -> None:
+    application = ARGO % ("big", "valuesObject: {image: a, nodes: 250}")
+    found = jobs(check, {"a.yaml": application, "train/templates/app.yaml": application + "# {{ .Values.nodes }}\n"})
+    assert len(found) == 1
