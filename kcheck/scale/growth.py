@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from heapq import heapify, heapreplace
+from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from kcheck.model import Surge
 from kcheck.text.amount import Amount
+from kcheck.text.text import grouped
 from kcheck.text.values import Value, candidates
 
 CEILING = 1 << 20
@@ -149,16 +150,28 @@ def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int
 
 
 def _proportional(weights: Sequence[int], amount: int) -> list[int]:
-    """Divide an amount into integer shares by D'Hondt's method: no share shrinks as the amount grows."""
-    whole = sum(weights)
-    shares = [amount * weight // whole for weight in weights]
-    claims = [(-weight / (share + 1), i) for i, (weight, share) in enumerate(zip(weights, shares, strict=True))]
+    """Divide an amount into integer shares by D'Hondt's method: no share shrinks as the amount grows.
+
+    Pools of equal weight are counted together, as a cluster of thousands has few sizes.
+    """
+    whole, pools = sum(weights), grouped(range(len(weights)), lambda i: weights[i])
+    shares = {weight: amount * weight // whole for weight in pools}
+    rest = amount - sum(shares[weight] * len(own) for weight, own in pools.items())
+    claims = [(-weight / (share + 1), weight) for weight, share in shares.items()]
     heapify(claims)
-    for _ in range(amount - sum(shares)):
-        i = claims[0][1]
-        shares[i] += 1
-        heapreplace(claims, (-weights[i] / (shares[i] + 1), i))
-    return shares
+    while rest:
+        best, level = claims[0][0], []
+        while claims and claims[0][0] == best:
+            level.append(heappop(claims)[1])
+        takers = [i for weight in level for i in pools[weight]]
+        if len(takers) > rest:
+            more = set(sorted(takers)[:rest])
+            return [shares[weight] + (i in more) for i, weight in enumerate(weights)]
+        rest -= len(takers)
+        for weight in level:
+            shares[weight] += 1
+            heappush(claims, (-weight / (shares[weight] + 1), weight))
+    return [shares[weight] for weight in weights]
 
 
 class Growth(Struct, frozen=True, eq=False):

@@ -179,7 +179,7 @@ class WallFinder:
         self, wall: Wall, takes: Takes, room: int, weights: Mapping[str, int], arithmetic: str, standing: int = 0
     ) -> Iterator[Wall]:
         """Yield a wall where growing pools exceed the room and the nodes that stay; none if they never do."""
-        fits: Fits = lambda sizes: takes(sizes) <= room or sizes.total <= standing  # noqa: E731
+        fits: Fits = lambda sizes: takes(sizes) <= room or bool(standing and sizes.total <= standing)  # noqa: E731
         yield from self.met(wall, self.trial(fits, fits, weights), takes, arithmetic)
 
     def met(self, wall: Wall, trial: Trial, takes: Takes, arithmetic: str, why: str = "") -> Iterator[Wall]:
