@@ -275,7 +275,12 @@ inputs = merge(local.common.locals, { nodes = 600 })
         {
             "chart/Chart.yaml": b"apiVersion: v2\nname: a\nversion: 1.0.0\n",
             "chart/values.yaml": b"replicas: 3\nimage: {repository: a, tag: 1}\n",
-            "chart/templates/job.yaml": b"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {parallelism: {{ .Values.replicas }}}\n",
+            "chart/templates/job.yaml": b"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {parallelism: {{ .Values.replicas }}, template: {spec: {containers: [{name: a, image: {{ .Values.image.repository }}:1}]}}}\n",
+            "main.tf": b'variable "tag" {}\nresource "helm_release" "a" {\n  name = "a"\n  chart = "./chart"\n'
+            b"  values = [yamlencode({ replicas = 3, image = { repository = var.tag } })]\n"
+            b'  set {\n    name = "image.tag"\n    value = var.tag\n  }\n}\n',
+            "own.yaml": b"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+            b"spec: {source: {path: chart, helm: {valuesObject: {replicas: 4, image: {repository: b}}}}}\n",
             "argo.yaml": b"""\
 apiVersion: argoproj.io/v1alpha1
 kind: Application
