@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from kcheck.text.files import folders, system
 from kcheck.text.files.boundary import around
@@ -70,20 +71,18 @@ class Watcher:
 
     def _add(self, top: str, found: Stamps, visited: set[str]) -> None:
         """Add a file, or the files of a folder; links are followed, each folder once."""
-        if not os.path.isdir(top):
-            if (stamp := system.stamp(top)) is not None:
-                found[os.path.normpath(top)] = stamp
-            return
-        stack = [top]
-        while stack:
-            folder = stack.pop()
-            real = system.real_path(folder)
+        todo = [top]
+        while todo:
+            path = todo.pop()
+            if (stamp := system.stamp(path)) is not None:
+                found[os.path.normpath(path)] = stamp
+                continue
+            real = system.real_path(path)
             if real in visited or not self._boundary.holds(real):
                 continue
             visited.add(real)
-            for name, stamp in system.stamps(folder):
-                path = os.path.join(folder, name)
-                if stamp is not None:
-                    found[os.path.normpath(path)] = stamp
-                elif folders.is_ours(name):
-                    stack.append(path)
+            with suppress(OSError):  # it is gone, or no folder
+                inner = system.entries(path)
+                todo += [
+                    os.path.join(path, name) for name, is_folder in inner if not is_folder or folders.is_ours(name)
+                ]

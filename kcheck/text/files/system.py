@@ -101,30 +101,7 @@ def stamp(path: str) -> Stamp | None:
         status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return _stamp(status) if stat.S_ISREG(status.st_mode) else None
-
-
-def stamps(folder: str) -> list[tuple[str, Stamp | None]]:
-    """List a folder: files with their stamps, folders with None; empty if it cannot be read."""
-    found: list[tuple[str, Stamp | None]] = []
-    try:
-        with os.scandir(folder) as listed:
-            for entry in listed:
-                try:
-                    status = entry.stat()
-                except OSError:  # a link to nothing
-                    continue
-                if stat.S_ISDIR(status.st_mode):
-                    found.append((entry.name, None))
-                elif stat.S_ISREG(status.st_mode):
-                    found.append((entry.name, _stamp(status)))
-    except (OSError, ValueError):
-        return []
-    return found
-
-
-def _stamp(status: os.stat_result) -> Stamp:
-    return (status.st_mtime_ns, status.st_size, status.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def standard_input() -> bytes:
