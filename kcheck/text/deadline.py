@@ -8,8 +8,6 @@ from _thread import get_ident  # threading takes 3 ms to import
 from collections.abc import Callable
 from typing import NoReturn
 
-TYPE_CHECKING = False
-
 _REPORT = 10.0
 """Seconds that the report may take at least."""
 
@@ -41,13 +39,9 @@ def start(seconds: float) -> None:
 
 def stop() -> None:
     """Stop the countdown before work that is quick, or must not be left half done."""
-    if _State.end is None:
-        return
-    import signal
-
-    _State.end = None
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    if _State.end is not None:
+        _count(0)
+        _State.end = None
 
 
 def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> None:
