@@ -7,6 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from kcheck import __version__
 from kcheck.engine import rule_words, rules
 from kcheck.engine.evaluator import joined_condition, records_expression
@@ -56,7 +58,7 @@ def expressions(rule: Rule) -> Iterator[cel.Expression]:
 
 def serialized(expression: cel.Expression) -> bytes:
     """Serialize an expression for a wheel, the same in each build."""
-    return bundled.packed([_stable(expression.serialized), cel_tree.packed(expression.used)])
+    return bundled.packed([_stable(expression.serialized), to_builtins(expression.used, order="deterministic")])
 
 
 def _stable(serialized: bytes) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_strings
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from kcheck.text import bundled
 from kcheck.text.regex import regex
@@ -32,7 +32,7 @@ UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value 
 Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 Serialized: TypeAlias = list[Any]
-"""Syntax tree of an expression as bytes, and its usage as `cel_tree.packed` has it."""
+"""Syntax tree of an expression as bytes, and its usage as plain data."""
 
 _ERROR = _cel.Type.ERROR
 _NULL, _BOOL = _cel.Type.NULL, _cel.Type.BOOL
@@ -104,7 +104,7 @@ class Expression:
     def used(self) -> Usage:
         """Usage of the expression."""
         if self.packed_usage:
-            return cel_tree.unpacked(self.packed_usage)
+            return convert(self.packed_usage, Usage)
         return cel_tree.usage(tree(self), self.variables)
 
 

@@ -117,7 +117,7 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 _IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, array_like=True):
     """Paths and numbers that an expression uses.
 
     Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. In the narrower sets, a path ends in `[]`
@@ -134,17 +134,6 @@ class Usage(Struct, frozen=True):
 
 
 _SETS = Usage.__struct_fields__[:-1]
-
-
-def packed(used: Usage) -> list[list[str] | tuple[int | float, ...]]:
-    """Convert a usage to plain data, the same in each run."""
-    return [*(sorted(getattr(used, name)) for name in _SETS), used.numbers]
-
-
-def unpacked(data: list[Any]) -> Usage:
-    """Convert plain data back to a usage."""
-    sets = dict(zip(_SETS, map(frozenset, data), strict=False))
-    return Usage(**sets, numbers=tuple(data[-1]))
 
 
 def usage(tree: Node, variables: tuple[str, ...]) -> Usage:
