@@ -205,8 +205,6 @@ VARIABLE = "KCHECK_TODAY"
 
 def today() -> datetime.date:
     """Return the date to judge by: KCHECK_TODAY, else today in UTC. Raises ConfigError if KCHECK_TODAY is no date."""
-    import datetime
-
     text = os.environ.get(VARIABLE)
     try:
         return datetime.date.fromisoformat(text) if text else datetime.datetime.now(datetime.UTC).date()

@@ -109,10 +109,8 @@ def _text_days(value: object) -> object:
 # --- making
 
 
-_TEXTS = {"workspace", "severity", "render", "fail_on"}
-_NAMES = {"select", "ignore", "not_ignorable"}
 _FILES = {"var_files", "module_dirs", "exclude", "rules", "helm_values"}
-"""Settings taken as they are written, as lists of names, and as lists of paths."""
+"""Settings that are lists of paths."""
 
 
 def _config(data: Known[DatumValue], folder: str) -> Config:
@@ -127,18 +125,18 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need different names")
-    plainly: Written = {name: values[name] for name in _TEXTS & values.keys()}
-    plainly |= {name: tuple(values[name]) for name in _NAMES & values.keys()}
-    plainly |= {name: tuple(map(near, values[name])) for name in _FILES & values.keys()}
-    return Config(
-        **plainly, nodes={"": values["nodes"]} if values.get("nodes") else {}, price=_cents(values.get("price")),
-        environments=tuple(environments), limits=_limits(values.get("limits", {})),
-        per_path_ignores={near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()},
-        mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
-        accepted=tuple(_accepted(one, near) for one in possible(members.get("suppressions")) if isinstance(one, Known)),
-        baseline=near(values["baseline"]) if values.get("baseline") else "",
-        simulation=_floats(values.get("simulation", {})), usage=_usage(values.get("usage", {}), near), places=places,
-    )  # fmt: skip
+    made = {
+        **{name: list(map(near, values[name])) for name in _FILES & values.keys()},
+        "nodes": {"": values["nodes"]} if values.get("nodes") else {}, "price": _cents(values.get("price")),
+        "environments": environments, "limits": _limits(values.get("limits", {})),
+        "per_path_ignores": {near(path): names for path, names in values.get("per_path_ignores", {}).items()},
+        "mirrors": {registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
+        "accepted": [_accepted(one, near) for one in possible(members.get("suppressions")) if isinstance(one, Known)],
+        "baseline": near(values["baseline"]) if values.get("baseline") else "",
+        "simulation": _floats(values.get("simulation", {})), "usage": _usage(values.get("usage", {}), near),
+        "places": places,
+    }  # fmt: skip
+    return convert({**values, **made}, Config)
 
 
 def environment(table: Written, near: Callable[[str], str]) -> Environment:

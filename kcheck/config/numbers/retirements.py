@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
@@ -55,13 +55,8 @@ class Retirement(Struct, frozen=True):
 @cache
 def retirements(cloud: str) -> tuple[Retirement, ...]:
     """List the retirements of a cloud."""
-    from datetime import date
-
     data = profiles.load_own(cloud, "retirements")
-    return tuple(
-        Retirement(key, **{**fields, "sources": tuple(fields["sources"]), "ends": date.fromisoformat(fields["ends"])})
-        for key, fields in data.items()
-    )
+    return tuple(convert({"key": key, **fields}, Retirement) for key, fields in data.items())
 
 
 def find(cloud: str, kind: str, name: str) -> list[Retirement]:
@@ -111,13 +106,5 @@ class Versions(Struct, frozen=True):
 @cache
 def versions(cloud: str) -> Versions | None:
     """Load the minor versions of a cloud; None if unknown."""
-    from datetime import date
-
     data = profiles.load_own(cloud, "versions")
-    if not data:
-        return None
-    minors = {
-        minor: Window(**{name: date.fromisoformat(day) for name, day in window.items()})
-        for minor, window in data["minors"].items()
-    }
-    return Versions(data["effect"], minors)
+    return convert(data, Versions) if data else None
