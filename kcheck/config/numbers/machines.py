@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypedDict
 from msgspec import Struct
 
 from kcheck.config.numbers import profiles
+from kcheck.config.numbers.profiles import row
 from kcheck.text.regex import regex
 
 
@@ -115,8 +116,7 @@ def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
     tables = tables_of(cloud)
     prefix = tables.get("prefix", "")
     for family, line in tables.get("gpus", {}).items():
-        for entry in line.split(", "):
-            yield family, f"{prefix}{family}.{entry.partition(' ')[0]}"
+        yield from ((family, f"{prefix}{family}.{size}") for size in row(line))
 
 
 def gpus(cloud: str, name: str) -> int | None:
@@ -146,7 +146,7 @@ def memory(cloud: str, name: str) -> int | None:
     if found is None or found.vcpus is None:
         return None
     key, entry = _spelling(tables, name)
-    listed = value_in(tables.get("memory", {}).get(key, ""), entry)
+    listed = row(tables.get("memory", {}).get(key, "")).get(entry)
     if listed is not None:
         return int(listed) << 20
     each = _memory_per_vcpu(cloud).get(key)
@@ -170,15 +170,10 @@ def _memory_per_vcpu(cloud: str) -> dict[str, float]:
     return {key: float(each) for each, keys in groups.items() for key in keys}
 
 
-def value_in(line: str, name: str) -> str | None:
-    """Return the value of a type in a line of `type value` separated by commas; None if missing."""
-    return next((value for key, _, value in (entry.partition(" ") for entry in line.split(", ")) if key == name), None)
-
-
 def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
     """Return the value of a machine type in a table of `instances.yaml`, which has one line per family."""
     family, _, size = name.removeprefix("ecs.").rpartition(".")
-    return value_in(tables_of(cloud).get(table, {}).get(family, ""), size) or None
+    return row(tables_of(cloud).get(table, {}).get(family, "")).get(size) or None
 
 
 def _by_size(cloud: str, name: str) -> Machine:
@@ -220,7 +215,7 @@ def _by_first_number(cloud: str, name: str) -> Machine:
 
 def _listed(tables: dict[str, str], name: str) -> Machine | None:
     """Find a type in tables of `type vcpusxgpus`."""
-    value = next((found for line in tables.values() if (found := value_in(line, name)) is not None), None)
+    value = next((found for line in tables.values() if (found := row(line).get(name)) is not None), None)
     if value is None:
         return None
     vcpus, _, gpus = value.partition("x")
@@ -248,7 +243,7 @@ def family(cloud: str, name: str) -> str | None:
     if promotion is not None:
         return tables["promotions"].get(promotion[0])
     for key, line in tables["families"].items():
-        if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
+        if size in row(line):
             return key
     pattern = _pattern(size)
     for key, patterns in tables["patterns"].items():

@@ -6,7 +6,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from kcheck.config.numbers.clouds import folder, owners
@@ -207,6 +207,12 @@ def load_table(path: str) -> Any:
 
 
 @cache
+def row(line: str) -> dict[str, str]:
+    """Parse a line of a table: `type value`, separated by commas."""
+    return dict(entry.partition(" ")[::2] for entry in line.split(", "))
+
+
+@cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
     """Return the limits of a cloud by `group.name`, including those of every cloud."""
     own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
@@ -371,9 +377,9 @@ def prices(cloud: str) -> Prices | None:
 
 
 def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
-    """Parse lines of `type price`, separated by commas, into thousandths of a dollar."""
-    pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
-    return {group: {name: round(int(price) / rate) for name, price in entries} for group, entries in pairs.items()}
+    """Parse lines of `type price` into thousandths of a dollar."""
+    rows = {group: row(line).items() for group, line in lines.items()}
+    return {group: {name: round(int(price) / rate) for name, price in prices} for group, prices in rows.items()}
 
 
 @cache
@@ -398,9 +404,8 @@ def other_clusters() -> OtherClusters:
 
 
 def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:
-    result = {}
-    for group, members in load_own(cloud, name, document).items():
-        for member, fields in members.items():
-            key = f"{group}.{member}"
-            result[key] = ProfileValue(key=key, **{**fields, "sources": tuple(fields["sources"])})
-    return result
+    return {
+        (key := f"{group}.{member}"): convert({"key": key, **fields}, ProfileValue)
+        for group, members in load_own(cloud, name, document).items()
+        for member, fields in members.items()
+    }

@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kcheck.config.numbers import machines
+from kcheck.config.numbers.profiles import row
 from kcheck.text.regex import regex
 from kcheck.text.units import whole_number
 
@@ -76,7 +77,7 @@ _LABELS = frozenset({
 @cache
 def _ec2() -> tuple[str, ...]:
     lines = machines.tables_of("eks").get("vcpus", {})
-    names = (f"{family}.{part.partition(' ')[0]}" for family, line in lines.items() for part in line.split(", "))
+    names = (f"{family}.{size}" for family, line in lines.items() for size in row(line))
     return tuple(name for name in names if _EC2.fullmatch(name))
 
 
@@ -84,8 +85,7 @@ def _ec2() -> tuple[str, ...]:
 def _azure() -> tuple[str, ...]:
     """List the sizes with GPUs; of others kcheck knows only the families."""
     lines = machines.tables_of("aks").get("families", {})
-    found = (part.partition(" ")[0] for line in lines.values() for part in line.split(", "))
-    return tuple(f"Standard_{size}" for size in found if size.startswith("N"))
+    return tuple(f"Standard_{size}" for line in lines.values() for size in row(line) if size.startswith("N"))
 
 
 @cache

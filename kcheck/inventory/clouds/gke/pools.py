@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.config.numbers.machines import tables_of, value_in
+from kcheck.config.numbers.machines import tables_of
+from kcheck.config.numbers.profiles import row
 from kcheck.inventory.clouds.reader import blocks_below, has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing, Surge, Upgrade
 from kcheck.text.need import first_unknown, need, or_unknown
@@ -18,7 +19,7 @@ _CLOUD = "gke"
 def accelerator(name: str) -> str | None:
     """Return the accelerator name of a machine type's built-in GPUs; None if it has none or is unknown."""
     for kind, line in tables_of(_CLOUD)["accelerators"].items():
-        if kind.startswith("nvidia-") and value_in(line, name) is not None:
+        if kind.startswith("nvidia-") and name in row(line):
             return kind
     return None
 
@@ -40,7 +41,7 @@ def local_ssd(name: str) -> int:
 
 
 def _local_ssds(name: str) -> tuple[int, int]:
-    found = (value_in(line, name) for line in tables_of(_CLOUD)["local_ssds"].values())
+    found = (row(line).get(name) for line in tables_of(_CLOUD)["local_ssds"].values())
     count, _, size = (next(filter(None, found), None) or "0").partition("x")
     return int(count), int(size or local_ssd_size())
 
