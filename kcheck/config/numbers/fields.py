@@ -184,18 +184,8 @@ class Fields:
             # the first spelling that the provider knows is where it would be written, unless another is there and null
             if found is None or value.origin.literal or (_refused(found) and not _refused(value)):
                 found = value
-        if found is not None and found.origin and self._pin is not ANY and "values_since" in entry:
-            since = entry["values_since"]
-            why = (
-                "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
-            )
-            found = with_origin(found, replace(found.origin, why=found.origin.why or why))
-        origin = found.origin if found is not None else None
-        place = origin.missing if origin else None
-        if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
-            found = with_origin(found, replace(origin, why=origin.why or self._obstacle(entry, place.path[-1])))
-        if found is not None and found.origin and isinstance(self.ignored, Known):
-            found = with_origin(found, replace(found.origin, why=found.origin.why or self._not_applied(entry)))
+        if found is not None and found.origin and (why := self._why_not(entry, found.origin)):
+            found = with_origin(found, replace(found.origin, why=why))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -229,6 +219,15 @@ class Fields:
         elif oldest is not None and not self._pin.reaches(oldest):
             why = f"{self._provider} is pinned below {oldest}, which may not have {name}"
         return Unset(replace(origin, why=why) if why else origin)
+
+    def _why_not(self, entry: FieldEntry, origin: Origin) -> str:
+        """Return why a field cannot be set at its place; empty if it can."""
+        since, path = entry.get("values_since"), origin.missing.path if origin.missing else ()
+        if origin.why:
+            return origin.why
+        if since and not self._pin.reaches(since):
+            return f"{self._provider} is pinned below {since}, which has other values"
+        return (self._obstacle(entry, path[-1]) if path else "") or self._not_applied(entry)
 
     def _obstacle(self, entry: FieldEntry, name: str) -> str:
         """Return why an attribute cannot be added: a conflicting one is set, or a required one is not."""
