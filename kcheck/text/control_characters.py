@@ -7,8 +7,6 @@ read a line as a command if it begins with `::`, or has `##[` or `##vso[` anywhe
 
 from kcheck.text.regex import regex
 
-TYPE_CHECKING = False
-
 _JOINED = (
     "\u0600-\u061b\u061d-\u109f\u1780-\u17b3\u17b6-\u18af\ufb50-\ufdff\ufe0f\ufe70-\ufefc"
     "\u2190-\u2bff\U0001f000-\U0001faff"
@@ -23,7 +21,6 @@ _UNSEEN = (
 HIDDEN = regex(f"({_FLAG})|[{_UNSEEN}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
 """Matches a character that acts or is invisible, or a flag, which is group 1 and stays."""
 _COMMAND = regex(r"\A(\s*):(?=:)|#(?=#\w*\[)")
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def visible(text: str) -> str:
@@ -46,7 +43,4 @@ def escaped(text: str) -> str:
 
 def escape(character: str) -> str:
     """Format a character as in a Python string."""
-    number = ord(character)
-    if character in _NAMED:
-        return _NAMED[character]
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return ascii(character)[1:-1]
