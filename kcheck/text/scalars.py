@@ -1,6 +1,8 @@
 """Convert strings, numbers and booleans like Terraform's type system (cty). Numbers are exact, never float."""
 
 import re
+from bisect import bisect_left
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
 from kcheck.text.data_types import SetData, Short
@@ -150,41 +152,27 @@ def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
 
     `("15", 1)` is 1.5, `("15", -1)` is 0.015.
     """
-    numerator, denominator = number.numerator, number.denominator
-    scaled, rest = divmod(numerator * 10**_EXACT, denominator)
-    text = str(scaled) if rest == 0 and scaled.bit_length() < 3 * _LARGEST else ""
-    if text and len(text.rstrip("0")) <= _EXACT and bits == BITS:
-        return text.rstrip("0"), len(text) - _EXACT
+    text, point = _figures(number, _EXACT)
+    if bits == BITS and _number(text, point) == number:
+        return text.rstrip("0"), point
     mantissa, unit = _mantissa(number, bits)
-    value = mantissa * unit
-    inclusive = mantissa % 2 == 0
-    low, high = value - unit / 2, value + unit / 2
-    power = _power(value)
-    for count in range(1, BITS):
-        step = Fraction(10) ** (power - count)
-        below = value // step
-        down = _inside(low, below * step, inclusive)
-        up = _inside((below + 1) * step, high, inclusive)
-        if down or up:
-            nearest = round(value / step)
-            chosen = nearest if down and up else below if down else below + 1
-            text = str(chosen)
-            return text.rstrip("0"), power + len(text) - count
-    raise AssertionError(f"{bits} bits have fewer digits")
+
+    def suffice(count: int) -> bool:
+        distance = abs(_number(*_figures(mantissa * unit, count)) - mantissa * unit)
+        return distance < unit / 2 or (distance == unit / 2 and mantissa % 2 == 0)
+
+    text, point = _figures(mantissa * unit, bisect_left(range(BITS), True, 1, key=suffice))
+    return text.rstrip("0"), point
 
 
-def _inside(smaller: Fraction, larger: Fraction, inclusive: bool) -> bool:
-    return smaller < larger or (inclusive and smaller == larger)
+def _figures(number: int | Fraction, count: int) -> tuple[str, int]:
+    """Round a positive number to so many digits; return them, and how many stand before the point."""
+    found = Context(count, Emin=MIN_EMIN, Emax=MAX_EMAX).divide(Decimal(number.numerator), Decimal(number.denominator))
+    return "".join(map(str, found.as_tuple().digits)).ljust(count, "0"), found.adjusted() + 1
 
 
-def _power(value: Fraction) -> int:
-    """Count the digits before the point; zero or less for a number below 1."""
-    power = int((value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103)
-    while Fraction(10) ** power <= value:
-        power += 1
-    while Fraction(10) ** (power - 1) > value:
-        power -= 1
-    return power
+def _number(figures: str, point: int) -> Fraction:
+    return int(figures) * Fraction(10) ** (point - len(figures))
 
 
 def decimal(number: int | Fraction, bits: int = BITS) -> str:
@@ -207,27 +195,19 @@ def floating(verb: str, number: int | Fraction, precision: int | None) -> str:
         places = 6 if precision is None else precision
         whole, rest = divmod(round(size * 10**places), 10**places)
         return sign + to_string(whole) + (f".{rest:0{places}d}" if places else "")
-    exact = digits(size) if size else ("0", 1)
     if verb in "eE":
         places = 6 if precision is None else precision
-        return sign + _scientific(*_rounded(size, exact, places + 1), places, verb)
+        return sign + _scientific(*_figures(size, places + 1), places, verb)
     if precision is None:
-        figures, point, limit = *exact, 6
+        (figures, point), limit = digits(size) if size else ("0", 1), 6
     else:
-        figures, point = _rounded(size, exact, max(precision, 1))
+        figures, point = _figures(size, max(precision, 1))
         figures = figures.rstrip("0") or "0"
         limit = max(precision, 1)
         limit = len(figures) if limit > len(figures) >= point else limit
     if not -4 <= point - 1 < limit:
         return sign + _scientific(figures, point, len(figures) - 1, "e" if verb == "g" else "E")
-    return sign + decimal(Fraction(int(figures)) * Fraction(10) ** (point - len(figures)))
-
-
-def _rounded(size: Fraction, exact: tuple[str, int], count: int) -> tuple[str, int]:
-    """Return `count` digits of a number, and the place of the point."""
-    point = exact[1]
-    figures = str(round(size / Fraction(10) ** (point - count))).rjust(count, "0")
-    return figures[:count], point + len(figures) - count
+    return sign + decimal(_number(figures, point))
 
 
 def _scientific(figures: str, point: int, places: int, letter: str) -> str:
