@@ -1,6 +1,7 @@
 """Add members to maps and items to lists in YAML, in the style of their neighbours."""
 
 import re
+from collections.abc import Iterable
 
 from kcheck.text.keys import Json
 from kcheck.text.regex import regex
@@ -75,13 +76,15 @@ def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit
         return _in_flow(node, len(node.entries) - 1, members, style)
     keys = [entry.key for entry in node.entries]
     source, indent = node.source, " " * column(keys[0])
-    end = _own_end(source, max(node.entries[-1].value.end - 1, keys[-1].start), len(indent))
-    gap = source.newline * (len(keys) > 1 and _is_apart(source, keys[-1].start))
-    lines = (
-        f"{gap * (i == 0)}{source.newline}{indent}{line}"
-        for name, value in members.items()
-        for i, line in enumerate(style.lines({name: value}))
-    )
+    last = max(node.entries[-1].value.end - 1, keys[-1].start)
+    is_apart = len(keys) > 1 and _is_apart(source, keys[-1].start)
+    return _below(source, last, indent, (style.lines({name: value}) for name, value in members.items()), is_apart)
+
+
+def _below(source: Source, at: int, indent: str, parts: Iterable[Iterable[str]], is_apart: bool = False) -> list[Edit]:
+    """Add the lines of some parts below the part at `at`, each behind an empty line if neighbours are apart."""
+    end, gap = _own_end(source, at, len(indent)), source.newline if is_apart else ""
+    lines = (f"{'' if i else gap}{source.newline}{indent}{line}" for part in parts for i, line in enumerate(part))
     return [Edit(source.span(end, end), "".join(lines))]
 
 
@@ -138,8 +141,7 @@ def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Styl
     indent = " " * column(node.entries[0].key)
     if at >= 0:
         entry = node.entries[at]
-        end = _own_end(source, max(entry.value.end - 1, entry.key.start), len(indent))
-        return [Edit(source.span(end, end), "".join(f"{source.newline}{indent}{line}" for line in lines))]
+        return _below(source, max(entry.value.end - 1, entry.key.start), indent, [lines])
     start = _commented(source, node.entries[0].key.start)
     return [Edit(source.span(start, start), "".join(f"{line}{source.newline}{indent}" for line in lines))]
 
@@ -174,7 +176,7 @@ def _in_flow(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style
     source, first = node.source, node.entries[0].key.start
     indent = _margin(node, first if at < 0 else node.entries[at].key.start)
     broken = indent is not None and _is_broken(node)
-    texts = style.spread(members, indent or "", source.newline) if broken else list(style.members(members))
+    texts = style.members(members, f"{source.newline}{indent}" if broken else "")
     if at < 0:
         start = _commented(source, first)
         between = ", " if indent is None else f",{source.newline}{indent}"
@@ -232,15 +234,11 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
     if node.flow:
         margin = _margin(node, last.start)
         wide = margin is not None and last.span.text[:1] in ("{", "[") and "\n" in last.span.text
-        texts = [style.wide(item, margin or "", source.newline) if wide else style.flow(item) for item in items]
+        texts = [style.flow(item, f"{source.newline}{margin}" if wide else "") for item in items]
         return _listed(node, last.end, margin, texts, last=True)
     indent = " " * column(node)
-    end = _own_end(source, max(last.end - 1, node.items[-1].start), len(indent))
-    gap = source.newline * (len(node.items) > 1 and all(_is_apart(source, one.start) for one in node.items[1:]))
-    lines = (
-        f"{gap * (i == 0)}{source.newline}{indent}{line}" for item in items for i, line in enumerate(style.item(item))
-    )
-    return [Edit(source.span(end, end), "".join(lines))]
+    is_apart = len(node.items) > 1 and all(_is_apart(source, one.start) for one in node.items[1:])
+    return _below(source, max(last.end - 1, node.items[-1].start), indent, map(style.item, items), is_apart)
 
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:

@@ -44,35 +44,23 @@ class Style(NamedTuple):
         yield f"- {lines[0]}"
         yield from (f"  {line}" for line in lines[1:])
 
-    def flow(self, value: Data) -> str:
-        """Format a value in flow style."""
+    def flow(self, value: Data, line: str = "") -> str:
+        """Format a value in flow style; after a `line` end and its indentation, if given, each member and item."""
+        deeper = line and line + ("\t" if line.lstrip("\r\n").startswith("\t") else " " * self.step)
         if isinstance(value, dict):
-            return f"{{{', '.join(self.members(value))}}}"
-        if isinstance(value, list):
-            return f"[{', '.join(map(self.flow, value))}]"
-        return yaml.literal(value, self.texts)
-
-    def members(self, members: dict[str, Data]) -> Iterator[str]:
-        """Yield members of a map in flow style."""
-        return (f"{yaml.literal(name, self.keys)}: {self.flow(value)}" for name, value in members.items())
-
-    def spread(self, members: dict[str, Data], margin: str, newline: str) -> list[str]:
-        """List members of a map in flow style, nested ones on lines of their own; `margin` precedes each."""
-        return [
-            f"{yaml.literal(name, self.keys)}: {self.wide(value, margin, newline)}" for name, value in members.items()
-        ]
-
-    def wide(self, value: Data, margin: str, newline: str) -> str:
-        """Format a value in flow style, each member and item on a line of its own."""
-        deeper = margin + ("\t" if margin.startswith("\t") else " " * self.step)
-        if isinstance(value, dict) and value:
-            inner, ends = self.spread(value, deeper, newline), "{}"
-        elif isinstance(value, list) and value:
-            inner, ends = [self.wide(item, deeper, newline) for item in value], "[]"
+            parts, ends = self.members(value, deeper), "{}"
+        elif isinstance(value, list):
+            parts, ends = [self.flow(item, deeper) for item in value], "[]"
         else:
-            return self.flow(value)
-        lines = f",{newline}{deeper}".join(inner)
-        return f"{ends[0]}{newline}{deeper}{lines}{newline}{margin}{ends[1]}"
+            return yaml.literal(value, self.texts)
+        if not line or not parts:
+            return f"{ends[0]}{', '.join(parts)}{ends[1]}"
+        lines = f",{deeper}".join(parts)
+        return f"{ends[0]}{deeper}{lines}{line}{ends[1]}"
+
+    def members(self, members: dict[str, Data], line: str = "") -> list[str]:
+        """List members of a map in flow style, as `flow` formats their values."""
+        return [f"{yaml.literal(name, self.keys)}: {self.flow(value, line)}" for name, value in members.items()]
 
 
 PLAIN = Style("plain", "plain", 2, 2)
