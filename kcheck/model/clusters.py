@@ -133,7 +133,6 @@ class Cluster(Thing, frozen=True):
     outbound_ips: Annotated[Value[int], "public addresses by which its nodes reach the internet", "addresses"] = NOTHING
     outbound_list: Annotated[Value[str], "attribute that lists these addresses; null where only their number is written"] = NOTHING
     outbound_ports: Annotated[Value[int], "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"] = NOTHING
-    nat_gateways: Value[int] = NOTHING
     single_gateway: Annotated[Value[bool], "single_nat_gateway of the VPC module; null where no such module makes its NAT gateway (EKS)"] = NOTHING
     gateway_per_zone: Annotated[Value[bool], "one_nat_gateway_per_az of that module"] = NOTHING
     s3_endpoint: Annotated[Value[bool], "whether its code makes an endpoint for S3 beside its NAT gateways; null without these (EKS)"] = NOTHING

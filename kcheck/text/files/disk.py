@@ -23,10 +23,6 @@ class TooLargeError(Exception):
     """A file too large to be written by hand."""
 
 
-class OutsideError(OSError):
-    """A path that leads out of the boundary."""
-
-
 class Disk:
     """Files within a boundary; without one, those that a person names.
 
@@ -128,10 +124,10 @@ class Disk:
     def entries(self, folder: str) -> list[DirectoryEntry]:
         """List the contents of a folder, sorted by name.
 
-        Raises OutsideError if it is outside; OSError if there is no such folder, or it cannot be read.
+        Raises OSError if it is outside, there is no such folder, or it cannot be read.
         """
         if self.is_outside(folder):
-            raise OutsideError(folder)
+            raise PermissionError(folder)
         try:
             found = [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in system.entries(folder)]
         except (FileNotFoundError, NotADirectoryError):
