@@ -177,19 +177,15 @@ class Finding(Struct, frozen=True):
         return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
 
 
-class Tally(Struct, frozen=True):
-    """Number of findings with an identity, and the worst severity."""
-
-    number: int
-    worst: Severity
+Severities = dict[Identity, list[Severity]]
+"""Severities of all findings with an identity."""
 
 
-def tally(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Tally]:
-    """Count the findings of each identity, and find the worst severity."""
-    result: dict[Identity, Tally] = {}
-    for identity, severity in severities:
-        before = result.get(identity, Tally(0, severity))
-        result[identity] = Tally(before.number + 1, max(severity, before.worst))
+def severities_of(found: Iterable[tuple[Identity, Severity]]) -> Severities:
+    """Group severities by the identities of their findings."""
+    result: Severities = {}
+    for identity, severity in found:
+        result.setdefault(identity, []).append(severity)
     return result
 
 

@@ -17,7 +17,7 @@ from kcheck.engine.linter import Result
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, display_path
-from kcheck.text.findings import Finding, Identity, Severity, tally, unnumbered
+from kcheck.text.findings import Finding, Identity, Severity, severities_of, unnumbered
 from kcheck.text.text import grouped
 
 VERSION = 1
@@ -60,7 +60,7 @@ class Baseline:
         self.entries = list(entries)
         self.not_ignorable = not_ignorable
         self.arguments = tuple(arguments)
-        self.known = tally(
+        self.known = severities_of(
             (entry.identity(name), Severity[entry.severity.upper()]) for entry in self.entries for name in entry.objects
         )
 

@@ -15,7 +15,7 @@ from kcheck.engine.linter import Result
 from kcheck.fix.gate.baseline import Baseline
 from kcheck.fix.gate.git import Difference
 from kcheck.text.files.tree import PathError, Tree
-from kcheck.text.findings import Finding, Identity, Severity, Tally, tally
+from kcheck.text.findings import Finding, Identity, Severities, Severity, severities_of
 
 
 class Comparison:
@@ -38,15 +38,15 @@ class Comparison:
     def find_known(self, findings: Sequence[Finding]) -> KnownFindings:
         """Select the findings of a first run that are known."""
         base = self.baseline = self.baseline and self.baseline.with_current_names(findings)
-        now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
+        now = severities_of((identity, finding.severity) for finding in findings for identity in finding.identities)
         steady = self._config.severity  # then how bad they are is the settings' own
 
-        def was_there(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
+        def was_there(finding: Finding, before: Severities) -> bool:
             """Whether the finding was there for each of its objects, as often and as severe."""
             return all(
                 identity in before
-                and now[identity].number <= before[identity].number
-                and (finding.rule in steady or finding.severity <= before[identity].worst)
+                and len(now[identity]) <= len(before[identity])
+                and (finding.rule in steady or finding.severity <= max(before[identity]))
                 for identity in finding.identities
             )
 
@@ -61,12 +61,12 @@ class Comparison:
         return KnownFindings([part for part in parts if is_known(part)])
 
     @cached_property
-    def _before(self) -> dict[Identity, Tally]:
+    def _before(self) -> Severities:
         """Findings before the change, counted by the current names of their files."""
         if self.difference is None or self.before is None:
             return {}
         now = self.difference.current_identities
-        return tally((identity, f.severity) for f in self.before.findings for identity in now(f.identities))
+        return severities_of((identity, f.severity) for f in self.before.findings for identity in now(f.identities))
 
     @cached_property
     def before(self) -> Result | None:

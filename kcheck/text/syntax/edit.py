@@ -104,7 +104,7 @@ def apply_edits(source: Source, changes: list[Edit]) -> bytes:
 
     Raises OverlapError if two different edits touch the same bytes.
     """
-    if _is_hcl(source):
+    if _syntax(source) == "hcl":
         from kcheck.text.syntax.hcl import align
 
         return align.apply_aligned(source.data, changes)
@@ -120,22 +120,18 @@ def source_of(change: Change) -> Source:
 def is_anchored(span: Span) -> bool:
     """Whether a place may be below a YAML anchor that others refer to."""
     data = span.source.data
-    return _is_yaml(span.source) and b"&" in data and b"*" in data
+    return _syntax(span.source) == "yaml" and b"&" in data and b"*" in data
 
 
-def _is_hcl(source: Source) -> bool:
-    return not source.derived and source.path.endswith(HCL)
-
-
-def _is_terraform_json(source: Source) -> bool:
-    return not source.derived and source.path.endswith((".tf.json", ".tfvars.json"))
-
-
-def _is_yaml(source: Source) -> bool:
-    """Whether a file is edited as YAML, as JSON manifests are. Plans are never edited."""
-    if source.path.endswith(".json"):
-        return not source.private and not source.derived and not source.path.endswith((*TERRAFORM, *VARIABLES))
-    return source.path.endswith(_YAML) and not source.derived
+def _syntax(source: Source) -> str:
+    """Return the syntax that a file is edited as: hcl, json (Terraform's only) or yaml; empty if it is not edited."""
+    if source.derived or source.private:  # plans are private
+        return ""
+    if source.path.endswith(HCL):
+        return "hcl"
+    if source.path.endswith((*TERRAFORM, *VARIABLES)):
+        return "json"
+    return "yaml" if source.path.endswith((*_YAML, ".json")) else ""
 
 
 def _sorted_out(
@@ -182,17 +178,17 @@ def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
 
 
 def _replaced(change: Change) -> Edit:
-    span, value = change.origin.written, change.value
+    span, value, syntax = change.origin.written, change.value, _syntax(change.origin.written.source)
     if isinstance(value, str) and value != span.text and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(span.text):
         return Edit(span, value)  # who wrote a number without quotes may go on so: `cpu: 4`
-    if _is_hcl(span.source) and (not isinstance(value, str) or _LITERAL.match(span.text)):
+    if syntax == "hcl" and (not isinstance(value, str) or _LITERAL.match(span.text)):
         return Edit(span, literal(value, span.text))
     if isinstance(value, list | dict):
         raise EditError(f"{change.name} is a single value: `{span.text}`")
-    if _is_yaml(span.source) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
+    if syntax in ("yaml", "hcl"):  # in HCL, a part of YAML in a template
         text = yaml.literal(value, "double" if span.source.path.endswith(".json") else quotes(span.text))
         return Edit(span, text if span.text else f" {text}")  # `key:` without a value
-    if _is_terraform_json(span.source):
+    if syntax == "json":
         import json
 
         quoted = span.text.startswith('"') and not isinstance(value, str)
@@ -201,8 +197,8 @@ def _replaced(change: Change) -> Edit:
 
 
 def _added(container: Span, insertion: Insertion) -> list[Edit]:
-    source = container.source
-    if _is_hcl(source):
+    syntax = _syntax(container.source)
+    if syntax == "hcl":
         found = _at(container)
         if isinstance(found, nodes.Literal) and container.text == "null":
             return [Edit(container, literal(insertion.items or insertion.members))]
@@ -210,10 +206,9 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
             return write.append(found, insertion)
         if isinstance(found, nodes.Block) and not insertion.items:
             return write.insert(found, insertion)
-    if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
-        edits = edits_to_add(container, insertion)
-        if edits is not None:
-            return edits
+    edits = edits_to_add(container, insertion) if syntax else None  # in HCL, YAML in a template
+    if edits is not None:
+        return edits
     what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
     raise EditError(f"kcheck cannot add {what} at {container.location}")
 

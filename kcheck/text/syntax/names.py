@@ -30,19 +30,13 @@ def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple
 
 def in_json(span: Span) -> tuple[str, ...]:
     """Return the keys of a place in a JSON file."""
-    node = _json(span.source)
-    return tuple(_members(node, span)) if isinstance(node, json.Node) else ()
+    return tuple(name for name, _ in _way(span))[1:]
 
 
 def json_member(span: Span, name: str) -> Span | None:
     """Return the value of a member of the object at a place in a JSON file."""
-    node: json.Node | Problem | None = _json(span.source)
-    while isinstance(node, json.Node) and node.span != span:
-        found = node.value if isinstance(node.value, list) else []
-        inner = [member.value for member in node.value.values()] if isinstance(node.value, dict) else found
-        node = next((one for one in inner if one.span.holds(span)), None)
-    own = node.value.get(name) if isinstance(node, json.Node) and isinstance(node.value, dict) else None
-    return own.value.span if own is not None else None
+    own = next((node.value for _, node in _way(span) if node.span == span), None)
+    return own[name].value.span if isinstance(own, dict) and name in own else None
 
 
 @lru_cache(maxsize=4)  # several findings of a file come together
@@ -106,18 +100,19 @@ def _flag(node: yaml.Node) -> str:
     return text.partition("=")[0] if text.startswith("-") else ""
 
 
-def _members(node: json.Node, span: Span) -> Iterator[str]:
-    value = node.value
-    steps: Iterable[tuple[str, Span, json.Node]] = ()
-    if isinstance(value, dict):
-        steps = ((name, member.key, member.value) for name, member in value.items())
-    elif isinstance(value, list):
-        steps = ((f"[{at}]", item.span, item) for at, item in enumerate(value))
-    for name, place, inner in steps:
-        if place.holds(span) or inner.span.holds(span):
-            yield name
-            yield from _members(inner, span)
-            return
+def _way(span: Span) -> Iterator[tuple[str, json.Node]]:
+    """Yield the values of a JSON file that hold a place, from the whole file down, each after its key."""
+    root = _json(span.source)
+    step = ("", root) if isinstance(root, json.Node) else None
+    while step is not None:
+        yield step
+        value = step[1].value
+        inner: Iterable[tuple[str, Span, json.Node]] = ()
+        if isinstance(value, dict):
+            inner = ((name, member.key, member.value) for name, member in value.items())
+        elif isinstance(value, list):
+            inner = ((f"[{at}]", item.span, item) for at, item in enumerate(value))
+        step = next(((name, node) for name, key, node in inner if key.holds(span) or node.span.holds(span)), None)
 
 
 _EXTENSION = "x-"
