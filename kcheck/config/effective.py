@@ -1,7 +1,6 @@
 """Settings of a run: the nearest settings file, overridden by flags."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -27,7 +26,7 @@ def flag(name: str) -> str:
 def effective_config(
     paths: tuple[str, ...],
     file: str | None,
-    flags: Mapping[str, Any],
+    flags: Written,
     overlay: Mapping[str, bytes | None] | None = None,
     top: str | None = None,
 ) -> Config:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
-from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
+from json.decoder import JSONDecoder
+from typing import Any, NoReturn
 
 from msgspec import Struct
 
@@ -16,9 +16,16 @@ from kcheck.text.text import BOM, Problem, Source, Span, not_text
 MAX_DEPTH = 200
 
 _BLANK = regex(r"[ \t\r\n]*")
-_NUMBER = regex(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
-_CONSTANTS = {"true": True, "false": False, "null": None}
 _DECODER = JSONDecoder()
+
+
+def _no_constant(_name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python reads. Raises ValueError always."""
+    raise ValueError
+
+
+_EXACT = JSONDecoder(parse_float=to_number, parse_int=to_number, parse_constant=_no_constant)
+"""Reads a value with exact numbers."""
 
 
 class Member(Struct, frozen=True):
@@ -92,31 +99,22 @@ class _Reader:
         first = self.text[at : at + 1]
         if depth > MAX_DEPTH:
             raise _NotJsonError("nested too deeply", at)
-        if first == '"':
-            content, end = self.string(at)
-            return Node(content, self.span(at, end)), end
         if first == "{":
             return self.object(at, depth)
         if first == "[":
             return self.array(at, depth)
-        for word, constant in _CONSTANTS.items():
-            if self.text.startswith(word, at):
-                return Node(constant, self.span(at, at + len(word))), at + len(word)
-        match = _NUMBER.match(self.text, at)
-        if match is None:
-            raise _NotJsonError("a value is missing", at)
+        content, end = self.single(at)
+        return Node(content, self.span(at, end)), end
+
+    def single(self, at: int) -> tuple[Any, int]:
+        """Read a text, a number, true, false or null."""
         try:
-            number = to_number(match[0])
+            return _EXACT.raw_decode(self.text, at)
         except EvaluationError as error:
             raise _NotJsonError(str(error), at) from error
-        return Node(number, self.span(at, match.end())), match.end()
-
-    def string(self, at: int) -> tuple[str, int]:
-        try:
-            found: tuple[str, int] = scanstring(self.text, at + 1, True)
         except ValueError as error:
-            raise _NotJsonError("this string is not closed, or has an invalid character", at) from error
-        return found
+            broken = "this string is not closed, or has an invalid character"
+            raise _NotJsonError(broken if self.text[at : at + 1] == '"' else "a value is missing", at) from error
 
     def object(self, start: int, depth: int) -> tuple[Node, int]:
         members: dict[str, Member] = {}
@@ -124,7 +122,7 @@ class _Reader:
         while self.text[at : at + 1] != "}":
             if self.text[at : at + 1] != '"':
                 raise _NotJsonError("a key in quotes is missing", at)
-            key, end = self.string(at)
+            key, end = self.single(at)
             colon = _blank(self.text, end)
             if self.text[colon : colon + 1] != ":":
                 raise _NotJsonError("`:` is missing", colon)
@@ -165,7 +163,7 @@ def members(text: str, start: int) -> Iterator[tuple[str, int]]:
         raise ValueError("an object is missing")
     at = _blank(text, at + 1)
     while text[at : at + 1] == '"':
-        key, end = scanstring(text, at + 1, True)
+        key, end = _DECODER.raw_decode(text, at)
         begin = _blank(text, _blank(text, end) + 1)
         yield key, begin
         _, end = _DECODER.raw_decode(text, begin)
