@@ -138,9 +138,8 @@ class Copies:
     def _configuration(self, path: str, top: str) -> Configuration | None:
         if not contains_path(top, path):
             return None
-        try:
-            entries = self._tree.disk.entries(path)
-        except OSError:
+        entries = self._tree.disk.entries(path)
+        if entries is None:
             return None
         result = Configuration(display_path(path), top=top)
         files: list[tuple[str, nodes.File]] = []

@@ -121,18 +121,15 @@ class Disk:
             return not self.is_outside(path)
         return bool(self._added) and system.real_path(path) in self._added
 
-    def entries(self, folder: str) -> list[DirectoryEntry]:
-        """List the contents of a folder, sorted by name.
-
-        Raises OSError if it is outside, there is no such folder, or it cannot be read.
-        """
+    def entries(self, folder: str) -> list[DirectoryEntry] | None:
+        """List the contents of a folder, sorted by name; None if it is outside, missing or unreadable."""
         if self.is_outside(folder):
-            raise PermissionError(folder)
+            return None
         try:
             found = [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in system.entries(folder)]
-        except (FileNotFoundError, NotADirectoryError):
-            if not self.is_folder(folder):
-                raise
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError | NotADirectoryError) or not self.is_folder(folder):
+                return None
             found = []
         if self.overlay:
             found = [entry for entry in found if self.overlay.get(self.real(entry.path), b"") is not None]
@@ -149,10 +146,7 @@ class Disk:
             if real in seen:
                 continue
             seen.add(real)
-            try:
-                entries = self.entries(folder)
-            except OSError:
-                continue
+            entries = self.entries(folder) or []
             yield from (entry.path for entry in entries if os.path.islink(entry.path))
             stack += [entry.path for entry in entries if entry.is_folder]
 
@@ -160,9 +154,6 @@ class Disk:
         """Yield all files below a folder; links to folders are not followed."""
         stack = [top]
         while stack:
-            try:
-                entries = self.entries(stack.pop())
-            except OSError:
-                continue
+            entries = self.entries(stack.pop()) or []
             yield from (entry.path for entry in entries if not entry.is_folder)
             stack += [entry.path for entry in entries if entry.is_folder and not os.path.islink(entry.path)]

@@ -209,11 +209,10 @@ class Tree:
         if path not in self.loaded_folders:
             real = system.real_path(path)
             if real not in self.loaded_folders:
-                try:
-                    names = [entry.name for entry in self.disk.entries(path)]
-                except OSError:
+                entries = self.disk.entries(path)
+                if entries is None:
                     return None
-                self.loaded_folders[real] = self._terraform(path, names)
+                self.loaded_folders[real] = self._terraform(path, [entry.name for entry in entries])
             self.loaded_folders[path] = self.loaded_folders[real]
         return self.loaded_folders[path]
 
@@ -335,10 +334,7 @@ class Tree:
                 path = os.path.join(top, inside)
                 if self._excluded(path):
                     continue
-            try:
-                entries = self.disk.entries(path)
-            except OSError:
-                continue
+            entries = self.disk.entries(path) or []
             yield path, [entry.name for entry in entries if not entry.is_folder]
             inner = [entry for entry in entries if entry.is_folder and not self._excluded(entry.path)]
             stack += [entry.path for entry in reversed(inner) if self._is_entered(entry)]
