@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -28,31 +28,11 @@ from kcheck.text.text import Skipped, Source
 from kcheck.text.values import Origin
 from kcheck.text.versions import Range
 
+if TYPE_CHECKING:
+    from kcheck.config.numbers.profiles import ModuleEntry, SkeletonEntry
+
 _REGISTRY = regex(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
 _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")
-
-
-class Skeleton(NamedTuple):
-    """Skeleton file for a range of versions.
-
-    `providers` are the provider versions it requires, `defaults` replace those in the file, `lacks` names variables
-    that these versions do not have.
-    """
-
-    path: str
-    versions: Range
-    providers: dict[str, Range]
-    defaults: tuple[tuple[str, object], ...]
-    lacks: frozenset[str]
-
-
-class Published(NamedTuple):
-    """Published module. A local copy is recognised by the variables in `declares`."""
-
-    source: str
-    repository: str
-    declares: frozenset[str]
-    skeletons: tuple[Skeleton, ...]
 
 
 def find(
@@ -71,7 +51,7 @@ def find(
     if repository is not None:
         constraint = (repository[3] or "").removeprefix("v")
     wanted = versions.parse(constraint) or versions.ANY  # as of a branch or a commit
-    fitting = [s for s in module.skeletons if s.versions.overlaps(wanted)]
+    fitting = [one for one in module["skeletons"] if _range(one["versions"]).overlaps(wanted)]
     if not fitting:
         return f"kcheck does not know version {constraint} of the module {source}"
     if len(fitting) > 1:
@@ -79,7 +59,7 @@ def find(
     return _best(fitting, inputs)
 
 
-def _published_as(source: str) -> Published | None:
+def _published_as(source: str) -> ModuleEntry | None:
     found = _REPOSITORY.search(source) or _REGISTRY.fullmatch(source)
     return _index().get((found[1] + (found[2] or "")).lower()) if found is not None else None
 
@@ -90,28 +70,30 @@ def copy_of(configuration: Configuration) -> Configuration | None:
     A folder that calls the module passes on its variables and is not a copy.
     """
     declared = configuration.variables.keys()
-    for module in _modules():
-        if module.declares and module.declares <= declared:
+    for module in profiles.modules().values():
+        if module["declares"] and all(name in declared for name in module["declares"]):
             if any(_published_as(source_of(block)) is module for block in configuration.calls.values()):
                 return None
-            return _best(module.skeletons, declared)
+            return _best(module["skeletons"], declared)
     return None
 
 
-def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list[Skeleton]:
-    def fits(provider: str, wanted: Range) -> bool:
+def _fitting_lock(skeletons: Iterable[SkeletonEntry], locked: dict[str, str]) -> list[SkeletonEntry]:
+    def fits(provider: str, wanted: str) -> bool:
         version = versions.parse(locked.get(provider, ""))
-        return version is None or version.overlaps(wanted)
+        return version is None or version.overlaps(_range(wanted))
 
-    return [skeleton for skeleton in skeletons if all(fits(*one) for one in skeleton.providers.items())]
+    return [one for one in skeletons if all(fits(*pair) for pair in one.get("providers", {}).items())]
 
 
-def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
+def _best(skeletons: Iterable[SkeletonEntry], inputs: Set[str]) -> Configuration:
     """Load the skeleton that declares most of the inputs, the newest on a tie."""
-    return max(
-        ((s, load(s.path, s.defaults, s.lacks)) for s in skeletons),
-        key=lambda pair: (len(pair[1].variables.keys() & inputs), pair[0].versions.low),
-    )[1]
+
+    def loaded(entry: SkeletonEntry) -> Configuration:
+        return load(entry["file"], tuple(entry.get("defaults", {}).items()), frozenset(entry.get("lacks", ())))
+
+    best = max(skeletons, key=lambda one: (len(loaded(one).variables.keys() & inputs), _range(one["versions"]).low))
+    return loaded(best)
 
 
 @cache
@@ -135,17 +117,12 @@ def _skeleton(path: str) -> Source:
 
 
 @cache
-def _modules() -> tuple[Published, ...]:
-    return tuple(_published(source, entry) for source, entry in profiles.modules().items())
-
-
-@cache
-def _index() -> dict[str, Published]:
+def _index() -> dict[str, ModuleEntry]:
     result = {}
-    for module in _modules():
-        folder = module.source.partition("//")[2]
-        result[module.source.lower()] = module
-        result[(module.repository + (f"//{folder}" if folder else "")).lower()] = module
+    for source, module in profiles.modules().items():
+        folder = source.partition("//")[2]
+        result[source.lower()] = module
+        result[(module["repository"] + (f"//{folder}" if folder else "")).lower()] = module
     return result
 
 
@@ -155,24 +132,7 @@ def _whole() -> frozenset[str]:
     return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 
-def _published(source: str, entry: profiles.ModuleEntry) -> Published:
-    return Published(
-        source,
-        entry["repository"],
-        frozenset(entry["declares"]),
-        tuple(
-            Skeleton(
-                fields["file"],
-                _range(fields["versions"]),
-                {name: _range(wanted) for name, wanted in fields.get("providers", {}).items()},
-                tuple(fields.get("defaults", {}).items()),
-                frozenset(fields.get("lacks", ())),
-            )
-            for fields in entry["skeletons"]
-        ),
-    )
-
-
+@cache
 def _range(constraint: str) -> Range:
     found = versions.parse(constraint)
     if found is None:
