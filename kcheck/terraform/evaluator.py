@@ -20,6 +20,7 @@ from kcheck.terraform.partial_collections import (
     either,
     entries_of,
     gathered,
+    items_of,
     settled,
 )
 from kcheck.terraform.scope import Names, Scope
@@ -202,7 +203,7 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
         return _steps(node.each, scope.with_names(**{_ELEMENT: item}))
 
     if isinstance(target, Partial) and isinstance(target.part, tuple):
-        items = ((each(entry.item), None if entry.sure else target) for entry in entries_of(target))
+        items = ((each(item), why) for item, why in items_of(target))
         return scope.budget.hold(gathered(items, _here(node)))
     if isinstance(target, Unknown):
         return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
@@ -351,11 +352,10 @@ def rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | Non
     Raises EvaluationError if Terraform would refuse the collection or the condition.
     """
     collection = value_of(node.collection, scope)
-    missing = collection if isinstance(collection, Unknown) else None
     steps = _steps_of_round(node.span)
     for entry in entries_of(collection):
         scope.budget.spend(steps)
-        inner, why = _inner(node, entry, scope), None if entry.sure else missing
+        inner, why = _inner(node, entry, scope), entry.why
         if node.condition is not None:
             condition = value_of(node.condition, inner)
             if isinstance(condition, Known) and not scalars.to_bool(condition.value):

@@ -20,11 +20,11 @@ MOST_ELEMENTS = 1_000
 
 
 class Entry(NamedTuple):
-    """Element of a collection with its key or index; `sure` if it certainly exists."""
+    """Element of a collection with its key or index; `why` says why it may not exist."""
 
     key: Datum
     item: Datum
-    sure: bool = True
+    why: Unknown | None = None
 
 
 def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
@@ -88,13 +88,13 @@ def entries_of(collection: Datum) -> Iterator[Entry]:
         for some in (collection.part, collection.rest):
             for entry in _entries(some, collection.origin):
                 key = entry.key if not isinstance(some, tuple) or isinstance(some, SetData) else _why(collection)
-                yield entry._replace(key=key, sure=some is collection.part)
+                yield entry._replace(key=key, why=None if some is collection.part else collection)
     elif isinstance(collection, Either):
         yield from _of_branches(collection)
     elif isinstance(collection, Unknown):
         key = _why(collection)
         symbol = collection.symbol and collection.symbol.element(key)
-        yield Entry(key, Unknown(collection.reason, collection.origin, symbol), sure=False)
+        yield Entry(key, Unknown(collection.reason, collection.origin, symbol), collection)
     else:
         yield from _entries(collection.value, collection.origin)
 
@@ -109,9 +109,7 @@ def is_map(collection: Datum) -> bool:
 
 def items_of(collection: Datum) -> Iterator[tuple[Datum, Unknown | None]]:
     """Yield the elements of a collection, each with a reason if uncertain."""
-    why = collection if isinstance(collection, Unknown) else None
-    for entry in entries_of(collection):
-        yield entry.item, None if entry.sure else why
+    return ((entry.item, entry.why) for entry in entries_of(collection))
 
 
 def _why(datum: Unknown) -> Unknown:
@@ -157,8 +155,8 @@ def _of_branches(collection: Either) -> Iterator[Entry]:
     for name in dict.fromkeys(name for entries in found for name in entries):
         same = [entries[name] for entries in found if name in entries]
         item = either(collection.reason, collection.origin, [entry.item for entry in same])
-        sure = len(same) == len(found) and all(entry.sure for entry in same)
-        yield Entry(same[0].key if keyed else why, item, sure)
+        sure = len(same) == len(found) and not any(entry.why for entry in same)
+        yield Entry(same[0].key if keyed else why, item, None if sure else collection)
 
 
 class Gathering:
@@ -182,10 +180,11 @@ class Gathering:
         self.why = self.why or why
         return name
 
-    def merge(self, entry: Entry, why: Unknown | None) -> None:
+    def merge(self, entry: Entry) -> None:
         """Add an element that replaces an earlier one with the same key."""
+        why = entry.why
         name = (key_of(entry.key) if isinstance(entry.key, Unknown) else None) or self.free(entry.key)
-        if entry.sure or why is None:
+        if why is None:
             self.rest.pop(name, None)
             self.part[name] = entry.item
             return

@@ -280,13 +280,12 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
         found = _named(collection)
     result = Gathering(origin)
     for entry in found:
-        why = collection if not entry.sure and isinstance(collection, Unknown) else None
         name = result.free(entry.key)
         inner = _each(scope, key_datum(name, entry.item.origin or origin), entry.item, origin)
         optional = not (isinstance(name, Reference) and name.loose)
         label = f'{address}["{name}"]' if optional or len(found) > 1 else address
-        instance = Instance(block, inner, label, why.reason if why else "", optional=optional)
-        result.add(Known(name, origin), Known(instance, origin), why)
+        instance = Instance(block, inner, label, entry.why.reason if entry.why else "", optional=optional)
+        result.add(Known(name, origin), Known(instance, origin), entry.why)
     return result.map()
 
 

@@ -23,7 +23,7 @@ from kcheck.terraform.functions.signature import (
     strings,
     text,
 )
-from kcheck.terraform.partial_collections import Entry, Gathering, either, entries_of, gathered, items_of
+from kcheck.terraform.partial_collections import Gathering, either, entries_of, gathered, items_of
 from kcheck.terraform.type_rules import element_type, type_of, unify
 from kcheck.text import scalars
 from kcheck.text.data_types import DYNAMIC, STRING, ListData, MapData, SetData, Type, list_of, set_of
@@ -98,7 +98,7 @@ def _merged(maps: tuple[Datum, ...]) -> Datum:
         if isinstance(given, Known) and not isinstance(given.value, dict):
             raise EvaluationError(f"a map is needed, not a {scalars.kind(given.value)}")
         for entry in entries_of(given):
-            result.merge(entry, given if isinstance(given, Unknown) else None)
+            result.merge(entry)
     return result.map()
 
 
@@ -112,23 +112,19 @@ def _keys(given: Datum) -> list[str | Datum] | Datum:
 
 def _all_keys(given: Datum) -> list[str | Datum] | Datum:
     if isinstance(given, Partial | Either):
-        return _listed(given, [entry._replace(item=entry.key) for entry in entries_of(given)])
+        return gathered(((entry.key, entry.why) for entry in entries_of(given)), _NOWHERE)
     return [key.datum if isinstance(key, Reference) else key for key in sorted(entries(given))]
 
 
 @TABLE.function(anything)
 def _values(given: Datum) -> list[Datum] | Datum:
     if isinstance(given, Partial | Either):
-        return _listed(given, entries_of(given))
+        return gathered(items_of(given), _NOWHERE)
     values = entries(given)
     found = [values[key] for key in sorted(values)]
     if isinstance(values, MapData):
         return Known(ListData.of(found, type_of(given).element), _NOWHERE)
     return found
-
-
-def _listed(given: Unknown, found: Iterable[Entry]) -> Datum:
-    return gathered(((entry.item, None if entry.sure else given) for entry in found), _NOWHERE)
 
 
 @TABLE.function(strings, anything)
