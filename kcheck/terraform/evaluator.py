@@ -24,7 +24,7 @@ from kcheck.terraform.partial_collections import (
     settled,
 )
 from kcheck.terraform.scope import Names, Scope
-from kcheck.terraform.type_rules import element_type, type_of
+from kcheck.terraform.type_rules import type_of
 from kcheck.text import scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData
 from kcheck.text.keys import key_of
@@ -221,7 +221,7 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
         raise EvaluationError("a splat of a list gives elements of different types")
     element = types.pop() if types else DYNAMIC
     if not found:
-        element = type_rules.of_step(node.each, element_type(value, value.element))
+        element = type_rules.of_step(node.each, value.element)
     return scope.budget.hold(Known(ListData.of(found, element), _here(node)))
 
 

@@ -13,7 +13,7 @@ from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.partial_collections import Entry, Gathering, entries_of, gathered, is_map, key_datum
 from kcheck.terraform.scope import Scope, circular
 from kcheck.text import scalars
-from kcheck.text.data_types import SetData
+from kcheck.text.data_types import ANYTHING, SetData
 from kcheck.text.keys import Reference
 from kcheck.text.partly_known import distinct
 from kcheck.text.regex import regex
@@ -151,7 +151,7 @@ class BlockRecord:
             items.append(Known(record, Origin((record.span,))))
         labels = self.block.labels  # an index into several blocks of a set says nothing
         unordered = len(items) > 1 and labels and f"{labels[0]}.{name}" in names.listed("unordered")
-        return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
+        return Known(SetData.of(items, ANYTHING) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
         """Return an unset attribute: its identity is known, and the length of some lists."""

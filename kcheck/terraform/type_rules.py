@@ -32,20 +32,15 @@ def type_of(datum: Datum) -> Type:
         return ANYTHING
     value = datum.value
     if isinstance(value, ListData | SetData):
-        return Type("list" if isinstance(value, ListData) else "set", (element_type(value, value.element),))
+        return Type("list" if isinstance(value, ListData) else "set", (value.element,))
     if isinstance(value, MapData):
-        return Type("map", (element_type(value.values(), value.element),))
+        return Type("map", (value.element,))
     if isinstance(value, tuple):
         return Type("tuple", tuple(map(type_of, value)))
     if isinstance(value, dict):
         names = sorted(value)
         return Type("object", tuple(type_of(value[name]) for name in names), tuple(names))
     return _SINGLE[kind(value)]
-
-
-def element_type(items: Iterable[Datum], declared: Type | None) -> Type:
-    """Return the declared element type of a collection, else that of its first element."""
-    return declared if declared is not None else next((type_of(item) for item in items), ANYTHING)
 
 
 def same(a: Type, b: Type) -> bool:

@@ -18,6 +18,7 @@ from kcheck.terraform.scope import Names, Scope
 from kcheck.terraform.types import convert_to
 from kcheck.terraform.workspaces import OF_NONE
 from kcheck.text import scalars
+from kcheck.text.data_types import like
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import Tree, display_path
@@ -337,5 +338,5 @@ def _changed(datum: Datum, values: Mapping[Place, Data]) -> Datum:
     if isinstance(datum.value, dict):
         return Known({key: _changed(item, values) for key, item in datum.value.items()}, datum.origin)
     if isinstance(datum.value, tuple):
-        return Known(type(datum.value)(_changed(item, values) for item in datum.value), datum.origin)
+        return Known(like(datum.value, (_changed(item, values) for item in datum.value)), datum.origin)
     return datum

@@ -5,6 +5,7 @@ A plain tuple is one of Terraform's tuples, a plain dict one of its objects: the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction  # noqa: F401
 from typing import NamedTuple, Self
 
@@ -56,12 +57,12 @@ def map_of(element: Type) -> Type:
 
 
 class _Typed:
-    """Elements that are all of the type `element`; None stands for the type of the first."""
+    """Elements that are all of the type `element`."""
 
-    element: Type | None = None
+    element: Type
 
     @classmethod
-    def of(cls, items: object, element: Type | None) -> Self:
+    def of(cls, items: object, element: Type) -> Self:
         """Make a collection with elements of a type."""
         result = cls(items)  # type: ignore[call-arg]
         result.element = element
@@ -74,6 +75,11 @@ class ListData(_Typed, tuple["Datum", ...]):
 
 class SetData(_Typed, tuple["Datum", ...]):
     """Elements of a set, in Terraform's order."""
+
+
+def like(value: tuple[Datum, ...], items: Iterable[Datum]) -> tuple[Datum, ...]:
+    """Make a list, set or tuple of other elements of the same types."""
+    return type(value).of(items, value.element) if isinstance(value, ListData | SetData) else tuple(items)
 
 
 class MapData(_Typed, dict[str, "Datum"]):

@@ -15,7 +15,7 @@ from kcheck.terraform import convert
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.functions import FUNCTIONS, reason_for
 from kcheck.terraform.scope import Scope
-from kcheck.text.data_types import NUMBER, Null, SetData
+from kcheck.text.data_types import NUMBER, STRING, Null, SetData
 from kcheck.text.partly_known import wrap
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.parse import parse
@@ -398,7 +398,7 @@ def test_no_argument_makes_a_function_fail_in_its_own_way() -> None:
             None, True, False, 0, 1, -1, 2, 33, 0.5, -1.5, 10**40, "", "a", "b", "1", "10.0.0.0/16", "fd00::/48", "é\n", "/(/",
             "%s %d", "%", "{", "a: b", "[*+", "\x00", [], [1, 2], ["a", "b"], [None], [["a"], [1]], {}, {"a": 1}, {"b": ["x"]},
         ]
-    ] + [LATER, SUBNET, MIXED, Known(SetData((A, B)), HERE), RESOURCE, Known((RESOURCE,), HERE)]  # fmt: skip
+    ] + [LATER, SUBNET, MIXED, Known(SetData.of((A, B), STRING), HERE), RESOURCE, Known((RESOURCE,), HERE)]  # fmt: skip
     for name, function in FUNCTIONS.items():
         for _ in range(150):
             arguments = [pick.choice(pool) for _ in range(pick.randrange(4))]

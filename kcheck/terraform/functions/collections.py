@@ -21,7 +21,7 @@ from kcheck.terraform.functions.signature import (
 )
 from kcheck.terraform.functions.strings import clusters
 from kcheck.terraform.partial_collections import MOST_ELEMENTS, Gathering, gathered, is_map, items_of
-from kcheck.terraform.type_rules import element_type, type_of
+from kcheck.terraform.type_rules import type_of
 from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, NUMBER, STRING, ListData, Null, SetData, Type, list_of, map_of, set_of
 from kcheck.text.need import NotKnown
@@ -95,7 +95,7 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
         raise EvaluationError("one() of more than one element")
     if values or not isinstance(values, ListData | SetData):
         return values[0] if values else None
-    return Null(None, _NOWHERE, type=element_type(values, values.element))
+    return Null(None, _NOWHERE, type=values.element)
 
 
 @TABLE.function(rest=anything, deep=True)
@@ -159,13 +159,12 @@ def _reverse(given: Datum) -> list[Datum] | Datum:
 
 
 @TABLE.function(alike, integer, deep=True)
-def _chunklist(values: tuple[Datum, ...], size: int) -> Datum:
+def _chunklist(values: ListData, size: int) -> Datum:
     if size < 0:
         raise EvaluationError("the size must be positive")
-    element = values.element if isinstance(values, ListData) and values.element else DYNAMIC
     chunks = (values[at : at + size] for at in range(0, len(values), size)) if size else [values] if values else []
-    found = [Known(ListData.of(chunk, element), _NOWHERE) for chunk in chunks]
-    return Known(ListData.of(found, list_of(element)), _NOWHERE)
+    found = [Known(ListData.of(chunk, values.element), _NOWHERE) for chunk in chunks]
+    return Known(ListData.of(found, list_of(values.element)), _NOWHERE)
 
 
 @TABLE.function(anything, deep=True)
@@ -173,7 +172,7 @@ def _distinct(given: Datum) -> list[Datum] | Datum:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
         return replace(given, part=tuple(unique(given.part)))
     values = alike(given)
-    return _list(unique(values), element_type(values, values.element if isinstance(values, ListData) else None))
+    return _list(unique(values), values.element)
 
 
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
@@ -239,13 +238,13 @@ def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
 
 
 @TABLE.function(alike, alike, alike, deep=True)
-def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> Datum:
+def _matchkeys(values: ListData, keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> Datum:
     if len(values) != len(keys):
         raise EvaluationError("length of keys and values should be equal")
     both = convert.unify([*keys, *wanted])
     known, search = both[: len(keys)], both[len(keys) :]
     found = [value for value, key in zip(values, known, strict=True) if _matches(key, search)]
-    return _list(found, element_type(values, values.element if isinstance(values, ListData) else None))
+    return _list(found, values.element)
 
 
 def _lists(datum: Datum) -> dict[str, Datum]:
@@ -287,7 +286,7 @@ def _conversion(name: str, want: Type) -> None:
             if name == "tolist":
                 return replace(datum, part=(*datum.part,), rest=(*datum.rest,))
             if name == "toset":
-                return replace(datum, part=convert.to_set(unique(datum.part)), rest=SetData(datum.rest))
+                return replace(datum, part=convert.to_set(unique(datum.part)), rest=SetData.of(datum.rest, DYNAMIC))
         if isinstance(datum, Unknown):
             return datum
         value = settled(datum)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
 from types import NoneType
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -24,7 +25,7 @@ from kcheck.terraform.functions.signature import (
     text,
 )
 from kcheck.terraform.partial_collections import Gathering, either, entries_of, gathered, items_of
-from kcheck.terraform.type_rules import element_type, type_of, unify
+from kcheck.terraform.type_rules import type_of, unify
 from kcheck.text import scalars
 from kcheck.text.data_types import DYNAMIC, STRING, ListData, MapData, SetData, Type, list_of, set_of
 from kcheck.text.keys import Reference, key_of
@@ -46,7 +47,7 @@ def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
         return either(given.reason, given.origin, [index(given, wanted), default])
     values = entries(given)
     if default is not None and isinstance(values, MapData):
-        default = convert.convert(default, values.element or DYNAMIC)
+        default = convert.convert(default, values.element)
     if key is not None and key in values:
         return values[key]
     why = wanted if isinstance(wanted, Unknown) else None
@@ -144,13 +145,12 @@ def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
 
 def _set(datum: Datum) -> SetData:
     items(datum)
-    values = items(convert.convert(datum, set_of(DYNAMIC)))
-    return values if isinstance(values, SetData) else SetData(values)
+    return cast("SetData", items(convert.convert(datum, set_of(DYNAMIC))))
 
 
 def _element(sets: Sequence[SetData]) -> Type:
     """Return the element type that fits all sets; raise EvaluationError without one."""
-    types = [element_type(values, values.element) for values in sets]
+    types = [values.element for values in sets]
     found = unify([one for one, values in zip(types, sets, strict=True) if values or one != DYNAMIC] or [DYNAMIC])
     if found is None:
         raise EvaluationError("the sets must have elements of one type")
@@ -215,7 +215,7 @@ def _setproduct(*given: Datum, budget: Budget) -> SetData | ListData | Datum:
 def _element_of(values: tuple[Datum, ...]) -> Type:
     """Return the common element type of one factor; raise EvaluationError without one."""
     if isinstance(values, ListData | SetData):
-        return element_type(values, values.element)
+        return values.element
     found = unify([type_of(item) for item in values] or [DYNAMIC])
     if found is None:
         raise EvaluationError("all elements of a set must have one type")

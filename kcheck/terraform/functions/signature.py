@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -203,24 +203,24 @@ def entries(datum: Datum) -> dict[str, Datum]:
     return value
 
 
-def alike(datum: Datum) -> tuple[Datum, ...]:
+def alike(datum: Datum) -> ListData:
     """Convert an argument to a list with elements of one type."""
     return _listed(datum, DYNAMIC)
 
 
-def strings(datum: Datum) -> tuple[Datum, ...]:
+def strings(datum: Datum) -> ListData:
     """Convert an argument to a list of strings; each may be unknown or null."""
     return _listed(datum, STRING)
 
 
-def truths(datum: Datum) -> tuple[Datum, ...]:
+def truths(datum: Datum) -> ListData:
     """Convert an argument to a list of booleans; each may be unknown or null."""
     return _listed(datum, BOOL)
 
 
-def _listed(datum: Datum, element: Type) -> tuple[Datum, ...]:
+def _listed(datum: Datum, element: Type) -> ListData:
     items(datum)
-    return items(convert.convert(datum, list_of(element)))
+    return cast("ListData", items(convert.convert(datum, list_of(element))))
 
 
 def texts(datum: Datum) -> list[str]:
