@@ -226,14 +226,10 @@ def _at(container: Span) -> nodes.Block | nodes.Tuple | nodes.Literal | None:
     """Find the HCL block, object, list or null at a span, parsed again; None if there is none."""
     from kcheck.text.syntax.hcl import names, nodes
 
-    outline = names.of(container.source)
-    for block in outline.blocks(container):
+    for block in names.of(container.source).blocks(container):
         if block.span[1:] == container[1:]:
             return block
-    entry = outline.value(container)
-    node = entry.expression if entry is not None else None
-    while node is not None:
-        if isinstance(node, nodes.Object | nodes.Tuple | nodes.Literal) and node.span[1:] == container[1:]:
-            return nodes.as_block(node) if isinstance(node, nodes.Object) else node
-        node = names.inner(node, container)
-    return None
+    node = names.expression_at(container)
+    if isinstance(node, nodes.Object):
+        return nodes.as_block(node)
+    return node if isinstance(node, nodes.Tuple | nodes.Literal) else None

@@ -77,6 +77,15 @@ def inner(expression: nodes.Expression, span: Span) -> nodes.Expression | None:
     return next((part for part in parts if part.span.holds(span)), None)
 
 
+def expression_at(span: Span) -> nodes.Expression | None:
+    """Find the expression at a place; None if there is none."""
+    entry = of(span.source).value(span)
+    node = entry.expression if entry is not None else None
+    while node is not None and node.span[1:] != span[1:]:
+        node = inner(node, span)
+    return node
+
+
 def _entry(own: nodes.Object, span: Span) -> tuple[nodes.Expression, nodes.Expression] | None:
     """Return the key and value of an object, one of which holds a place."""
     at = bisect_right(own.entries, span.start, key=lambda entry: entry[0].span.start) - 1
