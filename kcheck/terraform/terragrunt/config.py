@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Protocol
 
 from kcheck.terraform.evaluator import evaluate, value_in
 from kcheck.terraform.roots import Loader
@@ -20,33 +19,59 @@ _HERE = Origin(())
 _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
 
 
-class Host(Protocol):
-    """Reads the files of a repository for configs, and knows its other units."""
+class Repository:
+    """Reads the Terragrunt files of a repository below `top`, once for each unit that sees them.
 
-    loader: Loader
-    top: str
-    """Folder of the repository."""
+    `special` finds a function for a config. `output` evaluates an output of the unit in a folder, by its name; the last
+    text is its name in the code.
+    """
+
+    def __init__(
+        self,
+        loader: Loader,
+        top: str,
+        special: Callable[[str, Config], Callable[[nodes.Call, Scope], Datum] | None],
+        output: Callable[[str, str, str], Datum],
+    ) -> None:
+        self.loader = loader
+        self.top = top
+        self.special = special
+        self.output = output
+        self.included: set[str] = set()
+        """Files that are parts of others: included ones, and templates of stacks."""
+        self._configs: dict[tuple[str, str, str, bool], Config] = {}
 
     def source(self, path: str) -> Source | None:
         """Read a file of the repository; None if missing or outside."""
+        if "\0" in path or not self.loader.tree.disk.is_file(path):
+            return None
+        return self.loader.tree.source(path)
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is a folder of the repository."""
-
-    def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
-        """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
+        return "\0" not in path and self.loader.tree.disk.is_folder(path)
 
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
     ) -> Config:
-        """Read the config in a file as a unit sees it.
+        """Read the config in a file as a unit sees it, once.
 
         `original` is the folder of the reading unit. `values` are those of the stack that generates the unit. Raises
         EvaluationError if there is no such file.
         """
-
-    def output(self, folder: str, name: str, label: str) -> Datum:
-        """Evaluate an output of the unit in a folder; `label` is its name in the code."""
+        path, original = os.path.normpath(path), original or unit
+        key = (path, unit, original, including is not None)
+        if key not in self._configs:
+            source = self.source(path)
+            if source is None:
+                raise EvaluationError(f"there is no file {os.path.basename(path)}")
+            found = Config(self, source, path, unit=unit, original=original, including=including, values=values)
+            self._configs[key] = found
+            if values is not None:
+                self.included.add(path)
+            self.loader.problems += found.problems
+            self.loader.asked.add(source)
+        return self._configs[key]
 
 
 class Config:
@@ -58,7 +83,7 @@ class Config:
 
     def __init__(
         self,
-        host: Host,
+        host: Repository,
         source: Source,
         path: str,
         *,
@@ -293,7 +318,7 @@ _DEPTH = 8
 
 
 def stack_configs(
-    host: Host, path: str, folder: str, unread: Callable[[nodes.Block], None], *, values: Datum | None = None,
+    host: Repository, path: str, folder: str, unread: Callable[[nodes.Block], None], *, values: Datum | None = None,
     depth: int = 0,
 ) -> Iterator[Config]:  # fmt: skip
     """Yield the configs of a stack's units, each as seen from its generated folder.

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -12,9 +12,8 @@ from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate, value_in
 from kcheck.terraform.module import Module
 from kcheck.terraform.roots import Loader
-from kcheck.terraform.scope import Scope
 from kcheck.terraform.terragrunt import functions
-from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, stack_configs
+from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, Repository, stack_configs
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import STACK, UNIT, display_path
@@ -126,13 +125,12 @@ class Terragrunt:
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
         self.skipped: list[Skipped] = []
-        self._configs: dict[tuple[str, str, str, bool], Config] = {}
-        self._included: set[str] = set()
-        self.top = system.real_path(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
+        top = system.real_path(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
+        self.repository = Repository(loader, top, functions.special, self.output)
         self.units: dict[str, Unit] = {}
         paths = [system.real_path(path) for path in loader.tree.units]
         stacks = {path: list(self._made(path)) for path in paths if os.path.basename(path) == STACK}
-        made = [unit for path, found in stacks.items() if path not in self._included for unit in found]
+        made = [unit for path, found in stacks.items() if path not in self.repository.included for unit in found]
         self.units |= {unit.folder: unit for unit in made}
         todo = [path for path in paths if path not in stacks]
         seen = set(todo)
@@ -143,15 +141,15 @@ class Terragrunt:
                 todo += needed
                 seen |= needed
         self.units = {folder: self.units[folder] for folder in sorted(self.units)}
-        for path in self._included:
+        for path in self.repository.included:
             if os.path.basename(path) == UNIT:
                 self.units.pop(os.path.dirname(path), None)
 
     def _units(self, path: str) -> Iterator[Unit]:
         """Yield the unit of a file; none for templates of stacks and included files."""
         with suppress(EvaluationError):
-            config = self.config(path, os.path.dirname(path))
-            if path in self._included:
+            config = self.repository.config(path, os.path.dirname(path))
+            if path in self.repository.included:
                 return
             if config.needs_values():
                 reason = "it is a template for stacks outside the repository, so its values are not known"
@@ -162,7 +160,7 @@ class Terragrunt:
     def _made(self, path: str) -> Iterator[Unit]:
         """Yield the units of a stack; report unreadable ones in one line."""
         unread: list[nodes.Block] = []
-        for config in stack_configs(self, path, os.path.dirname(path), unread.append):
+        for config in stack_configs(self.repository, path, os.path.dirname(path), unread.append):
             yield from self._unit(config)
         if unread:
             place = unread[0].header
@@ -179,7 +177,7 @@ class Terragrunt:
         skipped = value_in(config.body, "skip", config.scope)
         if isinstance(skipped, Known) and skipped.value is True:
             return
-        self._included |= {found.path for found, _ in config.includes.values()}
+        self.repository.included |= {found.path for found, _ in config.includes.values()}
         source = config.source()
         if source is None:
             folder = self.loader.tree.folder(config.unit)
@@ -205,7 +203,7 @@ class Terragrunt:
         if "\0" in source or (_SCHEME.match(source) and not source.startswith("file://")):
             return source
         path = os.path.normpath(os.path.join(config.unit, source.removeprefix("file://").replace("//", "/")))
-        return path if contains_path(self.top, path) else source
+        return path if contains_path(self.repository.top, path) else source
 
     def stacks(self, environments: Mapping[str, list[Environment]]) -> Iterator[Stack]:
         """Yield groups of dependent units as root modules, once per environment in the settings."""
@@ -231,40 +229,6 @@ class Terragrunt:
     def folders(self) -> set[str]:
         """Return the folders of all units."""
         return {unit.folder for unit in self.units.values()}
-
-    # --- what configs ask for
-
-    def source(self, path: str) -> Source | None:
-        """Read a file of the repository; None if missing or outside."""
-        if "\0" in path or not self.loader.tree.disk.is_file(path):
-            return None
-        return self.loader.tree.source(path)
-
-    def is_folder(self, path: str) -> bool:
-        """Whether a path is a folder of the repository."""
-        return "\0" not in path and self.loader.tree.disk.is_folder(path)
-
-    def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
-        """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
-        return functions.special(name, config)
-
-    def config(
-        self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
-    ) -> Config:
-        """Read the config in a file as a unit sees it, once. Raises EvaluationError if there is no such file."""
-        path, original = os.path.normpath(path), original or unit
-        key = (path, unit, original, including is not None)
-        if key not in self._configs:
-            source = self.source(path)
-            if source is None:
-                raise EvaluationError(f"there is no file {os.path.basename(path)}")
-            found = Config(self, source, path, unit=unit, original=original, including=including, values=values)
-            self._configs[key] = found
-            if values is not None:
-                self._included.add(path)
-            self.loader.problems += found.problems
-            self.loader.asked.add(source)
-        return self._configs[key]
 
     def output(self, folder: str, name: str, label: str) -> Datum:
         """Evaluate an output of the unit in a folder; `label` is its name in the code.
