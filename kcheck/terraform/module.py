@@ -16,7 +16,7 @@ from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
 from kcheck.text import placeholders
 from kcheck.text.files import system
-from kcheck.text.scalars import EvaluationError, UncaughtError
+from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed, known
@@ -84,7 +84,6 @@ class Module:
         self.doubt = doubt
         self.problems: list[Problem] = []
         self.host = host
-        self._calls: dict[str, Datum] = {}
         self._kinds: set[str] | None = None
         self.joined: list[Module] = []
         """Other roots that are parts of this one, as it reads their states or they its."""
@@ -246,18 +245,14 @@ class Module:
         yield from _modules(self.call(name))
 
     def call(self, name: str) -> Datum:
-        """Evaluate `module.name`."""
-        if name not in self._calls:
-            self._calls[name] = self._expand_call(name)
-        return self._calls[name]
+        """Evaluate `module.name`, once. Raises UncaughtError if there is no such call."""
+        return self.scope.namespace("module").attribute(name)
 
-    def _expand_call(self, name: str) -> Datum:
+    def expand_call(self, name: str) -> Datum | None:
+        """Create the modules of a call; None if not declared."""
         block = self.configuration.calls.get(name)
         if block is None:
-            lost = self._lost(f"module.{name}")
-            if lost is None:
-                raise UncaughtError(f"there is no module.{name}")
-            return lost
+            return self._lost(f"module.{name}")
         address = self.address_of(f"module.{name}")
         origin = Origin((block.header,))
         if self.depth >= NESTED:
@@ -386,7 +381,7 @@ class _ModuleScope(Scope):
         if name not in self._found:
             module = self.module
             finders: dict[str, Callable[[str], Datum | None]] = {
-                "var": module.variable, "local": module.local, "module": module.call, "data": module.data,
+                "var": module.variable, "local": module.local, "module": module.expand_call, "data": module.data,
                 "path": self._path, "terraform": self._terraform,
             }  # fmt: skip
             find = finders.get(name) or partial(module.resource, name)
