@@ -7,6 +7,7 @@ They are read like skeletons: findings in them are reported at the call.
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
@@ -78,8 +79,8 @@ class Copies:
         self._folders = folders
         self._parse = parse
         self._read: dict[str, Configuration | None] = {}
-        self._fetched: dict[str, dict[str, tuple[str, str]]] = {}
-        self._origins: dict[str, str] = {}
+        self._fetched = cache(self._in_terraform)
+        self._origin = cache(self._origin_of)
         for folder in folders:
             if not tree.disk.is_folder(folder):
                 raise ConfigError(f"--module-dir {folder}: there is no such folder")
@@ -104,15 +105,13 @@ class Copies:
                 yield top, os.path.join(top, name)
             yield top, os.path.join(top, block.labels[0])
         root = module.root.configuration.folder
-        fetched, folder = self._in_terraform(root).get(_key(module, block), ("", ""))
+        fetched, folder = self._fetched(root).get(_key(module, block), ("", ""))
         if folder and _same(fetched, source):
             yield self._tree.repository(root), os.path.join(root, folder)
 
     def _in_terraform(self, root: str) -> dict[str, tuple[str, str]]:
         """Read the modules fetched by `terraform init`: source and folder by call path."""
-        if root not in self._fetched:
-            self._fetched[root] = dict(self._listed(os.path.join(root, ".terraform", "modules", "modules.json")))
-        return self._fetched[root]
+        return dict(self._listed(os.path.join(root, ".terraform", "modules", "modules.json")))
 
     def _listed(self, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
         import json
@@ -174,12 +173,10 @@ class Copies:
             return Own(display_path(path), certain=bool(origin))
         return None
 
-    def _origin(self, top: str) -> str:
+    def _origin_of(self, top: str) -> str:
         """Return a repository's owner and name from git's configuration; empty if unknown."""
-        if top not in self._origins:
-            address = origin(self._tree.disk.head(os.path.join(top, ".git", "config"), CONFIG))
-            self._origins[top] = address.path if address else ""
-        return self._origins[top]
+        address = origin(self._tree.disk.head(os.path.join(top, ".git", "config"), CONFIG))
+        return address.path if address else ""
 
 
 CONFIG = 65_536

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 
 from kcheck.config.config import Config, ConfigError, Environment
@@ -35,12 +35,13 @@ class Loader:
         self.skipped: list[Skipped] = []
         self.environments: list[Environment] = []
         """Environments found from variable files beside the roots."""
+        self.parse: Callable[[Source], nodes.File] = cache(_parsed)
+        """Parses a file, once even if links put it into several folders."""
+        self._mentions_workspace = cache(_mentions_workspace)
         self._configurations: dict[str, Configuration] = {}
-        self._mentioning: dict[str, bool] = {}
-        self._parsed: dict[int, nodes.File] = {}
         self.asked: set[Source] = set()
         """Files that functions have read."""
-        self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
+        self._templates: dict[Source, nodes.Template | Problem] = {}
         self.variables = Variables(tree, config, self.parse)
         self._copies = Copies(tree, config.module_dirs, self.parse)
 
@@ -186,11 +187,6 @@ class Loader:
                     todo.append(self.configuration(inner))
         return False
 
-    def _mentions_workspace(self, folder: Folder) -> bool:
-        if folder.path not in self._mentioning:
-            self._mentioning[folder.path] = any(workspaces.MARK in source.data for source in folder.terraform)
-        return self._mentioning[folder.path]
-
     def configuration(self, folder: Folder) -> Configuration:
         """Read the declarations of a folder; override files are merged last."""
         known = self._configurations.get(folder.path)
@@ -213,21 +209,15 @@ class Loader:
             self.problems += result.problems
         return result
 
-    def parse(self, source: Source) -> nodes.File:
-        """Parse a file, once even if links put it into several folders."""
-        if id(source) not in self._parsed:
-            self._parsed[id(source)] = _parser(source)(source)
-        return self._parsed[id(source)]
-
     def template(self, source: Source) -> nodes.Template | Problem:
         """Parse a file as a template, once."""
-        if id(source) not in self._templates:
-            self._templates[id(source)] = (source, parse_template(source.span(0, len(source.data))))
-        return self._templates[id(source)][1]
+        if source not in self._templates:
+            self._templates[source] = parse_template(source.span(0, len(source.data)))
+        return self._templates[source]
 
     def templates(self) -> set[Source]:
         """Return the files parsed as Terraform templates."""
-        return {source for source, _ in self._templates.values()}
+        return set(self._templates)
 
     def _called(self, configuration: Configuration) -> Iterable[str]:
         for block in configuration.calls.values():
@@ -284,12 +274,16 @@ class Loader:
         return missing_modules.locked_providers(self.parse(source)) if source else {}
 
 
-def _parser(source: Source) -> Callable[[Source], nodes.File]:
+def _parsed(source: Source) -> nodes.File:
     if not source.path.endswith(".json"):
-        return parse
+        return parse(source)
     from kcheck.text.syntax.hcl import json
 
-    return json.parse
+    return json.parse(source)
+
+
+def _mentions_workspace(folder: Folder) -> bool:
+    return any(workspaces.MARK in source.data for source in folder.terraform)
 
 
 def _fragments(folders: Sequence[Folder]) -> Iterator[Folder]:
