@@ -12,6 +12,7 @@ from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.filesystem import Files
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
+from kcheck.text.partly_known import string
 from kcheck.text.regex import regex
 from kcheck.text.syntax import json
 from kcheck.text.syntax.hcl import nodes
@@ -273,7 +274,7 @@ class _Links:
         if wanted is None:
             return None
         if value is not None:
-            address = self.ids.get(value.value) if isinstance(value, Known) and isinstance(value.value, str) else None
+            address = self.ids.get(string(value) or "")
             if address and any(f".{kind}." in f".{address}" for kind in wanted):
                 return _id(address, value.origin or Origin((place,)))
             return None

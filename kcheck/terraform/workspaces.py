@@ -9,7 +9,7 @@ from kcheck.terraform.filesystem import Files, OutsideError
 from kcheck.terraform.module import Module
 from kcheck.terraform.scope import WORKSPACE, Scope
 from kcheck.text.keys import Reference
-from kcheck.text.partly_known import possible
+from kcheck.text.partly_known import possible, string
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Known, Piece, Unknown
@@ -132,8 +132,8 @@ class _Finder:
                 text = part.text
             else:
                 value = evaluate(part, scope)
-                if isinstance(value, Known) and isinstance(value.value, str):
-                    text = value.value
+                if (known := string(value)) is not None:
+                    text = known
                 elif _may_be_workspace(value):
                     pattern += r"(?P=name)" if found else r"(?P<name>[^/]+)"
                     found = True
@@ -170,4 +170,4 @@ def _keys(value: Datum) -> set[str]:
 
 
 def _texts(value: Datum) -> set[str]:
-    return {one.value for one in possible(value) if isinstance(one, Known) and isinstance(one.value, str)}
+    return {text for one in possible(value) if (text := string(one)) is not None}

@@ -84,6 +84,11 @@ def listed(datum: Datum | None) -> tuple[Datum, ...]:
     return () if datum is None else (datum,)
 
 
+def string(datum: Datum | None) -> str | None:
+    """Return a text; None for anything else, such as an unknown one."""
+    return datum.value if isinstance(datum, Known) and isinstance(datum.value, str) else None
+
+
 def address_of(datum: object) -> str:
     """Return the address of the resource that a reference leads to; empty if it is none."""
     return datum.symbol.address if isinstance(datum, Unknown) and datum.symbol is not None else ""

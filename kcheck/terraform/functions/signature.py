@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from msgspec.structs import replace
@@ -203,24 +204,14 @@ def entries(datum: Datum) -> dict[str, Datum]:
     return value
 
 
-def alike(datum: Datum) -> ListData:
-    """Convert an argument to a list with elements of one type."""
-    return _listed(datum, DYNAMIC)
-
-
-def strings(datum: Datum) -> ListData:
-    """Convert an argument to a list of strings; each may be unknown or null."""
-    return _listed(datum, STRING)
-
-
-def truths(datum: Datum) -> ListData:
-    """Convert an argument to a list of booleans; each may be unknown or null."""
-    return _listed(datum, BOOL)
-
-
-def _listed(datum: Datum, element: Type) -> ListData:
+def alike(datum: Datum, element: Type = DYNAMIC) -> ListData:
+    """Convert an argument to a list with elements of one type; each may be unknown or null."""
     items(datum)
     return cast("ListData", items(convert.convert(datum, list_of(element))))
+
+
+strings = partial(alike, element=STRING)
+truths = partial(alike, element=BOOL)
 
 
 def texts(datum: Datum) -> list[str]:

@@ -10,10 +10,11 @@ from kcheck.terraform.evaluator import evaluate, value_in
 from kcheck.terraform.roots import Loader
 from kcheck.terraform.scope import Names, Scope, circular
 from kcheck.text.files.tree import STACK, UNIT
+from kcheck.text.partly_known import string
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Source
-from kcheck.text.values import Datum, Known, Origin, Unknown
+from kcheck.text.values import Datum, Known, Origin, Unknown, parts
 
 _HERE = Origin(())
 _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
@@ -137,12 +138,12 @@ class Config:
             return self._includes
         self._includes = result = {}  # what a path sees that asks for them
         for block in self.body.all("include"):
-            path = value_in(block.body, "path", self.scope)
-            if not isinstance(path, Known) or not isinstance(path.value, str):
+            path = string(value_in(block.body, "path", self.scope))
+            if path is None:
                 continue
             try:
                 found = self.host.config(
-                    os.path.join(self.unit, path.value), self.unit, original=self.original, including=self
+                    os.path.join(self.unit, path), self.unit, original=self.original, including=self
                 )
             except EvaluationError:
                 continue
@@ -155,6 +156,10 @@ class Config:
         for found, strategy in reversed(self.includes.values()):
             if strategy != "no_merge":
                 yield found, strategy
+
+    def blocks(self, kind: str) -> Iterator[tuple[Config, nodes.Block]]:
+        """Yield the blocks of a type in the merged configs, each with its own."""
+        return ((config, block) for config, _ in self.merged() for block in config.body.all(kind))
 
     @property
     def inputs(self) -> Datum:
@@ -175,24 +180,21 @@ class Config:
 
     def source(self) -> tuple[nodes.Attribute, Datum] | None:
         """Return the `source` of the `terraform` block, as written and as evaluated."""
-        for config, _ in self.merged():
-            for block in config.body.all("terraform"):
-                entry = block.body.attributes.get("source")
-                if entry is not None:
-                    return entry, evaluate(entry.expression, config.scope)
+        for config, block in self.blocks("terraform"):
+            entry = block.body.attributes.get("source")
+            if entry is not None:
+                return entry, evaluate(entry.expression, config.scope)
         return None
 
     def variable_files(self) -> Iterator[str]:
         """Yield the tfvars files named in `extra_arguments`."""
-        for config, _ in self.merged():
-            for block in config.body.all("terraform"):
-                for arguments in block.body.all("extra_arguments"):
-                    for name in ("required_var_files", "optional_var_files"):
-                        files = value_in(arguments.body, name, config.scope)
-                        if isinstance(files, Known) and isinstance(files.value, tuple):
-                            for item in files.value:
-                                if isinstance(item, Known) and isinstance(item.value, str):
-                                    yield os.path.join(self.unit, item.value)
+        for config, block in self.blocks("terraform"):
+            for arguments in block.body.all("extra_arguments"):
+                for name in ("required_var_files", "optional_var_files"):
+                    files = value_in(arguments.body, name, config.scope)
+                    for item in parts(files.value) if isinstance(files, Known) else ():
+                        if (path := string(item)) is not None:
+                            yield os.path.join(self.unit, path)
 
     @property
     def dependencies(self) -> dict[str, str]:
@@ -201,13 +203,12 @@ class Config:
             return self._dependencies
         result: dict[str, str] = {}
         self._dependencies = result  # what a path sees that asks for them
-        for config, _ in self.merged():
-            for block in config.body.all("dependency"):
-                path = value_in(block.body, "config_path", config.scope)
-                if block.labels and isinstance(path, Known) and isinstance(path.value, str):
-                    folder = os.path.normpath(os.path.join(self.unit, path.value))
-                    folder = os.path.dirname(folder) if folder.endswith(".hcl") else folder
-                    result.setdefault(block.labels[0], folder)
+        for config, block in self.blocks("dependency"):
+            path = string(value_in(block.body, "config_path", config.scope))
+            if block.labels and path is not None:
+                folder = os.path.normpath(os.path.join(self.unit, path))
+                folder = os.path.dirname(folder) if folder.endswith(".hcl") else folder
+                result.setdefault(block.labels[0], folder)
         return result
 
     def dependency(self, name: str) -> Datum:
@@ -216,8 +217,7 @@ class Config:
         if folder is None:
             if self.including is not None:
                 return self.including.dependency(name)
-            blocks = (block for config, _ in self.merged() for block in config.body.all("dependency"))
-            if not any(block.labels[:1] == (name,) for block in blocks):
+            if not any(block.labels[:1] == (name,) for _, block in self.blocks("dependency")):
                 raise EvaluationError(f"there is no dependency.{name}")
             return Unknown(f"the config_path of dependency.{name} is not known")
         label = f"dependency.{name}.outputs"
@@ -243,11 +243,10 @@ class Config:
 
     def feature(self, name: str) -> Datum:
         """Evaluate `feature.name`, with its default as value."""
-        for config, _ in self.merged():
-            for block in config.body.all("feature"):
-                value = value_in(block.body, "default", config.scope) if block.labels[:1] == (name,) else None
-                if value is not None:
-                    return Known({"value": value}, _HERE)
+        for config, block in self.blocks("feature"):
+            value = value_in(block.body, "default", config.scope) if block.labels[:1] == (name,) else None
+            if value is not None:
+                return Known({"value": value}, _HERE)
         raise EvaluationError(f"there is no feature.{name}")
 
 
@@ -347,6 +346,5 @@ def stack_configs(
 
 
 def _stack_text(block: nodes.Block, name: str, config: Config) -> str:
-    value = value_in(block.body, name, config.scope)
-    text = value.value if isinstance(value, Known) and isinstance(value.value, str) else ""
+    text = string(value_in(block.body, name, config.scope)) or ""
     return "" if "\0" in text else text

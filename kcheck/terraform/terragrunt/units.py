@@ -17,6 +17,7 @@ from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, Repository,
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import STACK, UNIT, display_path
+from kcheck.text.partly_known import string
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes, parse
@@ -185,12 +186,12 @@ class Terragrunt:
                 yield Unit(config, config.unit, "", None)
             return
         entry, value = source
-        if isinstance(value, Known) and isinstance(value.value, str):
-            registered = _REGISTRY.fullmatch(value.value)
+        if (written := string(value)) is not None:
+            registered = _REGISTRY.fullmatch(written)
             if registered is not None:
                 yield Unit(config, registered[1], registered[2] or "", entry)
             else:
-                yield Unit(config, self._folder(config, value.value), "", entry)
+                yield Unit(config, self._folder(config, written), "", entry)
             return
         reason = value.reason if isinstance(value, Unknown) else "it is not a string"
         line = entry.span.begin.line
@@ -269,20 +270,17 @@ def _argument(name: str, value: nodes.Expression) -> nodes.Attribute:
 def _blocks(config: Config) -> Iterator[nodes.Block]:
     """Yield the provider blocks in the files a config generates; of equal labels, the strongest config wins."""
     seen = set()
-    for one, _ in config.merged():
-        for block in one.body.all("generate"):
-            label = "".join(block.labels[:1])
-            entry = block.body.attributes.get("contents")
-            if label in seen or entry is None:
-                continue
-            seen.add(label)
-            text = _text(evaluate(entry.expression, one.scope))
-            if "provider" in text and len(text) <= _MOST_BYTES:
-                at = entry.value_span
-                source = Source(
-                    at.source.path, b"\n" * at.begin.line + text.encode("utf-8", "surrogatepass"), derived=True
-                )
-                yield from parse.parse(source).body.all("provider")
+    for one, block in config.blocks("generate"):
+        label = "".join(block.labels[:1])
+        entry = block.body.attributes.get("contents")
+        if label in seen or entry is None:
+            continue
+        seen.add(label)
+        text = _text(evaluate(entry.expression, one.scope))
+        if "provider" in text and len(text) <= _MOST_BYTES:
+            at, data = entry.value_span, text.encode("utf-8", "surrogatepass")
+            source = Source(at.source.path, b"\n" * at.begin.line + data, derived=True)
+            yield from parse.parse(source).body.all("provider")
 
 
 def _text(contents: Datum) -> str:
