@@ -255,16 +255,11 @@ def _call(node: nodes.Call, scope: Scope) -> Datum:
     choices = [at for at, argument in enumerate(arguments) if type(argument) is Either]
     if type(value) is not Unknown or len(choices) != 1:
         return value
-    return _with_choice(partial(function, budget=scope.budget), arguments, choices[0], value)
-
-
-def _with_choice(function: functions.Function, arguments: list[Datum], at: int, value: Unknown) -> Datum:
-    """Apply a function to each branch of an argument, leaving out failures."""
-    choice = arguments[at]
-    branches = []
-    for branch in choice.branches if isinstance(choice, Either) else ():
-        with suppress(EvaluationError):
-            branches.append(function([*arguments[:at], branch, *arguments[at + 1 :]], value.origin or Origin(())))
+    at, branches = choices[0], []
+    place = value.origin or Origin(())
+    for branch in branches_of(arguments[at]):
+        with suppress(EvaluationError):  # a branch that fails is left out
+            branches.append(function([*arguments[:at], branch, *arguments[at + 1 :]], place, scope.budget))
     return derived(value, branches, value.symbol) if branches else value
 
 

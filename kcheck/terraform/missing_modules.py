@@ -160,7 +160,7 @@ _WORD = regex(r"[a-z0-9]+")
 def may_make(block: nodes.Block, source: str) -> str:
     """Guess from its names what a module creates: `clusters`, `node pools`, `networks` or nothing."""
     words, given = _words(block, source), _given(block)
-    if words & _ignored():
+    if _is_ignored(words):
         return ""
     kinds = profiles.unread_modules()["kinds"].items()
     by_arguments = (kind for kind, signs in kinds if given & set(signs["arguments"]))
@@ -205,7 +205,7 @@ def _named(block: nodes.Block, source: str) -> str:
 def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration | None:
     """Find a stand-in skeleton for the arguments of a call; None if none fits."""
     words, given = _words(block, source), _given(block)
-    if words & _ignored():
+    if _is_ignored(words):
         return None
     for entry in profiles.unread_modules()["stand_ins"]:
         inputs = {name: tuple(spellings) for name, spellings in entry["inputs"].items()}
@@ -249,14 +249,13 @@ def _split(text: str) -> set[str]:
     return words | {word.removesuffix("s") for word in words}
 
 
+def _is_ignored(words: set[str]) -> bool:
+    return not words.isdisjoint(profiles.unread_modules()["ignored"])
+
+
 def _is_handed_one(given: Set[str]) -> bool:
     """Whether a call gets an existing cluster as argument."""
     return not given.isdisjoint(profiles.unread_modules()["handed"])
-
-
-@cache
-def _ignored() -> frozenset[str]:
-    return frozenset(profiles.unread_modules()["ignored"])
 
 
 def _providers(module: Module) -> set[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.terraform import convert
+from kcheck.terraform.budget import Budget
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.functions import FUNCTIONS, reason_for
 from kcheck.terraform.scope import Scope
@@ -316,14 +317,14 @@ def test_unknown_keeps_reason_and_identity(call: str, symbol: Symbol | None) -> 
 
 
 def test_the_first_unknown_argument_gives_the_reason() -> None:
-    found = FUNCTIONS["replace"]([Known("a", HERE), Unknown("first"), Unknown("second")], HERE)
+    found = FUNCTIONS["replace"]([Known("a", HERE), Unknown("first"), Unknown("second")], HERE, Budget())
     assert isinstance(found, Unknown)
     assert found.reason == "first"
 
 
 def test_an_error_beside_an_unknown_argument_is_still_an_error() -> None:
     with pytest.raises(EvaluationError):
-        FUNCTIONS["cidrsubnet"]([LATER, Known("x", HERE), ONE], HERE)
+        FUNCTIONS["cidrsubnet"]([LATER, Known("x", HERE), ONE], HERE, Budget())
 
 
 def place(at: int) -> Origin:
@@ -348,7 +349,7 @@ CALL = Origin((Span(Source("x", b"0123456789"), 9, 10),))
     ],
 )  # fmt: skip
 def test_what_is_handed_through_keeps_its_origin(name: str, arguments: list[Datum], pick: int | str | None) -> None:
-    found = FUNCTIONS[name](arguments, CALL)
+    found = FUNCTIONS[name](arguments, CALL, Budget())
     if pick is not None:
         assert isinstance(found, Known)
         value: Any = found.value
@@ -403,7 +404,7 @@ def test_no_argument_makes_a_function_fail_in_its_own_way() -> None:
         for _ in range(150):
             arguments = [pick.choice(pool) for _ in range(pick.randrange(4))]
             try:
-                found = function(arguments, CALL)
+                found = function(arguments, CALL, Budget())
             except EvaluationError:
                 continue
             assert isinstance(found, Known | Unknown), (name, arguments)

@@ -10,6 +10,7 @@ from kcheck.terraform.functions.signature import (
     Table,
     alike,
     anything,
+    check,
     entries,
     integer,
     items,
@@ -208,25 +209,16 @@ def _contains(given: Datum, wanted: Datum) -> bool:
 
 
 def _matches(wanted: Datum, values: tuple[Datum, ...] | list[Datum]) -> bool:
-    unsure = None
+    unsure: tuple[Datum, ...] = ()
     for item in values:
         same = convert.equal(item, wanted)
         if same:
             return True
         if same is None:
             unsure = unsure or (item, wanted)
-    if unsure:
-        raise NotKnown(Unknown(_reason(*unsure)))
+    for value in unsure:  # a part of one is unknown
+        check(value)
     return False
-
-
-def _reason(*values: Datum) -> str:
-    for item in values:
-        if isinstance(item, Unknown):
-            return item.reason
-        if inner := _reason(*parts(item.value)):
-            return inner
-    return ""
 
 
 @TABLE.function(ordered, not_null, bits=64, deep=True)

@@ -38,11 +38,6 @@ def _zone(time: datetime, *, colon: bool) -> str:
     return f"{text[:3]}:{text[3:5]}" if colon else text[:5]
 
 
-def _written(time: datetime) -> str:
-    zone = "Z" if not time.utcoffset() else _zone(time, colon=True)
-    return f"{time.year:04d}-{time.month:02d}-{time.day:02d}T{time:%H:%M:%S}{zone}"
-
-
 @TABLE.function(text, text)
 def _timeadd(value: str, duration: str) -> str:
     time, nanoseconds = _parsed(value)
@@ -55,7 +50,7 @@ def _timeadd(value: str, duration: str) -> str:
     total = sum(Fraction(number) * _NANOSECONDS[unit] for number, unit in parts)
     seconds = (nanoseconds + int(-total if duration[:1] == "-" else total)) // 10**9
     try:
-        return _written(time + timedelta(seconds=seconds))
+        return (time + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
     except OverflowError as error:
         raise EvaluationError("timeadd(): the result is no year that can be written") from error
 

@@ -32,14 +32,7 @@ if TYPE_CHECKING:
 TABLE = Table()
 
 _TOO_DEEP = "the text is nested too deeply"
-_ESCAPES = {
-    '"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
-    "\b": "\\b", "\f": "\\f", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
-    "\u2028": "\\u2028", "\u2029": "\\u2029",
-}  # fmt: skip
-
-
-_SPECIAL = regex(r'["\\<>&\u2028\u2029\x00-\x1f]')
+_OF_HTML = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
 def json_text(datum: Datum) -> str:
@@ -58,7 +51,9 @@ def _json(value: object) -> str:
 
 
 def _quoted(value: str) -> str:
-    return '"' + _SPECIAL.sub(lambda match: _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", value) + '"'
+    import json
+
+    return json.dumps(value, ensure_ascii=False).translate(_OF_HTML)
 
 
 def _encoded(value: Datum, write: Callable[[object], str]) -> Datum:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -22,15 +22,11 @@ Kind: TypeAlias = Callable[[Datum], object]
 F = TypeVar("F", bound=Callable[..., object])
 
 
-class Function(Protocol):
-    """Terraform function."""
+Function: TypeAlias = Callable[[list[Datum], Origin, Budget], Datum]
+"""Applies a Terraform function to the arguments of a call at a place.
 
-    def __call__(self, args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
-        """Apply the function to arguments.
-
-        Raises EvaluationError if Terraform would refuse them, BudgetError if it takes more than the budget has left.
-        """
-
+Raises EvaluationError if Terraform would refuse them, BudgetError if it takes more than the budget has left.
+"""
 
 RESOURCE = "a whole resource is passed to a function"
 
@@ -55,22 +51,22 @@ class Table(dict[str, Function]):
         def enter(implementation: F) -> F:
             called = name or implementation.__name__.strip("_")
 
-            def call(args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
+            def call(args: list[Datum], origin: Origin, budget: Budget) -> Datum:
                 if len(args) < len(kinds) - optional or (rest is None and len(args) > len(kinds)):
                     raise EvaluationError(f"{called}() does not take {len(args)} arguments")
-                if budget is not None and not part:
+                if not part:
                     budget.read(args, deep=deep)
                 try:
                     values = _converted(args, (*kinds, *[rest or anything] * (len(args) - len(kinds))))
-                    made = implementation(*values, budget=budget or Budget()) if counted else implementation(*values)
-                    if type(made) is list and budget is not None:
+                    made = implementation(*values, budget=budget) if counted else implementation(*values)
+                    if type(made) is list:
                         budget.spend(len(made))  # before each becomes a datum
                     result = _typed(_placed(give(made, origin), origin), gives, bits)
                 except NotKnown as error:
                     of = args[0] if part else None
                     of_part = Symbol(of.symbol.address, "?") if isinstance(of, Unknown) and of.symbol else None
                     return Unknown(error.missing.reason, origin, of_part or error.missing.symbol)
-                return result if part or budget is None else budget.hold(result)
+                return result if part else budget.hold(result)
 
             self[called] = call
             return implementation

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kcheck.terraform import filesystem
+from kcheck.terraform.budget import Budget
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions import FUNCTIONS
 from kcheck.terraform.scope import Names, Scope
@@ -112,7 +113,7 @@ def _read_variables(config: Config, given: list[str], _last: Datum | None, origi
     if source is None:
         raise EvaluationError(f"there is no file {given[0] if given else ''}")
     values = Known(config.host.loader.variables.assignments(source), Origin(()))
-    return FUNCTIONS["jsonencode"]([values], origin)
+    return FUNCTIONS["jsonencode"]([values], origin, Budget())
 
 
 _TABLE: dict[str, _Action] = {
