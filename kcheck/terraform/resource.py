@@ -13,7 +13,7 @@ from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.partial_collections import Entry, Gathering, entries_of, gathered, is_map, key_datum
 from kcheck.terraform.scope import Scope, circular
 from kcheck.text import scalars
-from kcheck.text.data_types import ANYTHING, SetData
+from kcheck.text.data_types import ANYTHING, SetData, each
 from kcheck.text.keys import Reference
 from kcheck.text.partly_known import distinct
 from kcheck.text.regex import regex
@@ -396,19 +396,15 @@ def parts_of(value: Datum) -> Iterator[object]:
 
 def map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
     """Replace each instance of an expanded block."""
+
+    def inside(item: Datum) -> Datum:
+        return map_instances(item, build)
+
     if isinstance(value, Partial):
-        return replace(value, part=_replaced(value.part, build), rest=_replaced(value.rest, build))
+        return replace(value, part=each(value.part, inside), rest=each(value.rest, inside))
     if isinstance(value, Unknown):
         return value
     inner = value.value
     if isinstance(inner, dict | tuple):
-        return Known(_replaced(inner, build), value.origin)
+        return Known(each(inner, inside), value.origin)
     return build(inner) if isinstance(inner, Instance) else value
-
-
-def _replaced(
-    instances: tuple[Datum, ...] | dict[str, Datum], build: Callable[[Instance], Datum]
-) -> tuple[Datum, ...] | dict[str, Datum]:
-    if isinstance(instances, dict):
-        return {key: map_instances(item, build) for key, item in instances.items()}
-    return tuple(map_instances(item, build) for item in instances)

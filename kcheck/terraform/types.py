@@ -8,7 +8,7 @@ from kcheck.terraform import convert
 from kcheck.terraform.budget import Budget
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.scope import Scope
-from kcheck.text.data_types import DYNAMIC, PRIMITIVE, Type, like
+from kcheck.text.data_types import DYNAMIC, PRIMITIVE, Type, each
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Span
 from kcheck.text.values import Datum, Known, Missing, Origin, Unknown
@@ -96,8 +96,8 @@ def absent(default: Datum, origin: Origin) -> Datum:
     if isinstance(value, dict) and value:  # to write a part of it would lose the others
         missing = Missing(origin.missing.container, ()) if origin.missing else None
         nowhere = Origin(origin.spans, missing=missing)
-        return Known({key: absent(item, nowhere) for key, item in value.items()}, nowhere)
+        return Known(each(value, lambda item: absent(item, nowhere)), nowhere)
     if isinstance(value, tuple):
-        return Known(like(value, (absent(item, origin) for item in value)), origin)
+        return Known(each(value, lambda item: absent(item, origin)), origin)
     place: Span | None = default.origin.written if default.origin.spans else None
     return replace(default, origin=origin.used(place) if place and origin.spans else origin)

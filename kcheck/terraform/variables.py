@@ -18,7 +18,7 @@ from kcheck.terraform.scope import Names, Scope
 from kcheck.terraform.types import convert_to
 from kcheck.terraform.workspaces import OF_NONE
 from kcheck.text import scalars
-from kcheck.text.data_types import like
+from kcheck.text.data_types import each
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import Tree, display_path
@@ -333,10 +333,6 @@ def _changed(datum: Datum, values: Mapping[Place, Data]) -> Datum:
     origin = datum.origin
     if origin is not None and origin.spans and (place := origin.missing or origin.written) in values:
         return wrap(values[place], origin)
-    if not isinstance(datum, Known):
-        return datum
-    if isinstance(datum.value, dict):
-        return Known({key: _changed(item, values) for key, item in datum.value.items()}, datum.origin)
-    if isinstance(datum.value, tuple):
-        return Known(like(datum.value, (_changed(item, values) for item in datum.value)), datum.origin)
+    if isinstance(datum, Known) and isinstance(datum.value, tuple | dict):
+        return Known(each(datum.value, lambda item: _changed(item, values)), datum.origin)
     return datum

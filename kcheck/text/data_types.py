@@ -5,7 +5,7 @@ A plain tuple is one of Terraform's tuples, a plain dict one of its objects: the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from fractions import Fraction  # noqa: F401
 from typing import NamedTuple, Self
 
@@ -77,13 +77,18 @@ class SetData(_Typed, tuple["Datum", ...]):
     """Elements of a set, in Terraform's order."""
 
 
-def like(value: tuple[Datum, ...], items: Iterable[Datum]) -> tuple[Datum, ...]:
-    """Make a list, set or tuple of other elements of the same types."""
-    return type(value).of(items, value.element) if isinstance(value, ListData | SetData) else tuple(items)
-
-
 class MapData(_Typed, dict[str, "Datum"]):
     """Elements of a map."""
+
+
+def each(
+    value: tuple[Datum, ...] | dict[str, Datum], change: Callable[[Datum], Datum]
+) -> tuple[Datum, ...] | dict[str, Datum]:
+    """Apply a function to each element of a collection; a list or a set keeps its type."""
+    if isinstance(value, dict):
+        return {key: change(item) for key, item in value.items()}
+    items = map(change, value)
+    return type(value).of(items, value.element) if isinstance(value, ListData | SetData) else tuple(items)
 
 
 class Null(Known[None], kw_only=True):

@@ -8,7 +8,7 @@ from tree_sitter import Node
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import modern
-from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in, markers, unescape
+from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in, unescape
 from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
 from kcheck.text.text import BOM, Problem, Source, Span, not_text
 from kcheck.text.values import Piece
@@ -392,11 +392,10 @@ class _Reader:
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, Piece]:
         """Map the offset at which each gap between markers begins to its text."""
         gaps = list(gaps_in(children, start, end, self.between))
-        ends = [marker.start_byte for marker in markers(children)] + [end]
-        result = {}
-        for (begin, text), stop in zip(decoded(gaps, kind).items(), ends, strict=True):
-            result[begin] = Piece(text, Span(self.source, self.base + begin, self.base + stop))
-        return result
+        return {
+            gap.start: Piece(text, Span(self.source, self.base + gap.start, self.base + gap.end))
+            for gap, text in zip(gaps, decoded(gaps, kind), strict=True)
+        }
 
     def parts(
         self, children: list[Node], start: int, texts: dict[int, Piece], depth: int

@@ -50,6 +50,7 @@ class Gap(NamedTuple):
     """Text between two template markers; `left` and `right` are strip markers at its ends."""
 
     start: int
+    end: int
     text: str
     left: bool
     right: bool
@@ -59,8 +60,8 @@ Kind: TypeAlias = Literal["quoted", "heredoc", "flush", "file"]
 """Form of a template: a quoted string, a heredoc, one with `<<-`, or a file of its own."""
 
 
-def decoded(gaps: list[Gap], kind: Kind) -> dict[int, str]:
-    """Decode the text of each gap, by its start, like HCL's parser.
+def decoded(gaps: list[Gap], kind: Kind) -> Iterator[str]:
+    """Decode the text of each gap like HCL's parser.
 
     In a heredoc or a file every line is a token of its own, so a strip marker reaches to the end of its line only, and
     a line after a stripped line end no longer counts as one that begins a line (hclsyntax/parser_template.go).
@@ -69,7 +70,7 @@ def decoded(gaps: list[Gap], kind: Kind) -> dict[int, str]:
     if kind == "flush":
         _dedent(tokens)
     decode = unescape if kind == "quoted" else _unescape_heredoc
-    return {gap.start: "".join(map(decode, lines)) for gap, lines in zip(gaps, tokens, strict=True)}
+    return ("".join(map(decode, lines)) for lines in tokens)
 
 
 def _tokens(gap: Gap, kind: Kind) -> list[str]:
@@ -128,9 +129,9 @@ def gaps_in(children: list[Node], start: int, end: int, between: Callable[[int, 
     """Yield the gaps between markers; `between` gives the text from one place to another."""
     at, left = start, False
     for marker in markers(children):
-        yield Gap(at, between(at, marker.start_byte), left, strips(marker, 1))
+        yield Gap(at, marker.start_byte, between(at, marker.start_byte), left, strips(marker, 1))
         at, left = marker.end_byte, strips(marker, -2)
-    yield Gap(at, between(at, end), left, right=False)
+    yield Gap(at, end, between(at, end), left, right=False)
 
 
 def strips(node: Node, at: int) -> bool:
