@@ -1,11 +1,8 @@
 """Evaluate try() and can()."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
-
-from msgspec.structs import replace
+from typing import TypeAlias
 
 from kcheck.terraform.operators import INFINITE
 from kcheck.terraform.partial_collections import either
@@ -13,15 +10,11 @@ from kcheck.text.scalars import AbsentError, EvaluationError, UncaughtError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Either, Known, Origin, Unknown
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.terraform.scope import Scope
-
-    Evaluate: TypeAlias = Callable[[nodes.Expression, Scope], Datum]
+Evaluate: TypeAlias = Callable[[nodes.Expression], Datum]
+"""Evaluates an expression in a strict scope. Raises EvaluationError if Terraform would refuse it."""
 
 
-def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
+def first(arguments: Sequence[nodes.Expression], evaluate: Evaluate) -> Datum:
     """Evaluate try(): return the first argument that succeeds.
 
     A literal default gets the place where the absent attribute would be written. Raises EvaluationError if every
@@ -29,10 +22,9 @@ def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
     """
     problem = "try() has no argument that can be evaluated"
     absent: AbsentError | None = None
-    strict = scope.strictly()
-    for at, argument in enumerate(node.arguments):
+    for at, argument in enumerate(arguments, 1):
         try:
-            value = value_of(argument, strict)
+            value = evaluate(argument)
         except UncaughtError:
             raise
         except EvaluationError as error:
@@ -40,10 +32,10 @@ def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
             absent = absent or (error if isinstance(error, AbsentError) else None)
             continue
         empty = isinstance(argument, nodes.Tuple | nodes.Object) and isinstance(value, Known) and not value.value
-        if type(value) is Either and node.arguments[at + 1 :]:  # it may be one that does not exist
+        if type(value) is Either and arguments[at:]:  # it may be one that does not exist
             others: list[Datum] = []
             with suppress(EvaluationError):
-                others.append(first(replace(node, arguments=node.arguments[at + 1 :]), scope, value_of))
+                others.append(first(arguments[at:], evaluate))
             return either(value.reason, value.origin, [*value.branches, *others], value.symbol)
         if absent is None or not isinstance(value, Known) or not (empty or isinstance(argument, nodes.Literal)):
             return value
@@ -51,10 +43,10 @@ def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
     raise EvaluationError(problem)
 
 
-def succeeds(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
+def succeeds(node: nodes.Call, evaluate: Evaluate) -> Datum:
     """Evaluate can(): whether the argument evaluates without error."""
     try:
-        value = value_of(node.arguments[0], scope.strictly())
+        value = evaluate(node.arguments[0])
     except UncaughtError:
         raise
     except EvaluationError:

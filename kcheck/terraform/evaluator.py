@@ -271,8 +271,9 @@ def _opaque(value: Datum) -> Datum:
 
 
 _SPECIAL: dict[str, Callable[[nodes.Call, Scope], Datum]] = {
-    "try": partial(attempts.first, value_of=value_of), "can": partial(attempts.succeeds, value_of=value_of),
-}  # fmt: skip
+    "try": lambda node, scope: attempts.first(node.arguments, partial(value_of, scope=scope.strictly())),
+    "can": lambda node, scope: attempts.succeeds(node, partial(value_of, scope=scope.strictly())),
+}
 
 
 def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
