@@ -138,7 +138,10 @@ def _fileset(files: Files, path: str, rest: list[Datum], origin: Origin, _scope:
 
 
 def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
-    source = _read(files, path)
+    return _of_file(files, _read(files, path), rest, scope)
+
+
+def _of_file(files: Files, source: Source, rest: list[Datum], scope: Scope) -> Datum:
     template = files.template(source)
     if isinstance(template, Problem):
         return Unknown(f"{source.path}: {template.message}", Origin((template.span,)))
@@ -225,12 +228,9 @@ def _template_file(record: BlockRecord, files: Files) -> Datum | None:
     pieces = pieces_of(text)
     if len(pieces) != 1 or pieces[0].span.text != text.value:  # put together: its places are lost
         return None
-    template = files.template(pieces[0].span.source)
-    if isinstance(template, Problem):
-        return Unknown(f"{template.span.source.path}: {template.message}", Origin((template.span,)))
     variables = record.entry("vars") or Known({}, Origin((record.span,)))
     try:
-        return filled(template, [variables], record.scope)
+        return _of_file(files, pieces[0].span.source, [variables], record.scope)
     except EvaluationError as error:
         return Unknown(str(error), Origin((record.span,)))
     except BudgetError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as library
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 from kcheck.terraform import convert
@@ -75,6 +74,7 @@ class _Plan(Module):
             part(change, "address", str): part(change, "change", dict)
             for change in _plain(text, tops.get("resource_changes"), list[Json]()) or ()
         }
+        self._instances: dict[str, _Planned] = {}
         self.by_kind: dict[str, list[tuple[str, str, Json, int]]] = {}
         for key, at in json.members(text, tops["planned_values"]):
             if key == "root_module":
@@ -109,10 +109,6 @@ class _Plan(Module):
                 change = self.changes.get(address, {})
                 self._instances[address] = _Planned(address, module, resource, node, change, self.links)
             yield self._instances[address]
-
-    @cached_property
-    def _instances(self) -> dict[str, _Planned]:
-        return {}
 
 
 def _plain(text: str, start: int | None, default: T) -> T:

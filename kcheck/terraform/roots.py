@@ -123,7 +123,7 @@ class Loader:
         for root in roots:
             root.workspace = Known(self.config.workspace, Origin(())) if self.config.workspace else None
         self.skipped += units.skipped
-        return roots, set(units.folders())
+        return roots, set(units.units)
 
     def _root(
         self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None

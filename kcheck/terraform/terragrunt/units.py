@@ -129,6 +129,7 @@ class Terragrunt:
         top = system.real_path(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
         self.repository = Repository(loader, top, functions.special, self.output)
         self.units: dict[str, Unit] = {}
+        """Units by their folder."""
         paths = [system.real_path(path) for path in loader.tree.units]
         stacks = {path: list(self._made(path)) for path in paths if os.path.basename(path) == STACK}
         made = [unit for path, found in stacks.items() if path not in self.repository.included for unit in found]
@@ -226,10 +227,6 @@ class Terragrunt:
                     for one in groups[other]:
                         groups[one.folder] = groups[folder]
         return list({id(group): group for group in groups.values()}.values())
-
-    def folders(self) -> set[str]:
-        """Return the folders of all units."""
-        return {unit.folder for unit in self.units.values()}
 
     def output(self, folder: str, name: str, label: str) -> Datum:
         """Evaluate an output of the unit in a folder; `label` is its name in the code.
