@@ -25,29 +25,18 @@ class Translated(NamedTuple):
     intent: Intent
     made: Output
 
+    @property
+    def dollars(self) -> int | None:
+        """List price of the usual job; None if unknown."""
+        run = self.made.facts.run
+        return run.cost(self.intent.job_nodes, self.intent.job_hours) if run else None
+
 
 class Refused(NamedTuple):
     """Cloud that cannot run the cluster, and why."""
 
     cloud: str
     why: str
-
-
-class Row(NamedTuple):
-    """Table row of the README about a cloud; unknown values are empty."""
-
-    cloud: str
-    machine: str = ""
-    region: str = ""
-    most: str = ""
-    pool: str = ""
-    quotas: str = ""
-    price: str = ""
-    run: str = ""
-    minutes: str = ""
-    dollars: int | None = None
-    market: str = ""
-    refused: str = ""
 
 
 def on_clouds(intent: Intent, clouds: Sequence[str]) -> list[Translated | Refused]:
@@ -118,27 +107,11 @@ def _described(intent: Intent) -> str:
 
 def summary(intent: Intent, results: Sequence[Translated | Refused]) -> str:
     """Render the README above the clouds' folders: their differences in a table."""
-    rows = [_row(one) for one in results]
-    priced = [row for row in rows if row.dollars is not None]
-    markets = sorted({row.market for row in priced})
-    cheapest = min(priced, key=lambda row: row.dollars or 0) if len(markets) == 1 < len(priced) else None
-    return render.text(_TEMPLATE, {"intent": intent, "rows": rows, "cheapest": cheapest, "markets": markets})
-
-
-def _row(one: Translated | Refused) -> Row:
-    if isinstance(one, Refused):
-        return Row(one.cloud, refused=one.why)
-    facts, own = one.made.facts, one.intent
-    run, start = facts.run, facts.start
-    ends = [wall for wall, _ in facts.walls if wall.mechanism == "cluster-limit"]
-    pools = [wall for wall, _ in facts.walls if wall.mechanism in ("pool-limit", "pool-quota")]
-    price = own.price(spot=False)
-    return Row(
-        cloud=one.cloud, machine=own.machine, region=own.region,
-        most="".join(f"{wall.number:,} ({wall.arithmetic})" for wall in ends),
-        pool="".join(wall.arithmetic for wall in pools[:1]),
-        quotas=f"{len(facts.requests):,}", price=price.dollars if price else "",
-        run=f"{run.cost(own.job_nodes, own.job_hours):,}" if run else "",
-        minutes=f"{start.whole.minutes} / {start.single.minutes}" if start else "",
-        dollars=run.cost(own.job_nodes, own.job_hours) if run else None, market=run.market if run else "",
-    )  # fmt: skip
+    made = [one for one in results if isinstance(one, Translated)]
+    refused = [one for one in results if isinstance(one, Refused)]
+    priced = [one for one in made if one.dollars is not None]
+    markets = sorted({one.made.facts.run.market for one in made if one.made.facts.run})
+    cheapest = min(priced, key=lambda one: one.dollars or 0) if len(markets) == 1 < len(priced) else None
+    clouds = [one.cloud for one in results]
+    context = {"clouds": clouds, "made": made, "refused": refused, "cheapest": cheapest, "markets": markets}
+    return render.text(_TEMPLATE, {"intent": intent, **context})
