@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -63,33 +66,35 @@ def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments
     """
     own = {node.name: _shape(node.allocatable) for node in nodes}
     sweep = _Sweep(own)
-    events: list[tuple[int, int, _Event]] = []
+    events: list[_Event] = []
     for node in nodes:
         if node.first is not None:
-            events += _events(node.first, node.last or end, _Event(node.name))
+            events += _events(node.first, node.last or end, partial(sweep.node, node.name))
     for at, pod in enumerate(pods):
         size = _shape(pod.requested)
         if pod.node in own:
             begin = next((time for time in (pod.scheduled, pod.started, pod.first) if time is not None), None)
             finish = next((time for time in (pod.ended, pod.last) if time is not None), end)
             if begin is not None and begin < finish:
-                events += _events(begin, finish, _Event(pod.node, size))
+                events += _events(begin, finish, partial(sweep.pod, pod.node, size))
         span = _waiting(pod)
         if span is not None and (not pod.node or pod.node in own) and sweep.wants(size):
-            events += _events(*span, _Event(size=size, pod=at))
-    events.sort(key=lambda event: event[:2])
-    now = None
-    for time, begins, event in events:
-        if now is not None and time > now:
+            events += _events(*span, partial(sweep.wait, at, size))
+    now = 0
+    for time, begins, change in sorted(events, key=lambda event: event[:2]):
+        if time > now:
             sweep.passed(time - now)
         now = time
-        sweep.happen(event, ends=not begins)
+        change(ends=not begins)
     return sweep.result(pods)
 
 
-def _events(begin: int, finish: int, event: _Event) -> list[tuple[int, int, _Event]]:
-    """Return the beginning and the end of an event; of two at a time, ends go first."""
-    return [(begin, 1, event), (finish, 0, event)]
+_Event: TypeAlias = "tuple[int, bool, partial[None]]"
+"""Time of a change of the state, whether it begins then, and the change; of two at a time, ends go first."""
+
+
+def _events(begin: int, finish: int, change: partial[None]) -> list[_Event]:
+    return [(begin, True, change), (finish, False, change)]
 
 
 def _waiting(pod: Pod) -> tuple[int, int] | None:
@@ -100,55 +105,44 @@ def _waiting(pod: Pod) -> tuple[int, int] | None:
     return pod.created, finish
 
 
-class _Event(Struct, frozen=True):
-    """Node that is there, a pod of some size on it, or, without a node, one that waits."""
-
-    node: str = ""
-    size: Shape | None = None
-    pod: int = -1
-
-
 class _Sweep:
     """State of some nodes at a time, and sums over time."""
 
     def __init__(self, rooms: dict[str, Shape]) -> None:
         self._rooms = rooms
         self._unit = "gpus" if any(one.gpus for one in rooms.values()) else "cpu"
-        self._taken: dict[str, list[Shape]] = {}
+        self._taken: dict[str, list[Shape]] = {name: [] for name in rooms}
         self._there: set[str] = set()
         self._wanted: dict[int, Shape] = {}
-        self._shapes: dict[Shape, int] = {}
+        self._shapes: set[Shape] = set()
         self._rests: dict[str, float] = {}
-        self._waited: dict[int, int] = {}
-        self._sums = [0.0, 0.0, 0.0]
-        self._seconds = [0, 0, 0]
+        self._waited = Counter[int]()
+        self._waiting = self._packed = self._node_time = 0
+        self._whole = self._stranded = self._nodes = 0.0
 
     def wants(self, size: Shape) -> bool:
         """Whether the nodes are meant for pods of a size, and an empty one would have room."""
         return (size.gpus > 0) == (self._unit == "gpus") and any(size.fits(one) for one in self._rooms.values())
 
-    def happen(self, event: _Event, *, ends: bool) -> None:
-        """Change the state: something begins, or ends."""
-        if event.size is None:
-            (self._there.discard if ends else self._there.add)(event.node)
-        elif not event.node:
-            self._wait(event.pod, event.size, ends=ends)
-            return
-        else:
-            taken = self._taken.setdefault(event.node, [])
-            (taken.remove if ends else taken.append)(event.size)
-        self._look(event.node)
+    def node(self, name: str, *, ends: bool) -> None:
+        """Add a node, or take it away."""
+        (self._there.discard if ends else self._there.add)(name)
+        self._look(name)
 
-    def _wait(self, pod: int, size: Shape, *, ends: bool) -> None:
-        before = size in self._shapes
-        self._shapes[size] = self._shapes.get(size, 0) + (-1 if ends else 1)
-        if not self._shapes[size]:
-            del self._shapes[size]
+    def pod(self, node: str, size: Shape, *, ends: bool) -> None:
+        """Put a pod on a node, or take it away."""
+        (self._taken[node].remove if ends else self._taken[node].append)(size)
+        self._look(node)
+
+    def wait(self, pod: int, size: Shape, *, ends: bool) -> None:
+        """Let a pod wait for a node, or wait no longer."""
         if ends:
             del self._wanted[pod]
         else:
             self._wanted[pod] = size
-        if (size in self._shapes) != before:
+        shapes = set(self._wanted.values())
+        if shapes != self._shapes:
+            self._shapes = shapes
             for node in self._there:
                 self._look(node)
 
@@ -158,7 +152,7 @@ class _Sweep:
         if node not in self._there:
             return
         left = self._rooms[node]
-        for one in self._taken.get(node, ()):
+        for one in self._taken[node]:
             left = left.less(one)
         rest: float = getattr(left, self._unit)
         if rest > _LEAST[self._unit] and not any(size.fits(left) for size in self._shapes):
@@ -169,27 +163,25 @@ class _Sweep:
         if not self._wanted:
             return
         stranded = sum(self._rests.values())
-        self._seconds[0] += seconds
-        self._seconds[2] += seconds * len(self._there)
-        self._sums[0] += seconds * sum(getattr(self._rooms[node], self._unit) for node in self._there)
-        self._sums[1] += seconds * stranded
-        self._sums[2] += seconds * len(self._rests)
+        self._waiting += seconds
+        self._node_time += seconds * len(self._there)
+        self._whole += seconds * sum(getattr(self._rooms[node], self._unit) for node in self._there)
+        self._stranded += seconds * stranded
+        self._nodes += seconds * len(self._rests)
         if any(getattr(size, self._unit) <= stranded for size in self._shapes):
-            self._seconds[1] += seconds
+            self._packed += seconds
         for pod in self._wanted:
-            self._waited[pod] = self._waited.get(pod, 0) + seconds
+            self._waited[pod] += seconds
 
     def result(self, pods: Sequence[Pod]) -> Fragments | None:
         """Return the sums; None where nothing waited."""
-        waiting, packed, there = self._seconds
-        if not waiting:
+        if not self._waiting:
             return None
-        whole, stranded, nodes = self._sums
         longest = max(self._waited, key=lambda pod: (self._waited[pod], -pod))
-        unit = "GPUs" if self._unit == "gpus" else "cores"
         return Fragments(
-            unit, waiting, there, whole, stranded, packed=packed, nodes=nodes / waiting, longest=pods[longest]
-        )
+            "GPUs" if self._unit == "gpus" else "cores", self._waiting, self._node_time, self._whole, self._stranded,
+            packed=self._packed, nodes=self._nodes / self._waiting, longest=pods[longest],
+        )  # fmt: skip
 
 
 _LEAST = {"gpus": 0.0, "cpu": 999.0}
@@ -229,19 +221,22 @@ def share(one: Fragment) -> int:
 
 def free(one: Fragment) -> str:
     """Format the mean of the rest."""
-    amount = one.found.stranded / one.found.waiting / _size(one)
-    return f"{float(f'{amount:.2g}'):g}"
+    return _rounded(one.found.stranded / one.found.waiting / _size(one))
 
 
 def nodes(one: Fragment) -> str:
     """Format the mean number of nodes with such a rest."""
-    return f"{float(f'{one.found.nodes:.2g}'):g}"
+    return _rounded(one.found.nodes)
+
+
+def _rounded(amount: float) -> str:
+    return f"{float(f'{amount:.2g}'):g}"
 
 
 def hours(seconds: float) -> str:
     """Format a time."""
     found = seconds / HOUR
-    return f"{found:,.0f} h" if found >= 10 else f"{float(f'{found:.2g}'):g} h"
+    return f"{found:,.0f} h" if found >= 10 else f"{_rounded(found)} h"
 
 
 def asked(one: Fragment) -> str:
