@@ -84,7 +84,7 @@ STATE_METRICS = (
 
 def _names(family: str) -> list[str]:
     """List the metrics of a family that `kcheck usage` reads."""
-    found = (one for name, one in metrics.families().items() if name.endswith(family))
+    found = (one for name, one in metrics.table()["families"].items() if name.endswith(family))
     return sorted({name for one in found for entry in one["metrics"].values() for name in entry["names"]})
 
 

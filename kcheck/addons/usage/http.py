@@ -225,7 +225,7 @@ class _BrokenError(HttpError):
 def advice(access: Access, status: int) -> str:
     """Return advice on a refusal by its status; empty without any."""
     host = urlsplit(access.url).hostname or ""
-    service = next((text for end, text in metrics.services().items() if host.endswith(end)), "")
+    service = next((text for end, text in metrics.table()["services"].items() if host.endswith(end)), "")
     sent = any(name.lower() == "authorization" for name, _ in access.headers)
     if status in (401, 403) and service:
         return service

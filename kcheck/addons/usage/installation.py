@@ -66,12 +66,12 @@ def look(
     Raises HttpError if there is no response, or there are no metrics of containers or GPUs.
     """
     found: dict[str, list[Metric]] = {}
-    for name, family in metrics.families().items():
+    for name, family in metrics.table()["families"].items():
         for role, one in _of_family(prometheus, name, family, matchers, (begin, end)):
             found.setdefault(role, []).append(one)
     if not any(role in found for role in SEEN_BY):
         where = f" with {', '.join(matchers)}" if matchers else ""
-        todo = metrics.families()["cadvisor"]["missing"]
+        todo = metrics.table()["families"]["cadvisor"]["missing"]
         raise HttpError(f"{prometheus.url} has no metrics of containers or GPUs in this time{where}; {todo}")
     installation = Installation(begin, found, list(_lacks(found)))
     installation.begin = _beginning(prometheus, installation, begin, end, step=step) if since is None else since
@@ -147,7 +147,7 @@ _MISSING = {
 def _lacks(found: dict[str, list[Metric]]) -> Iterator[Lack]:
     for what, roles in _MISSING.items():
         if not any(role in found for role in roles):
-            family = next(one for one in metrics.families().values() if roles[0] in one["metrics"])
+            family = next(one for one in metrics.table()["families"].values() if roles[0] in one["metrics"])
             yield Lack(what, f"no {family['metrics'][roles[0]]['names'][0]}; {family['missing']}")
     if "pod_info" in found and "pod_labels" not in found:
         yield Lack("labels", "no kube_pod_labels; run kube-state-metrics with --metric-labels-allowlist=pods=[*]")

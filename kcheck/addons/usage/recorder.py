@@ -13,7 +13,7 @@ from kcheck.addons.usage.http import SlowError
 from kcheck.addons.usage.installation import look
 from kcheck.addons.usage.samples import Samples
 from kcheck.addons.usage.slices import Slice
-from kcheck.scale.usage.metrics import selector, waits, window
+from kcheck.scale.usage.metrics import selector, table, window
 from kcheck.scale.usage.recording import HOUR, NOBODY, VERSION, Container, Gpu, Lack, Node, Pod, QueueWait, Recording
 from kcheck.text import units
 
@@ -151,7 +151,7 @@ _HIGH = 0.95
 
 def _queue_waits(prometheus: Prometheus, recording: Recording) -> list[QueueWait]:
     found = []
-    for wait in waits():
+    for wait in table()["waits"]:
         try:
             found += _queue_waits_of(prometheus, wait, recording)
         except SlowError:

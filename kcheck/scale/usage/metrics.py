@@ -40,31 +40,19 @@ if TYPE_CHECKING:
         what: str
         scale: float
 
-    class _File(TypedDict):
+    class Table(TypedDict):
+        """Whole table; `services` has the demands of managed services on their clients, by the end of the host."""
+
         services: dict[str, str]
         families: dict[str, Family]
         waits: list[Wait]
 
 
 @cache
-def _file() -> _File:
-    data: _File = bundled.load(os.path.join(PROFILES, "any", "metrics.yaml"))
+def table() -> Table:
+    """Load the known exporters, histograms of waiting times and managed services."""
+    data: Table = bundled.load(os.path.join(PROFILES, "any", "metrics.yaml"))
     return data
-
-
-def services() -> dict[str, str]:
-    """Return the demands of managed services on their clients, by the end of the host."""
-    return _file()["services"]
-
-
-def families() -> dict[str, Family]:
-    """Return the known exporters."""
-    return _file()["families"]
-
-
-def waits() -> list[Wait]:
-    """List the known histograms of waiting times."""
-    return _file()["waits"]
 
 
 class Metric(Struct, frozen=True):
