@@ -27,17 +27,6 @@ https://learn.microsoft.com/azure/azure-resource-manager/management/resource-nam
 """
 
 
-class Group(NamedTuple):
-    """AKS node pool: one machine type, and a name of up to 12 letters and digits."""
-
-    name: str
-    zones: tuple[str, ...]
-    nodes: int
-    spot: bool
-    machine: str
-    ephemeral: bool
-
-
 class Market(NamedTuple):
     """Karpenter's limits for a market: nodes, GPUs and CPUs."""
 
@@ -87,7 +76,8 @@ def _refuse(intent: Intent) -> None:
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """Return the template values for AKS."""
-    found = groups(pools)
+    found, vcpus = groups(pools), limits("aks")["disk.vcpus"].number
+    ephemeral = {one.machine: bool(sizes.ephemeral(one.machine, vcpus)) for one in found}
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
@@ -100,9 +90,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "groups": found, **_nat(intent.region, nodes), "fabric": fabric, "whole": whole,
         "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),
         "topology": _topology(intent.machine) if jobs.interfaces(intent).number else None, "lustre": lustre(intent),
-        "private": private, "markets": markets(intent), "kinds": len({group.machine for group in found}) > 1,
-        "disks": sorted({group.ephemeral for group in found}), "scratch": scratch(intent, found),
-        "managed_disk": max((sizes.managed_disk(one.machine) or 0 for one in found if not one.ephemeral), default=0),
+        "private": private, "markets": markets(intent), "kinds": len(ephemeral) > 1,
+        "ephemeral": ephemeral, "disks": sorted(set(ephemeral.values())), "scratch": scratch(intent, ephemeral),
+        "managed_disk": max((sizes.managed_disk(name) or 0 for name in ephemeral if not ephemeral[name]), default=0),
         "drain_minutes": drain(intent.job_hours), "drain_reason": _drain_reason(intent.job_hours),
         "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",
         "registry_name": new_registry.removesuffix(_REGISTRY),
@@ -133,26 +123,27 @@ def _nat(region: str, nodes: int) -> dict[str, object]:
     return {"nat_sku": sku, "nat_prefix": bits, "nat_addresses": 1 << (32 - bits)}
 
 
-def scratch(intent: Intent, found: list[Group]) -> int:
+def scratch(intent: Intent, ephemeral: dict[str, bool]) -> int:
     """Return GiB of local disk that a pod may fill; 0 if unknown.
 
     The local disk is the boot disk, shared by all emptyDirs.
     """
     share = int(recommended.values("aks")["job.scratch"])
-    if intent.autoscaler != "managed" or not all(group.ephemeral for group in found):
+    if intent.autoscaler != "managed" or not all(ephemeral.values()):
         return 0
     return min(sizes.temporary(machine) for machine in intent.machines) * share // 100
 
 
-def groups(pools: list[Pool]) -> list[Group]:
-    """Split pools by machine type; each can hold all nodes, because availability is unknown."""
-    vcpus = limits("aks")["disk.vcpus"].number
+def groups(pools: list[Pool]) -> list[Pool]:
+    """Split pools by machine type, with names of up to 12 letters and digits.
+
+    Each can hold all nodes, because availability is unknown.
+    """
     result = []
     for pool in pools:
         for i, machine in enumerate(pool.machines):
             kind = chr(ord("a") + i) if len(pool.machines) > 1 else ""
-            name, local = letters_of(pool.name) + kind, bool(sizes.ephemeral(machine, vcpus))
-            result.append(Group(name, pool.zones, pool.nodes, pool.spot, machine, local))
+            result.append(pool._replace(name=letters_of(pool.name) + kind, machines=(machine,)))
     return result
 
 

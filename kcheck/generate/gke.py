@@ -20,16 +20,6 @@ from kcheck.text.ip_ranges import is_private, sufficient_prefix
 from kcheck.text.units import GIB_IN_TIB
 
 
-class TrainingPool(NamedTuple):
-    """GKE node pool, of one machine type."""
-
-    name: str
-    zones: tuple[str, ...]
-    nodes: int
-    spot: bool
-    machine: str
-
-
 class Machine(NamedTuple):
     """Template values of a machine type; `accelerator` is empty without GPUs, `joins` the GPU network."""
 
@@ -159,7 +149,7 @@ def quota(code: str) -> Quota:
     return Quota(f"{words}-per-project-region", region=True, key=key, value=value)
 
 
-def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
+def _own_pools(intent: Intent, pools: list[Pool]) -> list[Pool]:
     """Split pools by machine type, and by zone where their GPU networks are zonal.
 
     A machine type may be unavailable, so each can hold all nodes. Zonal spot pools use no more zones than the usual
@@ -175,12 +165,13 @@ def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
     ]
 
 
-def _divided(pool: Pool, machine: str, zones: int) -> list[TrainingPool]:
+def _divided(pool: Pool, machine: str, zones: int) -> list[Pool]:
     name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
+    own = pool._replace(name=name, machines=(machine,))
     if not zones:
-        return [TrainingPool(name, pool.zones, pool.nodes, pool.spot, machine)]
+        return [own]
     return [
-        TrainingPool(f"{name}-{label(zone)}", (zone,), nodes, pool.spot, machine)
+        own._replace(name=f"{name}-{label(zone)}", zones=(zone,), nodes=nodes)
         for zone, nodes in zip(pool.zones, evenly(pool.nodes, zones), strict=False)
     ]
 

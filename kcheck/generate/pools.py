@@ -19,6 +19,11 @@ class Pool(NamedTuple):
     spot: bool
     machines: tuple[str, ...]
 
+    @property
+    def machine(self) -> str:
+        """First machine type."""
+        return self.machines[0]
+
 
 def split(intent: Intent) -> list[Pool]:
     """Split an intent into pools: on-demand ones by zone, spot ones over all zones.
