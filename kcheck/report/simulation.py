@@ -237,8 +237,8 @@ def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
 
 def model_notes(scenario: Scenario) -> list[str]:
     """List which delays were measured, and where the model's accuracy is documented."""
-    delays = scenario.measured
-    if delays is None or not delays.notes:
+    delays = scenario.delays
+    if not delays.notes:
         return [] if scenario.case.settings.karpenter else [_MODEL]
     lines = [f"measured: {', '.join(delays.notes)} ({delays.place})"]
     if delays.missing:
@@ -379,7 +379,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "phase_dollars": spent and {phase: round(cost(outcome.case, summary, (phase,)), 2) for phase in PHASES},
         "binding": deciding_factors(outcome), "held": {name: round(seconds) for name, seconds in summary.held.items()},
         "risk": scenario.risk or None, "assumed": list(scenario.assumed),
-        "measured": list(scenario.measured.notes) if scenario.measured else [],
+        "measured": list(scenario.delays.notes),
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }  # fmt: skip

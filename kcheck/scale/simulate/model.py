@@ -175,7 +175,7 @@ class Case(Struct, frozen=True):
     """Inputs of a run: a job, and `others` beside it.
 
     `system_nodes` exist and are healthy; walls allow `ceiling` nodes. A registry allows `pulls` in a `window` of
-    seconds, each pod taking `pulls_each`; 0 for no limit.
+    seconds, one for each pod; 0 for no limit.
     """
 
     pools: tuple[Pool, ...]
@@ -186,7 +186,6 @@ class Case(Struct, frozen=True):
     system_nodes: int = 0
     ceiling: int | None = None
     pulls: int = 0
-    pulls_each: int = 1
     window: float = 21600
     horizon: float = HORIZON
     others: tuple[Job, ...] = ()

@@ -19,14 +19,15 @@ from kcheck.scale.simulate.model import NEVER, PHASES, Cloud, Job, JobTimes, Poo
 class Node:
     """Machine with the times of its events, NEVER if not yet, and its paid time by phase.
 
-    `since` is when it was found to be unneeded. `images` are the jobs whose image it has.
+    `since` is when it was found to be unneeded. `images` are the jobs whose image it has. The nodes of a traced run
+    add when each phase was to its `spans`.
     """
 
-    __slots__ = ("_mark", "gone", "images", "launched", "pod", "pool", "ready", "registered", "since", "spent",
-                 "tainted", "unready")  # fmt: skip
+    __slots__ = ("_mark", "_spans", "gone", "images", "launched", "pod", "pool", "ready", "registered", "since",
+                 "spent", "tainted", "unready")  # fmt: skip
 
-    def __init__(self, pool: Group, launched: float) -> None:
-        self.pool = pool
+    def __init__(self, pool: Group, launched: float, spans: list[Span] | None = None) -> None:
+        self.pool, self._spans = pool, spans
         self.launched = self._mark = launched
         self.registered = self.ready = self.since = self.tainted = self.gone = NEVER
         self.unready = False
@@ -37,6 +38,8 @@ class Node:
     def spend(self, phase: str, now: float) -> None:
         """Count the time since the last call for a phase."""
         if now > self._mark:
+            if self._spans is not None:
+                self._spans.append(Span(phase, self._mark, now))
             self.spent[phase] += now - self._mark
             self._mark = now
 
@@ -59,22 +62,6 @@ class Node:
             self.spend("boot", now)
         else:
             self.rest(now, unneeded_time)
-
-
-class TracedNode(Node):
-    """Machine that also records when each phase was."""
-
-    __slots__ = ("_spans",)
-
-    def __init__(self, pool: Group, launched: float, spans: list[Span]) -> None:
-        super().__init__(pool, launched)
-        self._spans = spans
-
-    def spend(self, phase: str, now: float) -> None:
-        """Count the time since the last call for a phase, and record it."""
-        if now > self._mark:
-            self._spans.append(Span(phase, self._mark, now))
-        super().spend(phase, now)
 
 
 class Group(Struct):

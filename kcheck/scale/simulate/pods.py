@@ -210,13 +210,13 @@ class Pods:
         case, pulled = self.case, self._pulled
         while pulled and pulled[0] <= now - case.window:
             pulled.popleft()
-        if len(pulled) + case.pulls_each > case.pulls and pulled:
-            now = pulled[min(len(pulled), case.pulls_each) - 1] + case.window
+        if pulled and len(pulled) >= case.pulls:
+            now = pulled[0] + case.window
             self.hold("the registry's pull limit", now - pulled[-1])
             self._limited_until = now
             while pulled and pulled[0] <= now - case.window:
                 pulled.popleft()
-        pulled.extend([now] * case.pulls_each)
+        pulled.append(now)
         return now
 
     def _started(self, now: float, pod: Pod, life: int) -> None:

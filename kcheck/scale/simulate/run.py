@@ -4,7 +4,7 @@ from math import ceil, inf
 
 from kcheck.scale.simulate.clock import Client, Clock
 from kcheck.scale.simulate.model import NEVER, PHASES, Case, Event, Point, Run, Span, Summary, Use
-from kcheck.scale.simulate.nodes import REGISTERED_AT, Fleet, Group, Node, Provider, TracedNode, draws
+from kcheck.scale.simulate.nodes import REGISTERED_AT, Fleet, Group, Node, Provider, draws
 from kcheck.scale.simulate.pods import Pods
 from kcheck.scale.simulate.scaler import Karpenter, Scaler, Step
 
@@ -111,7 +111,7 @@ class _Simulation:
         self.pods.free(0.0, node)
 
     def _new(self, group: Group, launched: float) -> Node:
-        node = Node(group, launched) if self.spans is None else TracedNode(group, launched, self.spans)
+        node = Node(group, launched, self.spans)
         self.fleet.nodes.append(node)
         return node
 

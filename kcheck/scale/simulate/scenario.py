@@ -62,27 +62,26 @@ class Scenario(Struct, frozen=True):
     """Requested run with its assumptions.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
-    of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
-    that were measured in this cluster, if any. `risk`: what becomes of it beside another job.
-    `idle`: a month without runs.
+    of its autoscaler's version; `delays` has the quickest, if there are several, and what was measured in this cluster.
+    `risk`: what becomes of it beside another job. `idle`: a month without runs.
     """
 
     case: Case
     cluster: Cluster
     job: Workload | None
     assumed: tuple[str, ...]
+    delays: Measured
     wall: Wall | None = None
-    quick: LoopTime | None = None
-    measured: Measured | None = None
     risk: str = ""
     idle: Bill = Bill((), ())
 
     @property
     def cases(self) -> tuple[Case, ...]:
         """Runs with the slowest assumed loops of its autoscaler, and with the quickest."""
-        if self.quick is None:
+        quick = self.delays.quick
+        if quick is None:
             return (self.case,)
-        return self.case, replace(self.case, cloud=replace(self.case.cloud, **self.quick._asdict()))
+        return self.case, replace(self.case, cloud=replace(self.case.cloud, **quick._asdict()))
 
     @property
     def draws(self) -> tuple[Case, ...]:
@@ -143,7 +142,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
-    found = Scenario(case, cluster, job, assumed, quick=delays.quick, measured=delays)
+    found = Scenario(case, cluster, job, assumed, delays)
     idle = money.month(cluster, world, idle=True)
     return _limited(replace(found, risk=_deadlock(world, found, chosen), idle=idle), world)
 

@@ -61,12 +61,12 @@ def test_what_is_not_measured_is_the_profiles(write: Write) -> None:
     profile = parameters.cloud_parameters("aks", parameters.loop_times(33)[1])
     assert one.case.cloud.boot == 95
     assert one.case.cloud.delete_latency == profile.delete_latency
-    assert one.quick == parameters.loop_times(33)[0], "the loop is still a range"
+    assert one.delays.quick == parameters.loop_times(33)[0], "the loop is still a range"
 
 
 def test_a_measured_loop_is_no_range(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {loop: 500ms}\n", "main.tf": CLUSTER})
-    assert one.quick is None
+    assert one.delays.quick is None
     assert (one.case.cloud.loop, one.case.cloud.loop_per_node) == (0.5, 0)
 
 
