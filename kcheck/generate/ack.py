@@ -25,11 +25,6 @@ _SUFFIX = "-registry-vpc"
 _FLAGS: dict[str, object] = {
     "namespace_labels": {"node-local-dns-injection": "enabled"}, "device_plugin": False, "node_local_dns": False,
 }  # fmt: skip
-_NUMBERS = {
-    "engine_pools": "autoscaler.pools", "engine_nodes": "autoscaler.nodes", "reserved_addresses": "subnet.reserved",
-    "flannel_nodes": "flannel.nodes", "flannel_ceiling": "flannel.ceiling", "basic_group": "security_group.basic",
-}  # fmt: skip
-"""Limits of the cloud by template value."""
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
@@ -57,7 +52,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "release": _release(intent), "plane": _plane(intent),
         "nftables": intent.minor >= int(usual["proxy.nftables_from"]), "engine": _engine(pools),
         "after_add": f"{numbers['autoscaler.delay_after_add'].number // 60}m",
-        **{name: numbers[key].number for name, key in _NUMBERS.items()}, "disk": str(numbers["disk.fast"].value),
+        "disk": str(numbers["disk.fast"].value),
         "training_disk": _training_disk(intent), "training_image": _training_image(intent),
         "pod_addresses": numbers["terway.least_pod_addresses"].number
         + settings(intent.cloud)["terway.idle_pool"].number, "node_addresses": _node_addresses(intent),

@@ -88,7 +88,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     prices = [price for price in found_prices if price]
     return {
         "groups": found, **_nat(intent.region, nodes), "fabric": fabric, "whole": whole,
-        "scale_set": limits("aks")["pool.quota"].number, "largest": max(pool.nodes for pool in pools),
+        "largest": max(pool.nodes for pool in pools),
         "topology": _topology(intent.machine) if jobs.interfaces(intent).number else None, "lustre": lustre(intent),
         "private": private, "markets": markets(intent), "kinds": len(ephemeral) > 1,
         "ephemeral": ephemeral, "disks": sorted(set(ephemeral.values())), "scratch": scratch(intent, ephemeral),

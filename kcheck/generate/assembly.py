@@ -91,8 +91,9 @@ def generate(intent: Intent) -> Output:
     context = made.context | {"requests": requests}
     files = render.files(intent.cloud, context, intent.parts)
     result, top = check_files(files), os.path.relpath(folder())
-    facts = readme.facts(result.world, intent, top, requests)
+    facts = readme.facts(result.world, intent, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
+    context["place"] = lambda wall: readme.place(wall.place, top)
     context["dashboard"] = monitoring.dashboard(intent, facts.walls, context)
     context |= {"lacking": {}, "most_walls": None} if intent.parts else {"lacking": PARTS, "most_walls": _FEW_WALLS}
     late = {path: render.text(_LATE[path], context).encode() for path in _LATE if is_wanted(path, intent.parts)}
@@ -149,6 +150,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     context: dict[str, object] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
         "use": recommended.nested(usual), "why": recommended.nested(why), "requests": [], "beyond": {},
+        "limit": recommended.nested(limits(intent.cloud)),
         "target": target, "system_nodes": system, "system_parallel": system_parallel(intent),
         "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
     }  # fmt: skip

@@ -10,7 +10,8 @@ from kcheck.config.numbers import fabrics, machines
 from kcheck.config.numbers.profiles import limits, settings
 from kcheck.generate import jobs, monitoring, ranges, recommended
 from kcheck.generate.intent import Intent, label
-from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
+from kcheck.generate.jobs import FileSystem
+from kcheck.generate.manifests import autoscaler_chart
 from kcheck.generate.pools import Pool, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.readme import QuotaRequest
@@ -50,7 +51,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
     """Return the template values for EKS."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
-    machine, files = machines.machine(intent.cloud, intent.machine), lustre(intent, pools)
+    machine, files = machines.machine(intent.cloud, intent.machine), lustre(intent)
     return {
         "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
         "zones": [
@@ -64,8 +65,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "autoscaler_chart": autoscaler_chart(intent), **_most(intent), "dns_autoscaler": False,
         "autoscaler_pods": intent.autoscaler != "none", "vpc_cni": True, "charts": True,
         "docker_hub": f"{_registry(intent)}/{intent.name}-hub", "repository": _repository(intent),
-        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme), "lustre": files, "storage_requests": _requests(intent, files),
+        "checkpoint_zone": label(pools[0].zones[0]),
         "checkpoint_size": files.capacity if files else 0,
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
         "plane_tier": _tier(intent), **({"cache": True} if files else {}),  # whose image is on Docker Hub
@@ -132,53 +133,22 @@ def _most(intent: Intent) -> dict[str, int]:
     return {"most_cores": nodes * widest, "most_memory": nodes * int(usual["autoscaler.memory_each"])}
 
 
-class Lustre(NamedTuple):
-    """FSx file system in one zone: MB/s needed, `capacity` and its `step` in GiB, and `throughput` in MB/s.
-
-    `price` is US dollars per GiB and month, `dollars` the total per month.
-    """
-
-    zone: str
-    needed: int
-    capacity: int
-    step: int
-    throughput: int
-    efa: bool
-    price: str
-    dollars: int
-
-    @property
-    def tebibytes(self) -> str:
-        """Capacity in TiB."""
-        return f"{self.capacity / GIB_IN_TIB:.1f}"
-
-
-def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
+def lustre(intent: Intent) -> FileSystem | None:
     """Size the file system of an intent; None for machines without EFA, for which EFS is enough.
 
     Capacity comes in steps: https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html
     """
     if "storage" not in intent.parts or not intent.gpus or fabrics.fabric(intent.cloud, intent.machine) is None:
         return None
-    usual, known = recommended.values(intent.cloud), limits(intent.cloud)
-    needed, each = intent.job_nodes * int(usual["storage.each"]), int(usual["storage.throughput"])
-    efa = needed >= int(usual["storage.efa_from"])
-    step = known["fsx.step_efa" if efa else "fsx.step"].number
-    capacity = ceil(max(needed * GIB_IN_TIB / each, int(usual["storage.size"])) / step) * step
-    mills = int(usual["storage.price"])
-    return Lustre(
-        zone=label(pools[0].zones[0]),
-        needed=needed,
-        capacity=capacity,
-        step=step,
-        throughput=capacity * each // GIB_IN_TIB,
-        efa=efa,
-        price=f"{mills / 1000:.2f}",
-        dollars=capacity * mills // 1000,
-    )
+    usual = recommended.values(intent.cloud)
+    wanted, speed = intent.job_nodes * int(usual["storage.each"]), int(usual["storage.throughput"])
+    efa = wanted >= int(usual["storage.efa_from"])
+    step = limits(intent.cloud)["fsx.step_efa" if efa else "fsx.step"].number
+    capacity = ceil(max(wanted * GIB_IN_TIB / speed, int(usual["storage.size"])) / step) * step
+    return FileSystem(capacity, capacity * speed // GIB_IN_TIB, wanted)
 
 
-def _requests(intent: Intent, files: Lustre | None) -> list[QuotaRequest]:
+def _requests(intent: Intent, files: FileSystem | None) -> list[QuotaRequest]:
     needed = {"fsx.capacity": files.capacity if files else 0, "ebs.gp3": ceil(_disks(intent) / GIB_IN_TIB)}
     known = limits(intent.cloud)
     return [

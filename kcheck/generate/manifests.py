@@ -82,7 +82,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "job": jobs.job(intent, pools), "memory_known": jobs.memory_left(intent) is not None, "flavors": flavors,
         "by_pool": jobs.by_pool(intent), "queues": _queues(intent, flavors, covered), "covered": covered,
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
-        "binpack": limits("any")["volcano.gpu_weight"].number, "ready_minutes": ready, "join_seconds": ready * 60,
+        "ready_minutes": ready, "join_seconds": ready * 60,
         "dns_replicas": dns_replicas(intent),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
         **monitoring.context(intent, target), **_deletion(intent, target),
@@ -90,6 +90,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "on_demand_pools": [pool for pool in pools if not pool.spot], "efa_interfaces": jobs.efa(intent), "fast": fast,
         "karpenter": intent.autoscaler == "karpenter", "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
         **FLAGS, "device_plugin": intent.gpus > 0,
+        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "cache": intent.scheduler == "volcano" or not {"cache", "login", "samples"}.isdisjoint(intent.parts),
     }  # fmt: skip
 

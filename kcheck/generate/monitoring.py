@@ -8,12 +8,11 @@ from typing import NamedTuple
 import yaml
 
 from kcheck.config.numbers import machines
-from kcheck.config.numbers.profiles import limits
 from kcheck.config.numbers.reserved import GI
 from kcheck.generate import recommended, render
 from kcheck.generate.intent import Intent
-from kcheck.generate.readme import WallDistance
 from kcheck.scale.usage import metrics
+from kcheck.scale.walls.model import Wall
 from kcheck.text import bundled
 
 _DAY = 86400
@@ -69,8 +68,8 @@ def context(intent: Intent, target: int) -> dict[str, object]:
     """Return the template values of monitoring for a target."""
     state = _names("kube-state-metrics")
     return {
-        "monitoring": monitoring(intent, target), "whole_memory": limits("any")["prometheus.memory_per_node"].number,
-        "container_metrics": _names(_CADVISOR), "state_metrics": [*state, *STATE_METRICS], "gpu_metrics": _names(_DCGM),
+        "monitoring": monitoring(intent, target), "container_metrics": _names(_CADVISOR),
+        "state_metrics": [*state, *STATE_METRICS], "gpu_metrics": _names(_DCGM),
     }  # fmt: skip
 
 
@@ -125,9 +124,9 @@ _FAR = 3
 """Walls beyond this multiple of the nodes are left out: they would flatten the graph."""
 
 
-def dashboard(intent: Intent, walls: list[WallDistance], context: Mapping[str, object]) -> str:
+def dashboard(intent: Intent, walls: list[Wall], context: Mapping[str, object]) -> str:
     """Build the Grafana dashboard of a cluster as JSON, from the template values of its README."""
-    near = [(one.number, one.what) for one, _ in walls if (one.number or 0) <= _FAR * intent.nodes]
+    near = [(one.number, one.what) for one in walls if (one.number or 0) <= _FAR * intent.nodes]
     text = render.text("any/templates/_panels.yaml.j2", {**context, "near_walls": near})
     panels = yaml.load(text, bundled.loader())  # noqa: S506 - it is a safe one
     source = {"type": "prometheus", "uid": "${source}"}

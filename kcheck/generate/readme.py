@@ -44,17 +44,10 @@ class QuotaRequest(NamedTuple):
         return {"quota": "ec2", "vpc": "vpc", "fsx": "fsx", "ebs": "ebs"}.get(group, "eks")
 
 
-class WallDistance(NamedTuple):
-    """Wall, with the place in the generated files that causes it."""
-
-    wall: Wall
-    where: str
-
-
 class Facts(NamedTuple):
     """Facts in the README of a cluster, assuming the requested quotas are granted."""
 
-    walls: list[WallDistance]
+    walls: list[Wall]
     sentence: str
     run: machines.Price | None
     start: StartPrice | None
@@ -63,11 +56,11 @@ class Facts(NamedTuple):
     idle: str
 
 
-def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) -> Facts:
+def facts(world: World, intent: Intent, requests: list[QuotaRequest]) -> Facts:
     """Collect the facts of the README; `requests` are the quotas to request before applying."""
     cluster = world.inventory.clusters[0]
     return Facts(
-        _wall_distances(world, cluster, top), summary_sentence(cluster, world),
+        _lowest_walls(world, cluster), summary_sentence(cluster, world),
         intent.price(spot=intent.spot_nodes > intent.nodes - intent.spot_nodes), start_price(world, intent),
         other_findings=other_findings(intent.cloud), requests=requests,
         idle=month_text(money.month(cluster, world, idle=True)),
@@ -97,14 +90,13 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
     return list(found.values())
 
 
-def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistance]:
+def _lowest_walls(world: World, cluster: Cluster) -> list[Wall]:
     """List the lowest wall of each kind, up to the cluster limit."""
-    result: dict[str, WallDistance] = {}
+    result: dict[str, Wall] = {}
     for wall in walls.find_walls(cluster, world):
-        if wall.number is None:
-            continue
-        result.setdefault(wall.mechanism, WallDistance(wall, place(wall.place, top)))
-        if wall.mechanism == "cluster-limit":
+        if wall.number is not None:
+            result.setdefault(wall.mechanism, wall)
+        if "cluster-limit" in result:
             break
     return list(result.values())
 

@@ -9,7 +9,7 @@ from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import Intent
-from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
+from kcheck.generate.manifests import autoscaler_chart
 from kcheck.generate.pools import Pool, evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.recommended import control_nodes
@@ -59,8 +59,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "control": control(intent), "own_nodes": system_nodes(intent) - control(intent).nodes,
         "beyond": beyond, "endpoint": f"api.{_domain(intent)}",
         "node_mask": cloud("selfmanaged").pod_block(int(usual["kubelet.max_pods"])), "inflight": inflight(target),
-        "controller": {"qps": entries["controller.qps"].number, "burst": entries["controller.burst"].number},
-        "etcd_quota": entries["etcd.quota"].number,
         "because": {
             "inflight": entries["apiserver.inflight_nodes"].note.rstrip("."),
             "quota": entries["etcd.quota"].note.rstrip("."),
@@ -71,7 +69,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "events_members": ",".join(f"{name}=https://{name}.{_domain(intent)}:2380" for name in _EVENTS_MEMBERS),
         "registry_host": host, "own_etcd": True, "etcd_in_pods": intent.installer != "kubespray", "own_machines": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
-        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "", **_machines(intent),
+        **_machines(intent),
         **(_kubespray(intent) if intent.installer == "kubespray" else {}),
     }  # fmt: skip
 

@@ -13,13 +13,13 @@ from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import intent
 from kcheck.generate.assembly import generate
-from kcheck.generate.eks import Lustre, lustre
-from kcheck.generate.pools import split
+from kcheck.generate.eks import lustre
+from kcheck.generate.jobs import FileSystem
 
 
-def sized(machine: str, job: int, nodes: int = 2000) -> Lustre | None:
+def sized(machine: str, job: int, nodes: int = 2000) -> FileSystem | None:
     wanted = intent.with_defaults("eks", {"machines": [machine], "nodes": nodes, "job": {"nodes": job}})
-    return lustre(wanted, split(wanted))
+    return lustre(wanted)
 
 
 @pytest.mark.parametrize("machine", ["m7i.48xlarge", "g5.xlarge"])
@@ -42,8 +42,8 @@ def test_machines_without_efa_have_efs(machine: str) -> None:
 def test_capacity_has_the_throughput_of_the_job_in_steps(job: int, capacity: int, efa: bool) -> None:
     found = sized("p5.48xlarge", job)
     assert found is not None
-    assert (found.capacity, found.efa) == (capacity, efa)
-    assert found.throughput >= found.needed
+    assert found.capacity == capacity
+    assert found.speed >= found.wanted
     assert found.capacity % limits("eks")["fsx.step_efa" if efa else "fsx.step"].number == 0
 
 

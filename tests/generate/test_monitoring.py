@@ -110,7 +110,7 @@ def test_what_is_asked_for_is_kept(cloud: str, scheduler: str) -> None:
 def test_the_dashboard_has_the_walls(cloud: str) -> None:
     output = made(cloud)
     legends = {target["legendFormat"]: target["expr"] for target in graphs(output)[0]["targets"]}
-    near = [wall for wall, _ in output.facts.walls if (wall.number or 0) <= 300]
+    near = [wall for wall in output.facts.walls if (wall.number or 0) <= 300]
     assert near
     assert all(legends[wall.what] == f"vector({wall.nodes})" for wall in near)
     places = [tuple(panel["gridPos"].values()) for panel in graphs(output)]
