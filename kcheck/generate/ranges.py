@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kcheck.text.ip_ranges import free_block, parse_cidr, sufficient_prefix
+from kcheck.text.text import grouped
 
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 """Private ranges of RFC 1918."""
@@ -23,6 +24,11 @@ class Slot(NamedTuple):
     routed: bool = True
     least: int = 28
     most: int = 8
+
+    @property
+    def group(self) -> str:
+        """Name of the block that it lies in."""
+        return self.network or self.name
 
 
 class Layout(NamedTuple):
@@ -51,31 +57,26 @@ def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: 
     for slot in slots:
         if prefixes[slot.name] < slot.most:
             raise NoRoomError(f"{slot.name} needs a /{prefixes[slot.name]}, but the largest possible is a /{slot.most}")
-    taken = [*in_use]
-    outer = {}
-    groups = sorted({slot.network or slot.name: slot for slot in slots}.items(), key=lambda item: not item[1].routed)
+    taken, outer = [*in_use], {}
+    groups = grouped(slots, lambda slot: slot.group)
     sizes = {
-        group: sufficient_prefix(sum(1 << (32 - prefixes[s.name]) for s in slots if (s.network or s.name) == group), 0)
-        for group, _ in groups
+        group: sufficient_prefix(sum(1 << (32 - prefixes[slot.name]) for slot in own), 0)
+        for group, own in groups.items()
     }
-    for group, slot in sorted(groups, key=lambda item: (not item[1].routed, sizes[item[0]])):
-        room = [within] if within and slot.routed else list(PRIVATE)
-        block = free_block(room, taken if slot.routed else [*taken, *filter(None, [within])], sizes[group])
+    for slot in sorted((own[0] for own in groups.values()), key=lambda one: (not one.routed, sizes[one.group])):
+        allowed, size = within if slot.routed else "", sizes[slot.group]
+        avoided = taken if slot.routed or not within else [*taken, within]
+        block = free_block([allowed] if allowed else list(PRIVATE), avoided, size)
         if block is None:
-            where = (
-                f"{within} has no free block of that size"
-                if within and slot.routed
-                else "no private range has a free block of that size"
-            )
-            raise NoRoomError(f"{group} needs a /{sizes[group]}, and {where}")
-        outer[group] = block
+            where = f"{allowed} has no" if allowed else "no private range has a"
+            raise NoRoomError(f"{slot.group} needs a /{size}, and {where} free block of that size")
+        outer[slot.group] = block
         taken.append(block)
     inner: dict[str, str] = {}
     for slot in sorted(slots, key=lambda one: prefixes[one.name]):
-        group = slot.network or slot.name
-        block = free_block([outer[group]], list(inner.values()), prefixes[slot.name])
+        block = free_block([outer[slot.group]], list(inner.values()), prefixes[slot.name])
         if block is None:  # powers of two, the largest first, leave no gaps
-            raise AssertionError(f"no room for {slot.name} in {outer[group]}")
+            raise AssertionError(f"no room for {slot.name} in {outer[slot.group]}")
         inner[slot.name] = block
     networks = {slot.network: outer[slot.network] for slot in slots if slot.network}
     return Layout({slot.name: inner[slot.name] for slot in slots}, networks)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from kcheck.config.numbers import profiles
 from kcheck.model import PodTemplate, Workload
-from kcheck.scale.usage.recording import NOBODY, Owner, Pod, Recording
+from kcheck.scale.usage.recording import NOBODY, Lack, Owner, Pod, Recording
 from kcheck.scale.world import World
 from kcheck.text.regex import regex
 from kcheck.text.units import some
@@ -36,24 +36,18 @@ class Match(Struct, frozen=True):
     template: PodTemplate | None = None
 
 
-class Doubt(Struct, frozen=True):
-    """Job that may be that of several workloads, or a workload of unknown name; and why."""
-
-    what: str
-    why: str
-
-
 class Joined(Struct):
     """Recording joined with the code: a match for each pod in its order, and the rest of both.
 
     `strangers` ran and are not in the code: namespace, job, number of pods. `unseen` is in the code and never ran.
+    `doubts` are jobs that may be those of several workloads, and workloads of unknown name.
     """
 
     recording: Recording
     matches: list[Match] = []
     strangers: list[tuple[str, tuple[str, str], int]] = []
     unseen: list[Workload] = []
-    doubts: list[Doubt] = []
+    doubts: list[Lack] = []
 
 
 def joined(recording: Recording, world: World | None) -> Joined:
@@ -82,7 +76,7 @@ def joined(recording: Recording, world: World | None) -> Joined:
     result.doubts = [_several(*key, meant) for key, meant in sorted(doubtful.items())]
     for workload in found:
         if not isinstance(workload.name, Known):
-            result.doubts.append(Doubt(f"{workload.kind} in {workload.place.source.path}", "its name is not known"))
+            result.doubts.append(Lack(f"{workload.kind} in {workload.place.source.path}", "its name is not known"))
         elif workload not in seen:
             result.unseen.append(workload)
     return result
@@ -97,9 +91,9 @@ def _job(pod: Pod, meant: list[Workload]) -> tuple[str, str]:
 _NAMED = 3
 
 
-def _several(namespace: str, job: tuple[str, str], meant: list[Workload]) -> Doubt:
+def _several(namespace: str, job: tuple[str, str], meant: list[Workload]) -> Lack:
     places = sorted({f"{one.place.source.path}:{one.place.begin.line}" for one in meant})
-    return Doubt(
+    return Lack(
         f"{job[0]} {namespace}/{job[1]}",
         f"the code has it {len(meant)} times ({some(places, _NAMED)}); name the folder of the measured cluster alone",
     )

@@ -26,7 +26,6 @@ class ContainerUse(Struct, frozen=True):
     seconds: int
     starting: Histogram
     cpu: Histogram
-    memory: Histogram
     memory_peak: int
     kills: int
     killed: int
@@ -82,7 +81,6 @@ def _merged(pairs: list[tuple[Pod, Container]]) -> ContainerUse:
         seconds=sum(pod.running for pod, _ in pairs),
         starting=histogram.merged(one.starting for one in own),
         cpu=histogram.merged(one.cpu for one in own),
-        memory=histogram.merged(one.memory for one in own),
         memory_peak=round(max(one.memory_peak for one in own)),
         kills=sum(one.kills for one in own),
         killed=round(max(one.killed for one in own)),

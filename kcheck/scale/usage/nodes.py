@@ -1,6 +1,6 @@
 """Recorded nodes: their pool in the code, their price, and what they share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from msgspec import Struct
@@ -69,23 +69,24 @@ def _whole() -> frozenset[str]:
     return frozenset(map(sanitised, (*names.cards(), *_SHARED)))
 
 
-def gpus(resources: Mapping[str, float]) -> float:
-    """Count the GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
-    found = 0.0
+def _cards(resources: Mapping[str, float]) -> Iterator[tuple[float, float]]:
+    """Yield the number of each kind of accelerators and MIG slices among some resources, and the whole GPUs of it."""
     for name, count in resources.items():
         key = sanitised(name)
         if key in _whole():
-            found += count
+            yield count, count
         elif match := _SLICE.fullmatch(key):
-            found += count * int(match[1]) / _SLICES
-    return found
+            yield count, count * int(match[1]) / _SLICES
+
+
+def gpus(resources: Mapping[str, float]) -> float:
+    """Count the GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
+    return sum((whole for _, whole in _cards(resources)), 0.0)
 
 
 def devices(resources: Mapping[str, float]) -> float:
     """Count the GPUs and slices that an exporter measures each by itself."""
-    return sum(
-        count for name, count in resources.items() if (key := sanitised(name)) in _whole() or _SLICE.fullmatch(key)
-    )
+    return sum(count for count, _ in _cards(resources))
 
 
 class Nodes:

@@ -159,7 +159,7 @@ class QueueWait(Struct):
 
 
 class Lack(Struct, frozen=True):
-    """Missing measurement: `what` is cpu, memory, gpu, owners ...; `why`, and what would change it."""
+    """Something that was not measured (cpu, memory, gpu, owners ...) or not joined: `why`, and what would change it."""
 
     what: str
     why: str

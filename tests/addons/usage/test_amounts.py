@@ -16,7 +16,7 @@ NONE = Buffers("none", 95, 0, 0)
 
 
 def use(cpu: dict[int, int], starting: dict[int, int] | None = None, peak: int = 0, killed: int = 0) -> ContainerUse:
-    return ContainerUse(1, 3600, starting or {}, cpu, {}, peak, 0, killed)
+    return ContainerUse(1, 3600, starting or {}, cpu, peak, 0, killed)
 
 
 @given(st.lists(st.floats(0, 1e15), min_size=1, max_size=300), st.floats(0.1, 100))
