@@ -85,7 +85,7 @@ def _without_idling(autoscaler: Autoscaler, world: World) -> _Change:
 
 def _in_larger_batches(autoscaler: Autoscaler, world: World) -> _Change:
     batch = known(sufficient_batch(autoscaler, world))
-    return lambda case: replace(case, settings=replace(case.settings, batch=batch or case.settings.batch))
+    return lambda case: replace(case, settings=replace(case.settings, bulk_delete=batch or case.settings.bulk_delete))
 
 
 def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
@@ -94,8 +94,8 @@ def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
 
     def change(case: Case) -> Case:
         own = case.settings
-        count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
-        return replace(case, settings=replace(own, unready_count=count, unready_percentage=share))
+        count, share = max(own.max_unready_nodes, nodes), max(own.max_unready_percentage, float(percent))
+        return replace(case, settings=replace(own, max_unready_nodes=count, max_unready_percentage=share))
 
     return change
 

@@ -71,7 +71,8 @@ class Queue(Struct, frozen=True):
 class Settings(Struct, frozen=True):
     """Flags of the cluster autoscaler with their defaults; `minor` is its version, which decides the rules.
 
-    With `karpenter` only its own settings count: the interval, `unneeded_time` (consolidateAfter), `batch` (budgets).
+    Those that are fields of Autoscaler are called as there. With `karpenter` only its own settings count: the interval,
+    `unneeded_time` (consolidateAfter), `bulk_delete` (budgets).
     https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-are-the-parameters-to-ca
     """
 
@@ -79,13 +80,13 @@ class Settings(Struct, frozen=True):
     karpenter: bool = False
     scan_interval: float = 10
     frequent_loops: bool | None = None
-    unready_percentage: float = 45
-    unready_count: int = 3
+    max_unready_percentage: float = 45
+    max_unready_nodes: int = 3
     startup_time: float = 900
     provision_time: float = 900
     new_pod_delay: float = 0
-    nodes_total: int = 0
-    nodes_per_scale_up: int = 1000
+    max_nodes: int = 0
+    scale_up_nodes: int = 1000
     binpacking_time: float = 10
     balance: bool = False
     scale_down: bool = True
@@ -94,7 +95,7 @@ class Settings(Struct, frozen=True):
     delay_after_delete: float = 0
     delay_after_failure: float = 180
     local_delays: bool = False
-    batch: int = 10
+    bulk_delete: int = 10
     client_qps: float = 5
     client_burst: float = 10
     taint_delay: float = 5
@@ -116,7 +117,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def batch_flag(self) -> str:
-        """Flag that sets `batch`."""
+        """Flag that sets `bulk_delete`."""
         return "max-scale-down-parallelism" if self.minor >= 25 else "max-empty-bulk-delete"
 
     @property
@@ -267,7 +268,7 @@ class Summary(Struct):
     setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
     `interrupted` spot nodes and for other jobs. `failed` pods were not done at the deadline of their job; `refused`
     ones had to wait for the pull limit of a registry. `bound` are the settings whose increase would have changed the
-    run, as far as known: batch, unready_count.
+    run, as far as known: bulk_delete, max_unready_nodes.
     """
 
     total: float

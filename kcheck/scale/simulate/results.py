@@ -169,7 +169,7 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     """Describe the slowest part of deletion: batches, taint requests, or the cloud's calls."""
     settings, cloud = case.settings, case.cloud
     if settings.karpenter:
-        return f"disruption budgets of {settings.batch:,} nodes at a time"
+        return f"disruption budgets of {settings.bulk_delete:,} nodes at a time"
     after = held.get("scale-down-delay-after-add", 0)
     if after > held.get(settings.batch_flag, 0):
         return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
@@ -177,8 +177,8 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     gap = pause + cloud.loop + cloud.loop_per_node * case.pods
     if settings.modern:  # a batch waits until the calls of the one before have returned
         gap = max(gap, settings.taint_delay + cloud.delete_call)
-    batches = f"{settings.batch} nodes at a time ({settings.batch_flag}), about every {gap:.0f} s"
-    rates = {batches: settings.batch / gap if gap else inf}
+    batches = f"{settings.bulk_delete} nodes at a time ({settings.batch_flag}), about every {gap:.0f} s"
+    rates = {batches: settings.bulk_delete / gap if gap else inf}
     if settings.client_qps:
         requests = cloud.taint_requests + cloud.event_requests
         rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / requests
@@ -284,7 +284,10 @@ def _difference(before: Case, after: Case) -> _Difference | None:
     )
 
 
-_RAISED = {"batch": "batch", "unready_count": "unready_count", "unready_percentage": "unready_count"}
+_RAISED = {
+    "bulk_delete": "bulk_delete", "max_unready_nodes": "max_unready_nodes",
+    "max_unready_percentage": "max_unready_nodes",
+}  # fmt: skip
 
 
 def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
@@ -307,10 +310,10 @@ def _coarse(case: Case) -> tuple[Case, int]:
         return case, 1
     own, cloud = case.settings, case.cloud
     settings = replace(
-        own, batch=_part(own.batch, each), soft_taints=_part(own.soft_taints, each),
+        own, bulk_delete=_part(own.bulk_delete, each), soft_taints=_part(own.soft_taints, each),
         client_qps=own.client_qps / each, client_burst=own.client_burst / each,
-        unready_count=own.unready_count // each, nodes_total=_part(own.nodes_total, each),
-        nodes_per_scale_up=_part(own.nodes_per_scale_up, each),
+        max_unready_nodes=own.max_unready_nodes // each, max_nodes=_part(own.max_nodes, each),
+        scale_up_nodes=_part(own.scale_up_nodes, each),
     )  # fmt: skip
     slower = replace(
         cloud, launch_rate=cloud.launch_rate / each, pod_rate=cloud.pod_rate / each,

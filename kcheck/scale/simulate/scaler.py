@@ -27,8 +27,8 @@ class Step(NamedTuple):
 class Scaler:
     """Autoscaler of a run. `hold` records which setting delayed it, and for how long.
 
-    `bound` are the settings, batch and unready_count, whose increase would have changed its actions. `totals` are node
-    limits by name. Pools have deadlines only if it `has_requests`.
+    `bound` are the settings, bulk_delete and max_unready_nodes, whose increase would have changed its actions. `totals`
+    are node limits by name. Pools have deadlines only if it `has_requests`.
     """
 
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
@@ -43,7 +43,7 @@ class Scaler:
         self.last_loop = -NEVER
         self.period = 0.0
         self.has_requests = False
-        totals = {"max-nodes-total": self.settings.nodes_total or None, "walls": case.ceiling}
+        totals = {"max-nodes-total": self.settings.max_nodes or None, "walls": case.ceiling}
         self.totals = {name: total for name, total in totals.items() if total is not None}
         self._noise = draws(f"{case.seed}/loop")
         self.events: list[tuple[str, str, int]] = []
@@ -60,12 +60,12 @@ class Scaler:
             work *= cloud.loop_deleting
         if self.has_requests:
             self._timeouts(now)
-        if fleet.unready > settings.unready_count and fleet.unready > settings.unready_percentage / 100 * registered:
+        if fleet.unready > max(settings.max_unready_nodes, settings.max_unready_percentage / 100 * registered):
             while fleet.unneeded:
                 node = fleet.unneeded.pop()
                 node.since = NEVER
                 fleet.idle.appendleft(node)
-            self.bound.add("unready_count")
+            self.bound.add("max_unready_nodes")
             self.events.append(("unhealthy", "", fleet.unready))
             self.hold("max-total-unready-percentage", period)
             return Step(work, [], deletes=False)
@@ -90,7 +90,8 @@ class Scaler:
         if held:
             self.hold(held, self.period)
             return []
-        return self.removable_nodes(now, max(0, settings.batch - self.in_progress) if self.modern else settings.batch)
+        batch = settings.bulk_delete
+        return self.removable_nodes(now, max(0, batch - self.in_progress) if self.modern else batch)
 
     def _timeouts(self, now: float) -> None:
         """Fail requests whose nodes are late, and back off their pools."""
@@ -127,7 +128,7 @@ class Scaler:
             return [], 0
         if fresh:
             return [], 0
-        most = settings.nodes_per_scale_up if settings.minor >= 24 else 0  # before, an estimate ran to its end
+        most = settings.scale_up_nodes if settings.minor >= 24 else 0  # before, an estimate ran to its end
         limit = min(want, most or want)
         for name, total in self.totals.items():
             room = total - fleet.target - self.case.system_nodes
@@ -157,10 +158,10 @@ class Scaler:
                 continue
             if now < group.backoff_until:
                 reason = "initial-node-group-backoff-duration"
-            elif group.healthy(self.settings.unready_count, self.settings.unready_percentage):
+            elif group.healthy(self.settings.max_unready_nodes, self.settings.max_unready_percentage):
                 able.append(group)
             else:
-                self.bound.add("unready_count")
+                self.bound.add("max_unready_nodes")
         if not able:
             self.hold(reason, self.period)
         return able
@@ -244,7 +245,7 @@ class Scaler:
                 result.append(node)
         fleet.unneeded.extendleft(reversed(later))
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
-            self.bound.add("batch")
+            self.bound.add("bulk_delete")
             self.hold(settings.batch_flag, settings.scan_interval)
         return result
 
@@ -261,11 +262,11 @@ class Scaler:
             return
         number = len(fleet.idle)
         if self.limited:
-            batch, there = settings.batch, len(fleet.unneeded)
+            batch, there = settings.bulk_delete, len(fleet.unneeded)
             loops = int(settings.unneeded_time / self.shortest) if self.shortest not in (0, NEVER) else 0
             number = max(0, min(there + 2 * batch, batch * max(1, loops) + batch) - there)
             if number < len(fleet.idle):
-                self.bound.add("batch")
+                self.bound.add("bulk_delete")
         for _ in range(min(number, len(fleet.idle))):
             node = fleet.idle.popleft()
             node.since = now
@@ -278,7 +279,7 @@ class Karpenter(Scaler):
 
     https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, every
     node is launched by itself, nodes that do not register are replaced, empty ones go after `consolidateAfter` as
-    budgets allow. Of its settings, `scan_interval` is of its loops, and `batch` the nodes that budgets allow.
+    budgets allow. Of its settings, `scan_interval` is of its loops, and `bulk_delete` the nodes that budgets allow.
     """
 
     def scale_up(self, now: float, pods: Pods) -> Step:
@@ -304,4 +305,4 @@ class Karpenter(Scaler):
 
     def scale_down(self, now: float) -> list[Node]:
         """End a round; return the empty nodes that may go."""
-        return self.removable_nodes(now, max(0, self.settings.batch - self.in_progress))
+        return self.removable_nodes(now, max(0, self.settings.bulk_delete - self.in_progress))

@@ -32,16 +32,6 @@ MOST = 100_000
 _NO_AUTOSCALER = "an autoscaler with the defaults of its version"
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
-_FIELDS = {
-    "max_unready_percentage": "unready_percentage", "max_unready_nodes": "unready_count", "bulk_delete": "batch",
-    "unneeded_time": "unneeded_time", "delay_after_add": "delay_after_add",
-    "delay_after_failure": "delay_after_failure", "delay_after_delete": "delay_after_delete",
-    "scan_interval": "scan_interval", "new_pod_delay": "new_pod_delay", "provision_time": "provision_time",
-    "client_qps": "client_qps", "max_nodes": "nodes_total", "scale_up_nodes": "nodes_per_scale_up",
-    "binpacking_time": "binpacking_time", "balance": "balance", "scale_down": "scale_down",
-}  # fmt: skip
-"""Settings of a run by field of an autoscaler."""
-
 _FLAGS = {
     "initial-node-group-backoff-duration": "backoff", "max-node-group-backoff-duration": "backoff_most",
     "node-group-backoff-reset-timeout": "backoff_reset", "node-delete-delay-after-taint": "taint_delay",
@@ -265,7 +255,7 @@ def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
     own = [one for one in world.inventory.karpenter if known(one.name) in names]
     after = max((number(one.consolidate_after, 0) for one in own), default=0)
     budgets = [part_of(nodes, text.partition(" ")[0]) for one in own for text in known(one.budgets) or ()]
-    return Settings(karpenter=True, unneeded_time=after, batch=max(1, min(budgets, default=nodes)), taint_delay=0)
+    return Settings(karpenter=True, unneeded_time=after, bulk_delete=max(1, min(budgets, default=nodes)), taint_delay=0)
 
 
 def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:
@@ -279,10 +269,9 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
     profile = parameters.profile_settings(cluster.cloud, known(own.profile) or "") if cluster is not None else {}
     changed: dict[str, object] = dict(profile)
     notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
-    types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
-    found = {field: (name, getattr(own, field)) for field, name in _FIELDS.items()}
-    changed |= {name: types[name](one.value) for name, one in found.values() if isinstance(one, Known)}
-    unknown = sorted(field for field, (_, one) in found.items() if not isinstance(one, Known | Unset))
+    found = {name: getattr(own, name) for name in base.__struct_fields__ if name in own.__struct_fields__}
+    changed |= {name: type(getattr(base, name))(one.value) for name, one in found.items() if isinstance(one, Known)}
+    unknown = sorted(name for name, one in found.items() if not isinstance(one, Known | Unset))
     for flag in own.flags:
         name, text = known(flag.name) or "", known(flag.value)
         if name in _FLAGS and text is not None:

@@ -117,7 +117,7 @@ def cloud() -> Cloud:
 
 @cache
 def course() -> _Simulation:
-    settings = Settings(minor=36, unneeded_time=60, delay_after_add=60, batch=40)
+    settings = Settings(minor=36, unneeded_time=60, delay_after_add=60, bulk_delete=40)
     return simulated(Case((Pool("gpu", 400),), Job(400, 300, gpu=True), settings, cloud(), seed=4))
 
 

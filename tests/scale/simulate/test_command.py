@@ -105,7 +105,7 @@ def test_job_and_pools_and_settings_are_those_of_the_code(write: Write) -> None:
     assert case.job.pods == 64, "two pods of four GPUs fill a node"
     assert case.job.duration == 1200
     assert [(pool.name, pool.most) for pool in case.pools] == [("gpu", 200)]
-    assert (case.settings.minor, case.settings.unneeded_time, case.settings.batch) == (33, 300, 10)
+    assert (case.settings.minor, case.settings.unneeded_time, case.settings.bulk_delete) == (33, 300, 10)
     assert case.cloud == parameters.cloud_parameters("aks", parameters.loop_times(33)[1])
     assert one.wall is None
 
@@ -250,7 +250,7 @@ def test_json_has_everything(write: Write) -> None:
 
 def test_nodes_that_stay_after_the_work_are_told_as_such(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
-    case = replace(one.case, settings=replace(one.case.settings, batch=1), horizon=3600)
+    case = replace(one.case, settings=replace(one.case.settings, bulk_delete=1), horizon=3600)
     outcome = results.run_scenario(replace(one, case=case))
     text = plain(simulation.as_text(outcome))
     assert "nodes are still there after 1 h" in text

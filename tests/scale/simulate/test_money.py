@@ -203,7 +203,7 @@ def test_batch_saves_little_with_the_loops_of_today() -> None:
     """With those of 2021 a batch of 100 would save a third of the run of 200 nodes; the recorded runs differ by a minute."""
     cloud = parameters.cloud_parameters("eks", parameters.loop_times(36)[1])
     case = Case((Pool("p", 200),), Job(200, 60), Settings(minor=36, unneeded_time=60, delay_after_add=60), cloud)
-    large = replace(case, settings=replace(case.settings, batch=100))
+    large = replace(case, settings=replace(case.settings, bulk_delete=100))
     assert simulate(case).summary.total - simulate(large).summary.total < 120
 
 
@@ -323,7 +323,7 @@ def test_estimates_have_three_digits(number: float, expected: int) -> None:
 def test_few_nodes_stand_for_many(cloud: str) -> None:
     """A run of 2,000 nodes, and that of 400 which stand for five each."""
     loop = parameters.loop_times(33)[1]
-    settings = Settings(minor=33, batch=100)
+    settings = Settings(minor=33, bulk_delete=100)
     case = Case((Pool("p", 2000),), Job(2000, 600), settings, parameters.cloud_parameters(cloud, loop))
     coarse, each = results._coarse(case)
     assert (coarse.pods, each) == (400, 5)

@@ -31,7 +31,7 @@ IDEAL = replace(
     CLOUD, launch_rate=1e9, boot=300, boot_sigma=0, stragglers=0, pod_rate=0, pull=0, delete_call=0, delete_latency=300, loop=0,
     loop_per_node=0, create_rate=1e9, schedule_rate=1e9,
 )  # fmt: skip
-CALM = {"unready_percentage": 100.0, "unready_count": 10**6}
+CALM = {"max_unready_percentage": 100.0, "max_unready_nodes": 10**6}
 
 
 def case(
@@ -48,7 +48,7 @@ def total(one: Case) -> float:
 minors = st.sampled_from([18, 20, 24, 26, 28, 30, 34, 37])
 runs = st.builds(
     case, nodes=st.integers(1, 60), duration=st.integers(1, 3000), pools=st.integers(1, 4), seed=st.integers(0, 99), minor=minors,
-    batch=st.sampled_from([1, 10, 100]), unneeded_time=st.sampled_from([0, 60, 600]), delay_after_add=st.sampled_from([0, 60, 600]),
+    bulk_delete=st.sampled_from([1, 10, 100]), unneeded_time=st.sampled_from([0, 60, 600]), delay_after_add=st.sampled_from([0, 60, 600]),
     new_pod_delay=st.sampled_from([0, 30, 60]), balance=st.booleans(),
     cloud=st.builds(
         replace, st.just(CLOUD), lost=st.sampled_from([0, 0.05]), serial=st.booleans(), stragglers=st.sampled_from([0, 0.2]), late=st.sampled_from([0, 0.1])
@@ -62,7 +62,7 @@ slow = settings(max_examples=40 if LONG else 10)
 
 def test_nothing_is_faster_than_what_has_to_happen() -> None:
     """5 minutes to start, 10 of work, 10 unneeded, 5 to stop, and at most a loop in between each."""
-    flags = {"unneeded_time": 600, "batch": 1000, "client_qps": 0, "delay_after_add": 0, "minor": 20}
+    flags = {"unneeded_time": 600, "bulk_delete": 1000, "client_qps": 0, "delay_after_add": 0, "minor": 20}
     found = total(case(1000, cloud=IDEAL, **flags))
     assert 1800 <= found <= 1800 + 4 * 10
 
@@ -143,13 +143,13 @@ def test_no_more_at_once_than_the_flags_allow(one: Case) -> None:
     run = simulate(one)
     for event in run.events:
         if event.what == "scale-down":
-            assert event.nodes <= one.settings.batch
+            assert event.nodes <= one.settings.bulk_delete
 
 
 @given(most=st.integers(1, 50), total_=st.integers(0, 60))
 @slow
 def test_scale_ups_stay_below_their_limits(most: int, total_: int) -> None:
-    one = case(60, nodes_per_scale_up=most, nodes_total=total_, minor=30, unneeded_time=0, delay_after_add=0)
+    one = case(60, scale_up_nodes=most, max_nodes=total_, minor=30, unneeded_time=0, delay_after_add=0)
     run = simulate(one)
     for event in run.events:
         if event.what == "scale-up":
@@ -169,7 +169,7 @@ def test_pools_keep_their_minimum() -> None:
 # --- 5. what makes it slower
 
 
-BETTER: dict[str, tuple[Any, ...]] = {"batch": (5, 20, 200), "client_qps": (2, 20, 200)}
+BETTER: dict[str, tuple[Any, ...]] = {"bulk_delete": (5, 20, 200), "client_qps": (2, 20, 200)}
 WORSE: dict[str, tuple[Any, ...]] = {
     "unneeded_time": (60, 180, 900),
     "delay_after_add": (0, 300, 1800),
@@ -210,7 +210,7 @@ def test_more_nodes_and_more_work_take_longer(minor: int) -> None:
 # --- 6. and what makes it dearer
 
 
-@pytest.mark.parametrize("name", ["batch", "client_qps", "unneeded_time"])
+@pytest.mark.parametrize("name", ["bulk_delete", "client_qps", "unneeded_time"])
 def test_money_follows_the_flags(name: str) -> None:
     found = [simulate(case(300, **{name: value})).summary.paid for value in (BETTER | WORSE)[name]]
     ordered = found if name in WORSE else found[::-1]
@@ -221,14 +221,14 @@ def test_money_follows_the_flags(name: str) -> None:
 
 
 def test_nodes_that_boot_stop_nothing() -> None:
-    run = simulate(case(200, minor=30, unready_percentage=45, unready_count=3))
+    run = simulate(case(200, minor=30, max_unready_percentage=45, max_unready_nodes=3))
     assert not [event for event in run.events if event.what == "unhealthy"]
 
 
 def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
     flags: dict[str, Any] = {"minor": 30, "startup_time": 900, "provision_time": 3600}
-    stopped = simulate(case(100, cloud=late, unready_percentage=45, unready_count=3, **flags))
+    stopped = simulate(case(100, cloud=late, max_unready_percentage=45, max_unready_nodes=3, **flags))
     assert [event for event in stopped.events if event.what == "unhealthy"]
     assert stopped.summary.held["max-total-unready-percentage"] > 0
     calm = simulate(case(100, cloud=late, **flags))
@@ -238,9 +238,9 @@ def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() ->
 def test_deleted_nodes_that_linger_count_as_unready_where_the_cloud_is_asked() -> None:
     """With a large batch, more of them at once: a faster deletion can stop itself."""
     flags: dict[str, Any] = {
-        "unready_percentage": 20,
-        "unready_count": 3,
-        "batch": 200,
+        "max_unready_percentage": 20,
+        "max_unready_nodes": 3,
+        "bulk_delete": 200,
         "unneeded_time": 60,
         "client_qps": 1000,
         "minor": 30,
@@ -331,7 +331,7 @@ def test_run_leaves_no_rings_of_objects() -> None:
     gc.collect()
     gc.disable()
     try:
-        for one in (case(20), replace(case(20), pools=(Pool("p", 30, least=5, existing=5),)), case(20, batch=0)):
+        for one in (case(20), replace(case(20), pools=(Pool("p", 30, least=5, existing=5),)), case(20, bulk_delete=0)):
             simulate(one)
             assert gc.collect() == 0
     finally:
@@ -340,7 +340,7 @@ def test_run_leaves_no_rings_of_objects() -> None:
 
 def test_seeds_differ_and_settings_do_not_move_the_draw() -> None:
     assert total(case(seed=1)) != total(case(seed=2))
-    fast, slow_ = (simulate(case(batch=batch)).summary for batch in (10, 100))
+    fast, slow_ = (simulate(case(bulk_delete=batch)).summary for batch in (10, 100))
     assert fast.last_ready == slow_.last_ready
 
 
@@ -352,7 +352,7 @@ def test_equal_pools_with_balancing_are_one_pool_that_is_as_fast() -> None:
 
 def test_generations_agree_where_their_batches_do_not_matter() -> None:
     flags: dict[str, Any] = {
-        "batch": 1000,
+        "bulk_delete": 1000,
         "client_qps": 0,
         "delay_after_add": 0,
         "unneeded_time": 300,
@@ -395,12 +395,12 @@ def test_gang_without_its_last_pod_fails_at_its_deadline() -> None:
 
 
 def test_karpenter_brings_all_nodes_at_once_and_keeps_to_its_budget() -> None:
-    one = case(100, pools=2, karpenter=True, unneeded_time=60, batch=10, taint_delay=0)
+    one = case(100, pools=2, karpenter=True, unneeded_time=60, bulk_delete=10, taint_delay=0)
     run = simulate(replace(one, pools=tuple(replace(pool, most=60) for pool in one.pools)))
     assert run.summary.finished
     assert all(event.nodes <= 10 for event in run.events if event.what == "scale-down")
     assert max(point.deleting for point in run.timeline) >= 10
-    wide = simulate(case(100, karpenter=True, unneeded_time=60, batch=100, taint_delay=0))
+    wide = simulate(case(100, karpenter=True, unneeded_time=60, bulk_delete=100, taint_delay=0))
     assert wide.summary.phases["queue"] < run.summary.phases["queue"]
 
 
@@ -424,12 +424,12 @@ def test_one_pool_a_loop_unless_they_are_balanced_or_salvoed() -> None:
 
 @pytest.mark.parametrize(("minor", "nodes"), [(23, 60), (24, 20)])
 def test_scale_ups_have_a_limit_since_1_24(minor: int, nodes: int) -> None:
-    assert first(simulate(case(60, minor=minor, nodes_per_scale_up=20, new_pod_delay=30)))[0][1] == nodes
+    assert first(simulate(case(60, minor=minor, scale_up_nodes=20, new_pod_delay=30)))[0][1] == nodes
 
 
 def test_pauses_may_be_of_a_pool() -> None:
     """A pool that grows late holds up no other one: from 1.29 on, if told so."""
-    flags: dict[str, Any] = {"minor": 30, "delay_after_add": 1800, "unneeded_time": 60, "batch": 200}
+    flags: dict[str, Any] = {"minor": 30, "delay_after_add": 1800, "unneeded_time": 60, "bulk_delete": 200}
     short = replace(case(100, 60, **flags), pools=(Pool("a", 50), Pool("b", 50)), cloud=replace(CLOUD, pod_rate=0))
     local = simulate(replace(short, settings=replace(short.settings, local_delays=True)))
     assert local.summary.paid < simulate(short).summary.paid * 1.001
@@ -474,20 +474,20 @@ def downs(run: Run) -> list[float]:
 @pytest.mark.parametrize("minor", [20, 34])
 def test_deletions_on_their_way_count_for_the_minimum_of_a_pool(minor: int) -> None:
     slow_ = replace(CLOUD, delete_call=30)
-    one = replace(case(1, minor=minor, cloud=slow_, batch=15), pools=(Pool("p", 30, least=10, existing=30),))
+    one = replace(case(1, minor=minor, cloud=slow_, bulk_delete=15), pools=(Pool("p", 30, least=10, existing=30),))
     run = simulate(one)
     assert run.summary.finished
     assert run.timeline[-1].launched == 10
 
 
 def test_run_whose_nodes_never_go_is_not_finished() -> None:
-    run = simulate(case(20, batch=0))
+    run = simulate(case(20, bulk_delete=0))
     assert run.summary.pods_done == 20
     assert not run.summary.finished
 
 
 def test_limit_of_nodes_ends_a_run_that_it_stops() -> None:
-    run = simulate(replace(case(60, nodes_total=5), job=Job(60, 600, gang=True)))
+    run = simulate(replace(case(60, max_nodes=5), job=Job(60, 600, gang=True)))
     assert not run.summary.finished
     assert run.summary.total < 3600
 
@@ -495,7 +495,7 @@ def test_limit_of_nodes_ends_a_run_that_it_stops() -> None:
 @pytest.mark.parametrize("minor", [20, 34])
 def test_pause_after_a_deletion_begins_with_the_loop_that_decides_it(minor: int) -> None:
     slow_ = replace(CLOUD, serial=False, delete_call=60)
-    flags = {"delay_after_delete": 600, "batch": 10, "unneeded_time": 60, "delay_after_add": 0}
+    flags = {"delay_after_delete": 600, "bulk_delete": 10, "unneeded_time": 60, "delay_after_add": 0}
     times = downs(simulate(case(30, minor=minor, cloud=slow_, **flags)))
     assert len(times) >= 3
     assert all(later - earlier >= 600 for earlier, later in pairwise(times))
@@ -503,7 +503,12 @@ def test_pause_after_a_deletion_begins_with_the_loop_that_decides_it(minor: int)
 
 def test_nodes_that_were_there_before_are_old_when_they_go() -> None:
     asked = replace(CLOUD, lookup_from=26, serial=False, delete_latency=300)
-    flags: dict[str, Any] = {"unready_percentage": 45, "unready_count": 3, "batch": 500, "unneeded_time": 60}
+    flags: dict[str, Any] = {
+        "max_unready_percentage": 45,
+        "max_unready_nodes": 3,
+        "bulk_delete": 500,
+        "unneeded_time": 60,
+    }
     run = simulate(replace(case(1, minor=30, cloud=asked, **flags), pools=(Pool("p", 300, existing=300),)))
     assert [event for event in run.events if event.what == "unhealthy"]
 
@@ -511,7 +516,7 @@ def test_nodes_that_were_there_before_are_old_when_they_go() -> None:
 @pytest.mark.parametrize(("minor", "stops"), [(20, False), (21, True)])
 def test_nodes_that_boot_for_too_long_count_since_1_21(minor: int, stops: bool) -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
-    flags: dict[str, Any] = {"unready_percentage": 45, "unready_count": 3, "provision_time": 3600}
+    flags: dict[str, Any] = {"max_unready_percentage": 45, "max_unready_nodes": 3, "provision_time": 3600}
     run = simulate(case(100, cloud=late, minor=minor, **flags))
     assert run.summary.finished
     assert bool([event for event in run.events if event.what == "unhealthy"]) is stops
@@ -519,7 +524,12 @@ def test_nodes_that_boot_for_too_long_count_since_1_21(minor: int, stops: bool) 
 
 def test_requests_time_out_in_a_cluster_that_is_unhealthy() -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0, launch_rate=0.2)
-    flags: dict[str, Any] = {"unready_percentage": 45, "unready_count": 3, "startup_time": 900, "provision_time": 1000}
+    flags: dict[str, Any] = {
+        "max_unready_percentage": 45,
+        "max_unready_nodes": 3,
+        "startup_time": 900,
+        "provision_time": 1000,
+    }
     events = simulate(case(100, cloud=late, minor=30, **flags)).events
     timed_out = [event.time for event in events if event.what == "scale-up timed out"]
     unhealthy = [event.time for event in events if event.what == "unhealthy"]
@@ -559,7 +569,7 @@ def test_last_nodes_are_skipped_while_a_pool_seems_to_be_at_its_minimum() -> Non
     """Size 3, of which 2 are gone from it and still in progress: "node group min size reached"."""
     late = replace(CLOUD, delete_call=40, stragglers=0, boot_sigma=0)
     early = replace(late, shrinks_first=True)
-    flags: dict[str, Any] = {"minor": 36, "unneeded_time": 60, "delay_after_add": 0, "batch": 10}
+    flags: dict[str, Any] = {"minor": 36, "unneeded_time": 60, "delay_after_add": 0, "bulk_delete": 10}
     last = [downs(simulate(case(15, cloud=cloud, **flags)))[-1] for cloud in (late, early)]
     assert last[1] > last[0] + 40
 
@@ -588,7 +598,7 @@ def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneed
     """unneededNodesLimit: an unneeded time below the interval of loops counts as one interval."""
     fleet = Fleet([Group(Pool("p", 100))])
     fleet.idle.extend(Node(fleet.groups[0], 0) for _ in range(100))
-    scaler = Scaler(case(unneeded_time=unneeded_time, batch=10), fleet, lambda _name, _seconds: None)
+    scaler = Scaler(case(unneeded_time=unneeded_time, bulk_delete=10), fleet, lambda _name, _seconds: None)
     scaler.last_update = 0.0
     scaler._clocks(600.0)
     assert len(fleet.unneeded) == 20
@@ -606,13 +616,18 @@ def test_a_larger_setting_that_stopped_nothing_changes_nothing(
     one: Case, count: int, percentage: float, more: int, share: int, boot: float
 ) -> None:
     own = replace(
-        one.settings, unready_count=count, unready_percentage=percentage, startup_time=boot or one.settings.startup_time
+        one.settings,
+        max_unready_nodes=count,
+        max_unready_percentage=percentage,
+        startup_time=boot or one.settings.startup_time,
     )
     one = replace(one, settings=own)
     summary = summarize(one)
-    batch = replace(one, settings=replace(own, batch=own.batch + more))
-    tolerant = replace(one, settings=replace(own, unready_count=count + more, unready_percentage=percentage + share))
-    for name, other in (("batch", batch), ("unready_count", tolerant)):
+    batch = replace(one, settings=replace(own, bulk_delete=own.bulk_delete + more))
+    tolerant = replace(
+        one, settings=replace(own, max_unready_nodes=count + more, max_unready_percentage=percentage + share)
+    )
+    for name, other in (("bulk_delete", batch), ("max_unready_nodes", tolerant)):
         if name not in summary.bound:
             assert replace(summarize(other), bound=summary.bound) == summary
 
@@ -620,10 +635,10 @@ def test_a_larger_setting_that_stopped_nothing_changes_nothing(
 @pytest.mark.parametrize(
     ("changed", "equal"),
     [
-        ({"batch": 500}, False),  # of 300 nodes, 10 go at a time
-        ({"unready_count": 10**7}, True),
-        ({"unready_percentage": 50.0}, False),  # it is less
-        ({"unready_count": 10**7, "unneeded_time": 60}, False),
+        ({"bulk_delete": 500}, False),  # of 300 nodes, 10 go at a time
+        ({"max_unready_nodes": 10**7}, True),
+        ({"max_unready_percentage": 50.0}, False),  # it is less
+        ({"max_unready_nodes": 10**7, "unneeded_time": 60}, False),
         ({"unneeded_time": 60}, False),
     ],
 )
@@ -641,4 +656,4 @@ def test_a_comparison_runs_again_what_may_differ(
     other = replace(one, settings=replace(one.settings, **changed))
     found = results._difference(one, other)
     assert {run.settings for run in ran} == ({one.settings} if equal else {one.settings, other.settings})
-    assert (found == (0, 0, 0)) == (equal or changed == {"unready_percentage": 50.0})
+    assert (found == (0, 0, 0)) == (equal or changed == {"max_unready_percentage": 50.0})

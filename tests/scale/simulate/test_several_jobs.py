@@ -11,7 +11,7 @@ from kcheck.scale.simulate.model import Case, Job, Pool, Queue, Settings
 from kcheck.scale.simulate.run import simulate
 from tests.scale.simulate.test_properties import CLOUD
 
-FLAGS = Settings(minor=36, unneeded_time=60, delay_after_add=60, unready_percentage=100, unready_count=10**6)
+FLAGS = Settings(minor=36, unneeded_time=60, delay_after_add=60, max_unready_percentage=100, max_unready_nodes=10**6)
 jobs = st.builds(
     Job, pods=st.integers(1, 20), duration=st.integers(10, 2000), gang=st.booleans(), name=st.sampled_from("abc"),
     at=st.sampled_from([0, 0, 100, 1000]), priority=st.integers(0, 2), queue=st.sampled_from(["", "q"]),
