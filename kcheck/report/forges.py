@@ -7,7 +7,7 @@ from kcheck.engine.rule import Rule
 from kcheck.report import escape, layout, text
 from kcheck.report.formats import Report
 from kcheck.report.page import REPOSITORY
-from kcheck.report.places import Repository, by_name, edits_of, fingerprints
+from kcheck.report.places import by_name, edits_of, fingerprints, in_repository
 from kcheck.report.rule import url
 from kcheck.report.text import closing
 from kcheck.report.verdict import change_lines
@@ -29,7 +29,6 @@ def markdown(report: Report) -> str:
 def table(report: Report, most: int) -> str:
     """Render the closing lines and a table of findings, the worst first, in at most `most` bytes."""
     every = by_name(report.result.world)
-    repository = Repository()
     ordered = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
     told = change_lines(report.before, report.result) if report.before is not None else ()
     changes = [f"- {escape.markdown(one)}" for one in told]
@@ -44,7 +43,7 @@ def table(report: Report, most: int) -> str:
     if ordered:
         lines += ["", "| | where | what | how to mend it |", "|---|---|---|---|"]
     for left, finding in zip(range(len(ordered), 0, -1), ordered, strict=True):
-        row = _row(finding, every[finding.rule], repository)
+        row = _row(finding, every[finding.rule])
         room -= _size(row)
         if room < 0:
             lines += ["", f"and {left:,} more, in the log."]
@@ -53,13 +52,13 @@ def table(report: Report, most: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
+def _row(finding: Finding, rule: Rule) -> str:
     page = url(rule)
     name = escape.markdown_link(finding.rule, page) if page else escape.markdown_code(finding.rule)
     mark = f"{finding.severity.word}{' (waste)' if finding.waste else ''}"
     fix = f"fix ({finding.fix.safety}): {finding.fix.title}" if finding.fix else ""
     mend = "; ".join(filter(None, (fix, *finding.help.splitlines())))
-    place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
+    place = f"{in_repository(finding.span.source.path)}:{finding.span.begin.line}"
     what = "<br>".join(map(escape.markdown, (finding.message, *finding.details)))
     return escape.markdown_row((mark, escape.markdown_code(place), f"{name}: {what}", escape.markdown(mend)))
 
@@ -82,9 +81,8 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 def github(report: Report) -> str:
     """Render the report as text, followed by the worst findings as annotations."""
-    repository = Repository()
     worst = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
-    lines = [_annotation(finding, repository) for finding in worst[:MOST]]
+    lines = [_annotation(finding) for finding in worst[:MOST]]
     if len(worst) > MOST:
         lines.append(f"{MOST} of {len(worst):,} findings are annotated; the summary of the job has all.")
     return text.render(report) + "".join(f"{line}\n" for line in lines)
@@ -95,10 +93,10 @@ def summary(report: Report) -> str:
     return table(report, _SUMMARY)
 
 
-def _annotation(finding: Finding, repository: Repository) -> str:
+def _annotation(finding: Finding) -> str:
     begin, end = finding.span.begin, finding.span.finish
     properties = {
-        "file": repository.path(finding.span.source.path), "line": str(begin.line), "endLine": str(end.line),
+        "file": in_repository(finding.span.source.path), "line": str(begin.line), "endLine": str(end.line),
         "col": str(begin.column), "endColumn": str(end.column), "title": f"kcheck: {finding.rule}",
     }  # fmt: skip
     if end.line != begin.line:  # columns are of one line only
@@ -118,7 +116,6 @@ _GITLAB = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO:
 
 def gitlab(report: Report) -> str:
     """Render a list of findings; an empty list too, as GitLab compares the next report with it."""
-    repository = Repository()
     data = [
         {
             "type": "issue",
@@ -128,7 +125,7 @@ def gitlab(report: Report) -> str:
             "severity": _GITLAB[finding.severity],
             "fingerprint": fingerprint,
             "location": {
-                "path": repository.path(finding.span.source.path),
+                "path": in_repository(finding.span.source.path),
                 "lines": {"begin": finding.span.begin.line, "end": finding.span.finish.line},
             },
         }
@@ -142,11 +139,11 @@ def gitlab(report: Report) -> str:
 
 def rdjson(report: Report) -> str:
     """Render diagnostics for reviewdog, with safe fixes as suggestions."""
-    every, repository = by_name(report.result.world), Repository()
+    every = by_name(report.result.world)
     diagnostics = [
         {
             "message": "\n".join((finding.message, *(f"- {line}" for line in finding.details))),
-            "location": {"path": repository.path(finding.span.source.path), "range": _range(finding.span)},
+            "location": {"path": in_repository(finding.span.source.path), "range": _range(finding.span)},
             "severity": finding.severity.name,
             "code": {"value": finding.rule, "url": url(every[finding.rule])},
             "suggestions": _suggestions(finding),

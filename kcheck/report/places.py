@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache
 
 from kcheck.engine import rules
 from kcheck.engine.rule import Rule
@@ -16,19 +16,17 @@ from kcheck.text.syntax import edit
 from kcheck.text.text import Edit
 
 
-class Repository:
-    """The repository around the working directory, or that directory if there is none."""
+def in_repository(shown: str) -> str:
+    """Convert a shown path to one relative to the repository, or else the working directory; paths outside stay."""
+    top = _top(os.getcwd())
+    if not contains_path(top, shown):
+        return shown
+    return os.path.relpath(system.real_path(shown), top).replace(os.sep, "/")
 
-    @cached_property
-    def top(self) -> str:
-        """Top folder of the repository."""
-        return repository(".") or os.getcwd()
 
-    def path(self, shown: str) -> str:
-        """Convert a shown path to one relative to the repository; paths outside stay."""
-        if not contains_path(self.top, shown):
-            return shown
-        return os.path.relpath(system.real_path(shown), self.top).replace(os.sep, "/")
+@cache
+def _top(folder: str) -> str:
+    return repository(folder) or folder
 
 
 def by_name(world: World) -> dict[str, Rule]:

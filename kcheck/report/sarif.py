@@ -13,7 +13,7 @@ from kcheck.engine.rule import Rule
 from kcheck.report.escape import json_text, sarif_text
 from kcheck.report.formats import Report
 from kcheck.report.page import REPOSITORY
-from kcheck.report.places import Repository, by_name, edits_of, fingerprints
+from kcheck.report.places import by_name, edits_of, fingerprints, in_repository
 from kcheck.report.rule import url
 from kcheck.report.text import input_text, sentence, skipped_text
 from kcheck.text.findings import Finding, Severity
@@ -34,7 +34,6 @@ def render(report: Report) -> str:
     findings = sorted(worst, key=lambda finding: finding.key)
     names = sorted({finding.rule for finding in findings})
     index = {name: at for at, name in enumerate(names)}
-    log = _Log(Repository())
     run = {
         "tool": {
             "driver": {
@@ -50,10 +49,10 @@ def render(report: Report) -> str:
         "invocations": [
             {
                 "executionSuccessful": not report.result.bugs,
-                "toolExecutionNotifications": list(log.notifications(report)),
+                "toolExecutionNotifications": list(_notifications(report)),
             }
         ],
-        "results": [log.result(finding, index[finding.rule], key) for finding, key in fingerprints(findings)],
+        "results": [_result(finding, index[finding.rule], key) for finding, key in fingerprints(findings)],
     }
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
@@ -75,72 +74,72 @@ def _rule(rule: Rule) -> dict[str, object]:
     }  # fmt: skip
 
 
-class _Log:
-    def __init__(self, repository: Repository) -> None:
-        self.repository = repository
-
-    def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, object]:
-        details = "\n".join(map(sentence, finding.details))
-        parts = [sentence(finding.message), details, *(sentence(f"Help: {line}") for line in finding.help.splitlines())]
-        fixes = self.fixes(finding)
-        related = [
-            {"id": number, **self.location(place.span), "message": {"text": sarif_text(place.message)}}
-            for number, place in enumerate(finding.related[:_MOST_RELATED], 1)
-        ]
-        return {
-            "ruleId": finding.rule, "ruleIndex": index, "level": _LEVELS[finding.severity],
-            "message": {"text": sarif_text("\n\n".join(filter(None, parts)))},
-            "locations": [
-                {
-                    **self.location(finding.span),
-                    "logicalLocations": [
-                        {"fullyQualifiedName": name, "kind": "resource"} for name in (finding.object, *finding.also)
-                    ],
-                }
-            ],
-            **({"relatedLocations": related} if related else {}),
-            "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v2": fingerprint},
-            **({"fixes": fixes} if fixes else {}),
-        }  # fmt: skip
-
-    def notifications(self, report: Report) -> Iterator[dict[str, object]]:
-        """Yield bugs in kcheck, and what it could not judge, read or decide."""
-        result = report.result
-        for bug in result.bugs:
-            text = f"bug in {bug.rule or 'the model'}: {bug.message}"
-            yield {"level": "error", "message": {"text": sarif_text(text)}}
-        for one in result.judged.not_judged:
-            text = f"cluster {one.cluster.address} was not checked: {input_text(one.input)}"
-            place = self.location(one.cluster.place)
-            yield {"level": "warning", "message": {"text": sarif_text(text)}, "locations": [place]}
-        for skipped in result.judged.skipped:
-            yield {"level": "note", "message": {"text": sarif_text(f"{skipped.what}: {skipped_text(skipped)}")}}
-        for missing in result.judged.inputs:
-            places = [] if missing.place is None else [self.location(missing.place)]
-            text = f"unknown: {input_text(missing)}"
-            yield {"level": "note", "message": {"text": sarif_text(text)}, **({"locations": places} if places else {})}
-
-    def location(self, span: Span) -> dict[str, object]:
-        return {"physicalLocation": {"artifactLocation": self.file(span.source), "region": _region(span)}}
-
-    def file(self, source: Source) -> dict[str, object]:
-        return {"uri": quote(os.fsencode(self.repository.path(source.path))), "uriBaseId": _ROOT}
-
-    def fixes(self, finding: Finding) -> list[dict[str, object]]:
-        """Return the fix as text replacements; empty if the fix can only be described."""
-        changes = [
+def _result(finding: Finding, index: int, fingerprint: str) -> dict[str, object]:
+    details = "\n".join(map(sentence, finding.details))
+    parts = [sentence(finding.message), details, *(sentence(f"Help: {line}") for line in finding.help.splitlines())]
+    fixes = _fixes(finding)
+    related = [
+        {"id": number, **_location(place.span), "message": {"text": sarif_text(place.message)}}
+        for number, place in enumerate(finding.related[:_MOST_RELATED], 1)
+    ]
+    return {
+        "ruleId": finding.rule, "ruleIndex": index, "level": _LEVELS[finding.severity],
+        "message": {"text": sarif_text("\n\n".join(filter(None, parts)))},
+        "locations": [
             {
-                "artifactLocation": self.file(source),
-                "replacements": [
-                    {"deletedRegion": _region(one.span), "insertedContent": {"text": one.text}} for one in own
+                **_location(finding.span),
+                "logicalLocations": [
+                    {"fullyQualifiedName": name, "kind": "resource"} for name in (finding.object, *finding.also)
                 ],
             }
-            for source, own in grouped(edits_of(finding), lambda one: one.span.source).items()
-        ]
-        if finding.fix is None or not changes:
-            return []
-        text = f"{finding.fix.title} ({finding.fix.safety})"
-        return [{"description": {"text": text}, "artifactChanges": changes}]
+        ],
+        **({"relatedLocations": related} if related else {}),
+        "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v2": fingerprint},
+        **({"fixes": fixes} if fixes else {}),
+    }  # fmt: skip
+
+
+def _notifications(report: Report) -> Iterator[dict[str, object]]:
+    """Yield bugs in kcheck, and what it could not judge, read or decide."""
+    result = report.result
+    for bug in result.bugs:
+        text = f"bug in {bug.rule or 'the model'}: {bug.message}"
+        yield {"level": "error", "message": {"text": sarif_text(text)}}
+    for one in result.judged.not_judged:
+        text = f"cluster {one.cluster.address} was not checked: {input_text(one.input)}"
+        place = _location(one.cluster.place)
+        yield {"level": "warning", "message": {"text": sarif_text(text)}, "locations": [place]}
+    for skipped in result.judged.skipped:
+        yield {"level": "note", "message": {"text": sarif_text(f"{skipped.what}: {skipped_text(skipped)}")}}
+    for missing in result.judged.inputs:
+        places = [] if missing.place is None else [_location(missing.place)]
+        text = f"unknown: {input_text(missing)}"
+        yield {"level": "note", "message": {"text": sarif_text(text)}, **({"locations": places} if places else {})}
+
+
+def _location(span: Span) -> dict[str, object]:
+    return {"physicalLocation": {"artifactLocation": _file(span.source), "region": _region(span)}}
+
+
+def _file(source: Source) -> dict[str, object]:
+    return {"uri": quote(os.fsencode(in_repository(source.path))), "uriBaseId": _ROOT}
+
+
+def _fixes(finding: Finding) -> list[dict[str, object]]:
+    """Return the fix as text replacements; empty if the fix can only be described."""
+    changes = [
+        {
+            "artifactLocation": _file(source),
+            "replacements": [
+                {"deletedRegion": _region(one.span), "insertedContent": {"text": one.text}} for one in own
+            ],
+        }
+        for source, own in grouped(edits_of(finding), lambda one: one.span.source).items()
+    ]
+    if finding.fix is None or not changes:
+        return []
+    text = f"{finding.fix.title} ({finding.fix.safety})"
+    return [{"description": {"text": text}, "artifactChanges": changes}]
 
 
 def _region(span: Span) -> dict[str, int]:
