@@ -13,9 +13,9 @@ from kcheck.text.syntax import scan
 from kcheck.text.text import Span, grouped
 
 _COPIES = 3
-"""Number of equal files from which their findings are merged."""
+"""Number of equal files from which their findings are merged; two may be environments."""
 _ALIKE = 8
-"""Number of files of one name from which equal findings are merged, though the files differ."""
+"""Number of files of one name from which equal findings are merged: one template was adapted in each."""
 _MANY = 4
 """Number of findings of one rule from which they are a habit."""
 _MONEY = regex(r"\$(\d[\d,]*(?:\.\d+)?)")
@@ -35,11 +35,11 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     groups = grouped(ordered, lambda finding: (finding.rule, finding.span)).values()
     # small objects count only where all at a place are small
     result = [_together([finding for finding in group if not finding.small] or group) for group in groups]
-    result = _joined(result, _by_file, _entries)
-    images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
+    result = _joined(result, _by_file, divide=_entries)
+    images = _joined([one for one in result if one.rule in of_images], _by_file)
     result = [one for one in result if one.rule not in of_images] + images
-    result = _joined(result, lambda one: (one.rule, one.message, one.details, one.span[1:]), _copies)
-    return _joined(result, lambda one: (one.rule, one.message, one.span.source.path.rpartition("/")[2]), _alike)
+    result = _joined(result, _copied, _COPIES)
+    return _joined(result, _adapted, _ALIKE, lambda group: len({one.span.source.path for one in group}))
 
 
 def named(identity: str, own: str = "") -> str:
@@ -59,13 +59,9 @@ def habits(findings: Iterable[Finding]) -> list[Finding]:
     Two warnings are enough if they have one message, or one remedy for manifests of one folder.
     """
     grave = grouped(findings, lambda one: one.severity >= Severity.ERROR)
-    small = _joined(grave.get(False, []), lambda one: (one.rule, one.message), lambda group: [group])
-    small = _joined(small, _remedy, lambda group: [group])
-    return _joined(
-        [*small, *grave.get(True, [])],
-        lambda one: (one.rule, one.severity >= Severity.ERROR and one.message),
-        lambda group: _whole(group, len(group), _MANY),
-    )
+    small = _joined(_joined(grave.get(False, []), lambda one: (one.rule, one.message)), _remedy)
+    every = [*small, *grave.get(True, [])]
+    return _joined(every, lambda one: (one.rule, one.severity >= Severity.ERROR and one.message), _MANY)
 
 
 def _remedy(finding: Finding) -> tuple[Hashable, ...]:
@@ -78,17 +74,30 @@ def _by_file(finding: Finding) -> tuple[str, str]:
     return finding.rule, finding.span.source.path
 
 
+def _copied(finding: Finding) -> tuple[Hashable, ...]:
+    return finding.rule, finding.message, finding.details, *finding.span[1:], finding.span.source.data
+
+
+def _adapted(finding: Finding) -> tuple[str, str, str]:
+    return finding.rule, finding.message, finding.span.source.path.rpartition("/")[2]
+
+
 def _joined(
     findings: list[Finding],
     key: Callable[[Finding], tuple[Hashable, ...]],
-    divide: Callable[[list[Finding]], Iterable[list[Finding]]],
+    least: int = 1,
+    size: Callable[[list[Finding]], int] = len,
+    divide: Callable[[list[Finding]], Iterable[list[Finding]]] = lambda group: [group],
 ) -> list[Finding]:
-    """Merge findings with the same key, severity and safety, in the groups that `divide` makes; sort the result."""
-    result = []
+    """Merge findings with the same key, severity and safety, in the groups that `divide` makes; sort the result.
+
+    Groups below the `least` size are not merged.
+    """
     groups = grouped(findings, lambda one: (key(one), one.severity, one.fix.safety if one.fix is not None else ""))
+    result: list[Finding] = []
     for group in groups.values():
-        parts = divide(group) if len(group) > 1 else [group]
-        result += [one for part in parts for one in ([_together(part)] if _agree(part) else part)]
+        for part in divide(group) if len(group) > 1 else [group]:
+            result += [_together(part)] if size(part) >= least and _agree(part) else part
     return sorted(result, key=lambda finding: finding.key)
 
 
@@ -131,22 +140,6 @@ def _lists(span: Span) -> Iterator[Hashable]:
     for at in range(len(keys) - 1, 0, -1):
         if at < len(keys) - 1 or keys[at].startswith("[") or source.data[span.start : span.start + 1] == b"{":
             yield document, keys[:at], keys[at + 1 :]
-
-
-def _copies(group: list[Finding]) -> list[list[Finding]]:
-    """Group equal findings by the bytes of their files, from three copies on; two may be environments."""
-    found = grouped(group, lambda finding: finding.span.source.data).values()
-    return [part for own in found for part in _whole(own, len(own), _COPIES)]
-
-
-def _alike(group: list[Finding]) -> list[list[Finding]]:
-    """Keep equal findings in files of one name together from eight files on: one template was adapted in each."""
-    return _whole(group, len({finding.span.source.path for finding in group}), _ALIKE)
-
-
-def _whole(group: list[Finding], number: int, least: int) -> list[list[Finding]]:
-    """Keep a group together if a number of it is large enough."""
-    return [group] if number >= least else [[finding] for finding in group]
 
 
 def _together(group: list[Finding]) -> Finding:
