@@ -50,7 +50,7 @@ def expressions(rule: Rule) -> Iterator[cel.Expression]:
     yield joined_condition(rule.when, rule.problem, (rule.subject, "limits"))
     for one in rule_words.texts(rule):
         variables = rule_words.names(one, rule.subject)
-        text = cel.split_place(one.text)[0] if one.is_place else one.text
+        text = cel.split_place(one.text)[0] if one.kind == "place" else one.text
         yield cel.compile(text, variables)
         if one.kind in ("place", "records"):
             yield cel.compile(records_expression(text), variables)

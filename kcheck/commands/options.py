@@ -376,7 +376,7 @@ def tell_bugs(result: Result) -> None:
         if bug.own is not None and bug.rule not in told:
             told.add(bug.rule)
             message = f"rule {bug.rule} fails on {bug.object}: {bug.message}"
-            printing.note(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0])
+            printing.note(located(bug.own, [Mistake(message, *failed_at(bug.own, bug.message))])[0])
 
 
 def end_on_bugs(result: Result, *, is_late: bool = False) -> None:

@@ -28,8 +28,9 @@ Steps: TypeAlias = tuple[str | int, ...]
 class Text(Struct, frozen=True):
     """An expression or a place of a rule, with its keys in the file.
 
-    `kind` is condition, number, value, hole, records, place or broken. `given` are conditions that hold when it is
-    evaluated, `denied` conditions that do not; `each` is the list whose records it is evaluated for.
+    `kind` is condition, number, value, hole, records, broken or place: a field of one record, or of a list's records.
+    `given` are conditions that hold when it is evaluated, `denied` conditions that do not; `each` is the list whose
+    records it is evaluated for.
     """
 
     steps: Steps
@@ -38,11 +39,6 @@ class Text(Struct, frozen=True):
     given: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     each: str = ""
-
-    @property
-    def is_place(self) -> bool:
-        """Whether it ends in the name of a field, of one record or of a list's records."""
-        return self.kind == "place"
 
 
 def texts(rule: Rule) -> Iterator[Text]:
@@ -101,7 +97,7 @@ def _sentence(steps: Steps, sentence: Sentence, given: tuple[str, ...]) -> Itera
 def usages(rule: Rule) -> Iterator[tuple[Text, Usage]]:
     """Yield the expressions of a rule, without its places, each with its usage."""
     for one in texts(rule):
-        if not one.is_place:
+        if one.kind != "place":
             yield one, cel.compile(one.text, names(one, rule.subject)).used
 
 
@@ -129,7 +125,7 @@ def _used_words(one: Text, subject: str, *more: str) -> set[str]:
     """Return the words that an expression or a place uses; it may name `more` variables."""
     if one.kind == "broken":
         cel.holes(one.text)
-    prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
+    prefix, name = cel.split_place(one.text) if one.kind == "place" else (one.text, "")
     usage = cel.compile(prefix, (*names(one, subject), *more)).used
     found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
     if not one.each:
@@ -209,7 +205,7 @@ def _check(one: Text, subject: str) -> tuple[Type, Checker]:
         for text in conditions:
             sure |= facts(cel.tree(cel.compile(text, compiled)), truth=truth)
     checker = Checker(names, members, sure)
-    text = cel.split_place(one.text)[0] if one.is_place else one.text
+    text = cel.split_place(one.text)[0] if one.kind == "place" else one.text
     return checker.type_of(cel.tree(cel.compile(text, compiled))), checker
 
 
@@ -219,15 +215,17 @@ def _check(one: Text, subject: str) -> tuple[Type, Checker]:
 class Mistake(Struct, frozen=True):
     """A mistake in a rule: the keys above it, the text, and the index of the character."""
 
-    place: tuple[Steps, str, int]
     message: str
+    steps: Steps
+    text: str = ""
+    index: int = 0
 
 
 def problems(rule: Rule) -> Iterator[Mistake]:
     """Yield static mistakes in a rule: syntax, unknown words, types."""
     if rule.subject not in SUBJECTS and rule.subject not in RAW:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
-        yield Mistake((("subject",), "", 0), message)
+        yield Mistake(message, ("subject",))
         return
     written = rule.as_written
     found, raw = list(texts(rule)), list(texts(written))
@@ -239,7 +237,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         yield from _repeated_bounds(rule, found)
     for i, source in enumerate(rule.sources):
         if not source_entries(source):
-            yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
+            yield Mistake(f"there is no source {source}: an address or a key of profiles", ("sources", i))
 
 
 def _variable_problems(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
@@ -251,18 +249,18 @@ def _variable_problems(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
         for name, at in variables.used(one.text):
             uses.add(name)
             if name not in every:
-                yield Mistake((one.steps, one.text, at), f"there is no variable {name}; {nearest(name, every)}")
+                yield Mistake(f"there is no variable {name}; {nearest(name, every)}", one.steps, one.text, at)
             elif one.steps[0] == variables.NAME and name not in above:
                 message = f"variable {name} is not above this one: a variable may use those above it"
-                yield Mistake((one.steps, one.text, at), message)
+                yield Mistake(message, one.steps, one.text, at)
         if one.steps[0] == variables.NAME:
             above.append(str(one.steps[1]))
     for name in every:
-        place = ((variables.NAME, name), "", 0)
+        steps = (variables.NAME, name)
         if name not in uses:
-            yield Mistake(place, f"variable {name} is not used")
+            yield Mistake(f"variable {name} is not used", steps)
         elif rule.subject in SUBJECTS and any(field.name == name for field in SUBJECTS[rule.subject]):
-            yield Mistake(place, f"variable {name} has the name of the word {rule.subject}.{name}")
+            yield Mistake(f"variable {name} has the name of the word {rule.subject}.{name}", steps)
 
 
 def _syntax_problems(found: list[Text], rule: Rule) -> Iterator[Mistake]:
@@ -271,7 +269,7 @@ def _syntax_problems(found: list[Text], rule: Rule) -> Iterator[Mistake]:
         try:
             _used_words(one, rule.subject, *more)
         except cel.SyntaxProblem as error:
-            yield Mistake((one.steps, one.text, error.at or 0), str(error))
+            yield Mistake(str(error), one.steps, one.text, error.at or 0)
 
 
 def _type_problems(one: Text, raw: Text, rule: Rule) -> Iterator[Mistake]:
@@ -282,15 +280,15 @@ def _type_problems(one: Text, raw: Text, rule: Rule) -> Iterator[Mistake]:
     found, checker = _check(one, rule.subject)
     for at, message in dict.fromkeys(checker.mistakes) or {TypeMistake(0, _misfit(one, found)): None}:
         if message:
-            place = variables.place(raw.steps, raw.text, at, rule.variables)
-            yield Mistake(place, f"`{' '.join(place[1].split())}`: {message}")
+            steps, text, index = variables.place(raw.steps, raw.text, at, rule.variables)
+            yield Mistake(f"`{' '.join(text.split())}`: {message}", steps, text, index)
 
 
 def _misfit(one: Text, found: Type) -> str:
     """Return why the type of an expression does not fit its key; empty if it does."""
     if found.kind == "any":
         return ""
-    if one.is_place:
+    if one.kind == "place":
         return _misplaced(one, found)
     if found.nullable and one.kind not in ("value", "hole"):
         return f"{found.described} may be null: ask `{found.word or 'x'} != null` first"
@@ -331,7 +329,7 @@ def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
     for one, word in compared:
         if words.count(word) > 1:
             message = f"{word} may be known by its bounds only: compare it once in `when` and `problem` together"
-            yield Mistake((one.steps, one.text, max(one.text.find(word), 0)), message)
+            yield Mistake(message, one.steps, one.text, max(one.text.find(word), 0))
 
 
 LONGEST_HEADLINE = 100
@@ -348,15 +346,15 @@ def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:
     if not found:
         return []
     file = rule_files.read(rule.group, rule.path)
-    return [f"{file.location(*mistake.place)}: {mistake.message}" for mistake in found]
+    return [f"{file.location(mistake.steps, mistake.text, mistake.index)}: {mistake.message}" for mistake in found]
 
 
-def failed_at(rule: Rule, error: str) -> tuple[Steps, str, int]:
+def failed_at(rule: Rule, error: str) -> tuple[Steps, str]:
     """Find the expression that an error quotes; the condition if it quotes none."""
     for one in texts(rule):
         if f"`{' '.join(one.text.split())}`" in error:
-            return one.steps, one.text, 0
-    return ("problem",), "", 0
+            return one.steps, one.text
+    return ("problem",), ""
 
 
 def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
@@ -369,7 +367,7 @@ def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
             message = (
                 "has() asks whether a value is known, which is for `when` only; compare with null to ask for unset"
             )
-            yield Mistake((one.steps, one.text, at), message)
+            yield Mistake(message, one.steps, one.text, at)
 
 
 def shortcomings(rule: Rule) -> list[Mistake]:
@@ -380,28 +378,27 @@ def shortcomings(rule: Rule) -> list[Mistake]:
 def _incomplete(rule: Rule) -> Iterator[Mistake]:
     written = rule.documentation
     if _ADVICE.match(rule.name):
-        yield _mistake("summary", "the name of the file is that of a bad thing, such as pod-without-team, not advice")
+        yield Mistake("the name of the file is that of a bad thing, such as pod-without-team, not advice", ("summary",))
     if len(written.why) <= _LEAST_WHY:
-        yield _mistake("why", f"`why` needs more than {_LEAST_WHY} characters: what happens, and what would help")
+        yield Mistake(f"`why` needs more than {_LEAST_WHY} characters: what happens, and what would help", ("why",))
     if not written.examples:
-        yield _mistake("examples", "the rule needs an example, with `bad` and `good`")
+        yield Mistake("the rule needs an example, with `bad` and `good`", ("examples",))
     for example in written.examples:
         for name, files in (("bad", example.bad), ("good", example.good)):
             if not files:
-                yield Mistake((("examples", example.number), "", 0), f"the example needs `{name}`")
+                yield Mistake(f"the example needs `{name}`", ("examples", example.number))
     if rule.fixable and written.examples and all(example.fixed is None for example in written.examples):
-        yield _mistake("examples", "an example needs `fixed`: what kcheck fix makes of `bad`")
+        yield Mistake("an example needs `fixed`: what kcheck fix makes of `bad`", ("examples",))
     entries = rule.entries()
     if not entries and rule.subject != "input":
-        yield _mistake(
-            "sources", "the rule needs sources: keys of profiles such as limits.eks.pool.quota, or addresses"
-        )
+        message = "the rule needs sources: keys of profiles such as limits.eks.pool.quota, or addresses"
+        yield Mistake(message, ("sources",))
     doubtful = [name for name, entry in entries.items() if entry and entry.confidence == "low"]
     wall = rule.grade.wall if rule.grade else None
     if doubtful and (
         rule.severity == "error" or any(name.endswith(f".{wall.split('.', 1)[1]}") for name in doubtful if wall)
     ):
-        yield _mistake("sources", f"an error needs sources that are sure; the confidence of {doubtful[0]} is low")
+        yield Mistake(f"an error needs sources that are sure; the confidence of {doubtful[0]} is low", ("sources",))
 
 
 def _numbers(rule: Rule) -> Iterator[Mistake]:
@@ -410,8 +407,8 @@ def _numbers(rule: Rule) -> Iterator[Mistake]:
         for number in sorted(set(usage.numbers) - {0, 1}):
             match = re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.])", one.text)
             message = f"{number} has no source: name it in profiles/<cloud>/limits.yaml, write limits.<group>.<name>"
-            yield Mistake((one.steps, one.text, match.start() if match else 0), message)
+            yield Mistake(message, one.steps, one.text, match.start() if match else 0)
 
 
 def _mistake(key: str, message: str) -> Mistake:
-    return Mistake(((key,), "", 0), message)
+    return Mistake(message, (key,))

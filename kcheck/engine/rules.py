@@ -60,7 +60,9 @@ def read(folder: str) -> list[Rule]:
             wrong += error.lines
             continue
         rule = _rule(group, path, file.rule)
-        wrong += [f"{file.location(*problem.place)}: {problem.message}" for problem in rule_words.problems(rule)]
+        wrong += [
+            f"{file.location(one.steps, one.text, one.index)}: {one.message}" for one in rule_words.problems(rule)
+        ]
         wrong += file.unknown_numbers()
         result.append(rule)
     if wrong:

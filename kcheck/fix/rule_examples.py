@@ -141,7 +141,7 @@ class ExampleRun:
         return replace(own, nodes=nodes, price=parse_price(self.example.price), rules=(*own.rules, *self._folders))
 
     def _mistake(self, key: str, message: str) -> Mistake:
-        return Mistake((("examples", self.example.number, key), "", 0), message)
+        return Mistake(message, ("examples", self.example.number, key))
 
 
 def _misnamed(example: Example) -> Iterator[tuple[str, str]]:
@@ -159,7 +159,7 @@ def headline_failures(found: Iterable[Finding]) -> list[Mistake]:
     texts = [("message", one.message, LONGEST_HEADLINE) for one in found]
     texts += [("details", text, LONGEST_DETAIL) for one in found for text in one.details]
     return [
-        Mistake(((key,), "", 0), f"{len(text)} characters, {most} at most: {text}")
+        Mistake(f"{len(text)} characters, {most} at most: {text}", (key,))
         for key, text, most in texts
         if len(text) > most
     ]
@@ -211,8 +211,8 @@ def _left_out(rule: Rule, result: Result, thing: str) -> str:
 def _bugs(rule: Rule, result: Result) -> list[Mistake]:
     return [
         Mistake(
-            failed_at(rule, bug.message),
             f"{'the rule' if bug.rule == rule.name else f'kcheck ({bug.rule})'} fails on {bug.object}: {bug.message}",
+            *failed_at(rule, bug.message),
         )
         for bug in result.bugs
     ]

@@ -26,7 +26,7 @@ def rule(
 
 
 def told(own: Rule) -> list[str]:
-    return [f"{'/'.join(map(str, one.place[0]))} {one.place[2]} {one.message}" for one in rule_words.problems(own)]
+    return [f"{'/'.join(map(str, one.steps))} {one.index} {one.message}" for one in rule_words.problems(own)]
 
 
 @pytest.mark.parametrize(
