@@ -64,6 +64,13 @@ class Type(NamedTuple):
 ANY = Type("any")
 BOOL = Type("bool")
 NUMBERS = frozenset({"int", "double"})
+_FUNCTIONS = {
+    **{name: (("string",), Type(result)) for name, result in _OF_TEXT.items()},
+    "size": (("list", "map", "string"), Type("int")),
+    "join": (("list",), Type("string")),
+    "split": (("string",), Type("list", Type("string"))),
+}
+"""Kinds that the first operand may have, and the type of the result."""
 
 
 class TypeMistake(NamedTuple):
@@ -183,19 +190,10 @@ class Checker(Struct):
 
     def _function(self, node: Node, scope: _Scope) -> Type:
         name, parts = node.name, node.parts
-        if name == "size":
-            self._wants(parts[0], scope, "list", "map", "string")
-            return Type("int")
-        if name in _OF_TEXT:
-            for part in parts[:1]:
-                self._wants(part, scope, "string")
-            return Type(_OF_TEXT[name])
-        if name == "join":
-            self._wants(parts[0], scope, "list")
-            return Type("string")
-        if name == "split":
-            self._wants(parts[0], scope, "string")
-            return Type("list", Type("string"))
+        if name in _FUNCTIONS:
+            kinds, result = _FUNCTIONS[name]
+            self._wants(parts[0], scope, *kinds)
+            return result
         found = [self._known(part, scope) if name in _CONVERSIONS else self._visit(part, scope) for part in parts]
         if name == "dyn":
             return found[0] if found[0].kind in ("list", "record") else ANY
