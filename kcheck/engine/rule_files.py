@@ -17,8 +17,12 @@ from kcheck.text.values import plain
 
 SUFFIXES = (".yaml", ".yml")
 NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")
-_ESCAPES = {"x": 4, "u": 6, "U": 10}
-"""Lengths of the numeric escapes of a double-quoted text."""
+_CHARACTERS = {
+    "single": regex(r"''|\S"),
+    "double": regex(r"(?P<blank>\\(?:\n\s*|[ \t_NLPfnrtv]))|\\(?:x..|u.{4}|U.{8}|.)|\S"),
+}
+_PLAIN = regex(r"\S")
+"""How a character that is not blank is written, by the style of the text."""
 
 
 class File(Struct, frozen=True):
@@ -44,8 +48,7 @@ class File(Struct, frozen=True):
             node = yaml.get(self.root, *path)
         if isinstance(node, yaml.Scalar):
             begin = node.text.find(text)
-            offset = None if begin < 0 else _offset(node, begin + index)
-            start = node.start if offset is None else offset
+            start = node.start if begin < 0 else _offset(node, begin + index)
             return node.source.span(start, start).exact_location
         outer = node if node is not None else next(filter(None, (yaml.get(self.root, *path[:1]), self.root)))
         return outer.span.exact_location
@@ -143,34 +146,16 @@ def _key(root: yaml.Target, name: str) -> Span:
     return entry.key.span if entry else root.span
 
 
-def _offset(node: yaml.Scalar, index: int) -> int | None:
-    """Return the byte offset of a character of a scalar in its file; None where it cannot be told.
+def _offset(node: yaml.Scalar, index: int) -> int:
+    """Return the byte offset of a character of a scalar in its file; of a blank one, that behind the text before it.
 
-    Blanks and line ends match each other, however a block is folded.
+    Only what is not blank is counted, as a block can be folded anywhere.
     """
     raw, text = node.span.text, node.text
-    at = 0
-    if node.style in ("literal", "folded"):
-        at = raw.find("\n") + 1
-    elif node.style in ("single", "double"):
-        at = 1
-    for i, character in enumerate(text[: index + 1]):
-        if not character.isspace() or i == index:
-            while at < len(raw) and raw[at].isspace() and not character.isspace():
-                at += 1
-            if node.style == "double" and raw.startswith("\\\n", at):
-                at += 2 + len(raw[at + 2 :]) - len(raw[at + 2 :].lstrip())
-        if i == index:
-            break
-        if character.isspace():
-            while at < len(raw) and raw[at].isspace():
-                at += 1
-        elif node.style == "double" and raw[at : at + 1] == "\\":
-            at += _ESCAPES.get(raw[at + 1 : at + 2], 2)
-        elif raw[at : at + 1] == character:
-            at += 2 if node.style == "single" and character == "'" else 1
-        else:
-            return None
-    else:
-        at = min(at, len(raw))
-    return int(node.start) + len(raw[:at].encode())
+    begin = raw.find("\n") + 1 if node.style in ("literal", "folded") else 1 if node.style in _CHARACTERS else 0
+    written = _CHARACTERS.get(node.style, _PLAIN).finditer(raw, begin)
+    spans = [(begin, begin), *(one.span() for one in written if not one.lastgroup), (len(raw), len(raw))]
+    before = sum(not one.isspace() for one in text[:index])
+    is_behind = not text[index : index + 1].strip() and not text[index - 1 : index].isspace()
+    at = spans[before][1] if is_behind else spans[before + 1][0]
+    return node.start + len(raw[:at].encode())
