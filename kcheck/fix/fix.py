@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kcheck.config.config import Config
-from kcheck.engine import linter, rules
+from kcheck.engine import linter
 from kcheck.engine.linter import Result
+from kcheck.engine.rule import Rule
+from kcheck.engine.rules import selected
 from kcheck.engine.words.subjects import MISTAKES, SUBJECTS, things
 from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
 from kcheck.scale import walls
@@ -77,28 +79,24 @@ class _Worse(NamedTuple):
     findings: Sequence[Finding] = ()
 
 
-class _Fixer:
-    def __init__(
-        self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
-        comparison: Comparison | None, tell: Callable[[str], None], only: Callable[[Finding], bool] | None = None,
-    ) -> None:  # fmt: skip
-        self.paths = paths
-        self.tell = tell
-        self.only = only
-        self.runs = 0
-        self.least = least
-        self.comparison = comparison
-        self.known = KnownFindings()
-        self.config = replace(config, traced=True)
-        self.safeties = safeties
-        self.names = names
-        chosen = rules.selected(config)
-        self.unless = {rule.name: rule.unless for rule in chosen}
-        self.groups = {rule.name: rule.group for rule in chosen}
-        self.originals: dict[str, Source] = {}
-        self.fixed: list[Finding] = []
-        self.refused: list[Refused] = []
-        self.harmful: set[tuple[str, str]] = set()  # rules of fixes, each with that of what one of them brought along
+class _Fixer(Struct):
+    """Applies fixes by the options of `fix`; `harmful` are rules, each with that of what a fix of it brought along."""
+
+    paths: list[str]
+    config: Config
+    safeties: tuple[str, ...]
+    names: tuple[str, ...]
+    least: Severity
+    comparison: Comparison | None
+    tell: Callable[[str], None]
+    only: Callable[[Finding], bool] | None
+    rules: dict[str, Rule]
+    runs: int = 0
+    known: KnownFindings = field(default_factory=KnownFindings)
+    originals: dict[str, Source] = {}
+    fixed: list[Finding] = []
+    refused: list[Refused] = []
+    harmful: set[tuple[str, str]] = set()
 
     def read(self, overlay: Mapping[str, bytes]) -> State:
         tree = Tree(self.paths, overlay, self.config.exclude, self.config.boundary)
@@ -119,7 +117,7 @@ class _Fixer:
         ]
 
     def is_selected(self, finding: Finding) -> bool:
-        return not self.names or bool({finding.rule, self.groups[finding.rule]}.intersection(self.names))
+        return not self.names or bool({finding.rule, self.rules[finding.rule].group}.intersection(self.names))
 
     def is_allowed(self, finding: Finding) -> bool:
         return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
@@ -251,7 +249,7 @@ class _Fixer:
         found = [
             finding for finding in after.result.findings
             if not (finding.small or _keys(finding) <= old)
-            and standing.isdisjoint(product(self.unless.get(finding.rule, ()), _things(finding)))
+            and standing.isdisjoint(product(self.rules[finding.rule].unless, _things(finding)))
         ]  # fmt: skip
         return _brought(found) if found else _lowered(before.result.world, after.result.world)
 
@@ -267,9 +265,8 @@ def fix(
     Not fixed are findings below severity `least`, known to `comparison`, or refused by `only`, unless other fixes cause
     them. `start` is an earlier check of the files as they are; without it, `overlay` replaces some of them.
     """
-    fixer = _Fixer(
-        paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell, only=only
-    )
+    chosen = {rule.name: rule for rule in selected(config)}
+    fixer = _Fixer(paths, replace(config, traced=True), safeties, rules, least, comparison, tell, only, chosen)
     return fixer.run(start or fixer.read(overlay or {}))
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kcheck.commands.cli import cli
 from kcheck.commands.fix import _Places
 from kcheck.config.config import Config
-from kcheck.engine import linter
+from kcheck.engine import linter, rules
 from kcheck.fix import fix
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree
@@ -234,9 +234,10 @@ def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
     """Beyond 400 nodes kubenet-beyond-400-nodes stands for kubenet-retiring, which is there when that is mended."""
     write({"a.yaml": job("a")})
     outcome = fix.fix(["."], Config())
-    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, linter.no_progress)
     finding = outcome.fixed[0]
-    fixer.unless["later"] = (finding.rule,)
+    own = next(rule for rule in rules.load() if rule.name == finding.rule)
+    known = {"later": replace(own, unless=(finding.rule,)), "other": own}
+    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, linter.no_progress, None, known)
     before = fixer.read({})
 
     def is_worse(rule: str) -> bool:
