@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 
 from msgspec import Struct, ValidationError, convert, to_builtins
@@ -17,7 +17,7 @@ from kcheck.engine.linter import Result
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, display_path
-from kcheck.text.findings import Finding, Identity, Severity, severities_of, unnumbered
+from kcheck.text.findings import Finding, Identity, Severities, Severity, severities_of, unnumbered
 from kcheck.text.text import grouped
 
 VERSION = 1
@@ -46,28 +46,27 @@ class BaselineEntry(Struct, frozen=True, omit_defaults=True):
         return self.rule, self.path, name, self.about
 
 
-class Baseline:
+class Baseline(Struct, frozen=True):
     """Entries of a baseline file; `not_ignorable` are rules that it cannot silence.
 
     `arguments` are the paths and flags of the run that wrote it: only a run with the same ones shows what is gone.
     """
 
-    def __init__(
-        self, path: str, entries: Iterable[BaselineEntry] = (), not_ignorable: Collection[str] = (),
-        arguments: Sequence[str] = (),
-    ) -> None:  # fmt: skip
-        self.path = path
-        self.entries = list(entries)
-        self.not_ignorable = not_ignorable
-        self.arguments = tuple(arguments)
-        self.known = severities_of(
+    path: str
+    entries: list[BaselineEntry] = []
+    not_ignorable: Collection[str] = ()
+    arguments: tuple[str, ...] = ()
+
+    def known(self) -> Severities:
+        """Count the findings of each identity."""
+        return severities_of(
             (entry.identity(name), Severity[entry.severity.upper()]) for entry in self.entries for name in entry.objects
         )
 
     def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
         """Update names of moved files and folders, and of entries from versions without `about`."""
         there = {identity for finding in findings for identity in finding.identities}
-        now = grouped(sorted(there - self.known.keys()), lambda one: (one[0], _without_place(one[2])))
+        now = grouped(sorted(there - self.known().keys()), lambda one: (one[0], _without_place(one[2])))
         entries = []
         for entry in self.entries:
             objects: dict[tuple[str, str], list[str]] = {}
@@ -83,7 +82,7 @@ class Baseline:
             entries += [
                 replace(entry, path=path, objects=tuple(names), about=about) for (path, about), names in objects.items()
             ]
-        return Baseline(self.path, entries, self.not_ignorable, self.arguments)
+        return replace(self, entries=entries)
 
     def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
         """List the entries, or their objects, that a complete run of `rules` no longer finds.
@@ -103,9 +102,9 @@ class Baseline:
         """Remove entries, or those of their objects, that are gone."""
         lost = {entry.identity(name) for entry in gone for name in entry.objects}
         kept = _of_objects(self.entries, lambda entry, name: entry.identity(name) not in lost)
-        return Baseline(self.path, kept, self.not_ignorable, self.arguments)
+        return replace(self, entries=kept)
 
-    def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
+    def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: tuple[str, ...]) -> Baseline:
         """Replace entries below `paths` by the findings there; known ones keep their date, other entries stay."""
         tops = list(paths)
         now = today().isoformat()
@@ -119,12 +118,8 @@ class Baseline:
             for (path, about), own in grouped(sorted(finding.identities), lambda one: (one[1], one[3])).items():
                 names, day = tuple(name for _, _, name, _ in own), min(since.get(one, now) for one in own)
                 entries.append(BaselineEntry(finding.rule, path, names, message, severity, day, about=about))
-        return Baseline(
-            self.path,
-            sorted(entries, key=lambda one: (one.path, one.rule, *one.objects, one.about)),
-            self.not_ignorable,
-            self.arguments if others else arguments,
-        )
+        ordered = sorted(entries, key=lambda one: (one.path, one.rule, *one.objects, one.about))
+        return replace(self, entries=ordered, arguments=self.arguments if others else arguments)
 
     def dump(self) -> bytes:
         """Serialize the baseline as JSON, in the order of its entries."""
@@ -180,7 +175,7 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
         raise ConfigError(f"{path}: version {data.get('version')} is not supported; this kcheck reads {VERSION}")
     try:
         folder = str(data["folder"])
-        arguments = [str(text) for text in data["arguments"]]
+        arguments = tuple(str(text) for text in data["arguments"])
         entries = convert(data["findings"], list[BaselineEntry])
     except (KeyError, TypeError, ValidationError) as error:
         raise ConfigError(f"{path}: not a complete kcheck baseline: {error}; `kcheck baseline` writes one") from error
@@ -191,7 +186,7 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
         )
     if system.real_path(home) != system.real_path("."):
         entries = [_seen_from_here(entry, home) for entry in entries]
-        arguments = [home, *arguments]  # never those of a run here
+        arguments = (home, *arguments)  # never those of a run here
     return Baseline(path, entries, not_ignorable, arguments)
 
 

@@ -38,6 +38,7 @@ class Comparison:
     def find_known(self, findings: Sequence[Finding]) -> KnownFindings:
         """Select the findings of a first run that are known."""
         base = self.baseline = self.baseline and self.baseline.with_current_names(findings)
+        recorded = base.known() if base is not None else {}
         now = severities_of((identity, finding.severity) for finding in findings for identity in finding.identities)
         steady = self._config.severity  # then how bad they are is the settings' own
 
@@ -51,7 +52,7 @@ class Comparison:
             )
 
         def is_known(finding: Finding) -> bool:
-            if base is not None and finding.rule not in base.not_ignorable and was_there(finding, base.known):
+            if base is not None and finding.rule not in base.not_ignorable and was_there(finding, recorded):
                 return True
             if self.difference is None or self.difference.touches(finding):
                 return False
