@@ -153,12 +153,29 @@ class Repository:
 
     # --- asking git
 
-    def ask(self, *arguments: str, given: bytes = b"", wrong: str = "", has_user: bool = False) -> bytes:
-        """Run git on objects and the index, without a work tree, and return its output.
+    def ask(
+        self, *arguments: str, given: bytes = b"", wrong: str = "", has_user: bool = False, tree: str = ""
+    ) -> bytes:
+        """Run git on objects and the index, without a work tree or with that at `tree`, and return its output.
 
         Raises ConfigError if git does not start, or fails.
         """
-        return self._run(self.folder, *arguments, given=given, wrong=wrong, has_user=has_user)
+        tree = tree or self.folder
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ENVIRONMENT
+        if not has_user:
+            environment["GIT_CONFIG_GLOBAL"] = os.devnull
+        command = [self._git, f"--git-dir={self.folder}", f"--work-tree={tree}", *_SETTINGS, *arguments]
+        try:
+            run = subprocess.run(  # noqa: S603 - git, with arguments of our own
+                command, input=given, capture_output=True, check=False, env=environment, cwd=tree
+            )
+        except OSError as error:
+            raise ConfigError(f"{_FLAG}: git does not start: {error.strerror or error}") from error
+        if run.returncode:
+            # what git quotes may be of a file outside that the settings of the repository include
+            said = run.stderr.decode(errors="replace").strip().partition("\n")[0].partition("'")[0].rstrip(" :")
+            raise ConfigError(f"{_FLAG}: {', '.join(filter(None, (wrong, said))) or 'git failed'}")
+        return run.stdout
 
     def line(self, *arguments: str, wrong: str = "", has_user: bool = False) -> str:
         """Return the one line that git prints; if git fails, empty, or an error if `wrong` is given."""
@@ -172,7 +189,7 @@ class Repository:
     def entries(self) -> Iterator[Entry]:
         """Yield the files of the index and untracked files that are not ignored."""
         ignores = ("-c", f"core.excludesFile={self._user_ignores()}")
-        listing = self._run(self.top, *ignores, *_LIST, wrong="git cannot read the repository")
+        listing = self.ask(*ignores, *_LIST, wrong="git cannot read the repository", tree=self.top)
         at = 0
         while at < len(listing):
             match = _ENTRY.match(listing, at)
@@ -198,23 +215,6 @@ class Repository:
         chosen = self.line("config", "--global", "--type=path", "--get", "core.excludesFile", has_user=True)
         folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
         return chosen or os.path.join(folder, "git", "ignore")
-
-    def _run(self, tree: str, *arguments: str, given: bytes = b"", wrong: str = "", has_user: bool = False) -> bytes:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ENVIRONMENT
-        if not has_user:
-            environment["GIT_CONFIG_GLOBAL"] = os.devnull
-        command = [self._git, f"--git-dir={self.folder}", f"--work-tree={tree}", *_SETTINGS, *arguments]
-        try:
-            run = subprocess.run(  # noqa: S603 - git, with arguments of our own
-                command, input=given, capture_output=True, check=False, env=environment, cwd=tree
-            )
-        except OSError as error:
-            raise ConfigError(f"{_FLAG}: git does not start: {error.strerror or error}") from error
-        if run.returncode:
-            # what git quotes may be of a file outside that the settings of the repository include
-            said = run.stderr.decode(errors="replace").strip().partition("\n")[0].partition("'")[0].rstrip(" :")
-            raise ConfigError(f"{_FLAG}: {', '.join(filter(None, (wrong, said))) or 'git failed'}")
-        return run.stdout
 
 
 def _is_worktree(folder: str, entry: str) -> bool:
