@@ -47,7 +47,7 @@ class Suppressions:
 
     def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
         self._accepted = config.accepted
-        self._ignored: dict[str, list[str]] = {}
+        self._per_path = config.per_path_ignores
         self.not_ignorable: set[str] = set()
         self._names: dict[str, set[str]] = {}
         self._ran: dict[str, set[str]] = {}
@@ -59,10 +59,6 @@ class Suppressions:
                 self._ran.setdefault(name, set()).add(rule.name)
             if own.intersection(config.not_ignorable):
                 self.not_ignorable.add(rule.name)
-                continue
-            patterns = [path for path, names in config.per_path_ignores.items() if own.intersection(names)]
-            if patterns:
-                self._ignored[rule.name] = patterns
         self._useful: set[Accepted] = set()
         self._by_line: dict[tuple[int, int], Suppression] = {}
         self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}
@@ -128,7 +124,8 @@ class Suppressions:
         return found
 
     def _is_ignored(self, finding: Finding) -> bool:
-        patterns = self._ignored.get(finding.rule, ())
+        names = self._names[finding.rule]
+        patterns = (path for path, ignored in self._per_path.items() if names.intersection(ignored))
         return any(matches(anchor.source.path, path) for path in patterns for anchor in finding.anchors)
 
     def _has_expired(self, accepted: Accepted) -> bool:
