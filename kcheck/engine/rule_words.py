@@ -16,6 +16,7 @@ from kcheck.engine.rule import Rule, Sentence, source_entries
 from kcheck.engine.words.raw_views import OPEN
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.engine.words.tables.field import Field
 from kcheck.engine.words.views import Wanted, nested
 from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
@@ -119,6 +120,12 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 def looked_at(rule: Rule) -> Wanted:
     """Return what any expression or place of a rule may read, below its subject and below `limits`."""
     return {rule.subject: {}, "limits": {}, **nested(places(rule))}
+
+
+def saving_words(rule: Rule) -> list[Field]:
+    """List the words of a rule that say what its fix saves."""
+    words = (one for one in SUBJECTS.get(rule.subject, ()) if one.type == "saving")
+    return [one for one in words if one.name in looked_at(rule)[rule.subject]]
 
 
 def _used_words(one: Text, subject: str, *more: str) -> set[str]:

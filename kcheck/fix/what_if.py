@@ -10,8 +10,8 @@ from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.engine.linter import Result
 from kcheck.engine.rule import Rule
-from kcheck.engine.rule_words import looked_at
-from kcheck.engine.words.subjects import SUBJECTS, things
+from kcheck.engine.rule_words import saving_words
+from kcheck.engine.words.subjects import things
 from kcheck.fix import fix
 from kcheck.fix.fix import Fixes
 from kcheck.scale.basics import cluster_of
@@ -105,9 +105,7 @@ def _by_hand(result: Result, able: dict[str, Rule], cluster: str) -> list[FixSav
         rule = able.get(finding.rule)
         if rule is None or finding.fix is not None:
             continue
-        words = [
-            one for one in SUBJECTS[rule.subject] if one.type == "saving" and one.name in looked_at(rule)[rule.subject]
-        ]
+        words = saving_words(rule)
         for thing in things(rule.subject, result.world) if words else ():
             owner = known(cluster_of(thing, result.world))
             if thing.id not in finding.objects or owner is None or owner.id != cluster:

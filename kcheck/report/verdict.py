@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kcheck.engine.linter import Result
-from kcheck.engine.rule_words import looked_at
+from kcheck.engine.rule_words import saving_words
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.model import Cluster, Thing
 from kcheck.report import capacity
@@ -98,12 +98,9 @@ class Savings:
     def __init__(self, result: Result) -> None:
         self.world = result.world
         self.undecided = result.undecided
-        self.words: dict[str, list[str]] = {}
-        self.subjects: dict[str, str] = {}
-        for name, rule in by_name(self.world).items():
-            wanted = [field.name for field in SUBJECTS.get(rule.subject, ()) if field.type == "saving"]
-            if wanted and (words := [word for word in wanted if word in looked_at(rule)[rule.subject]]):
-                self.words[name], self.subjects[name] = words, rule.subject
+        self.rules = by_name(self.world)
+        found = ((name, [word.name for word in saving_words(rule)]) for name, rule in self.rules.items())
+        self.words = {name: words for name, words in found if words}
 
     def waste(self, cluster: Cluster, findings: Iterable[Finding]) -> Waste:
         """Estimate what the fixes of all findings together save of a run."""
@@ -122,7 +119,7 @@ class Savings:
     def _things(self, cluster: Cluster, wanted: Collection[tuple[str, str]]) -> Iterator[tuple[str, Thing]]:
         """Yield those things of a cluster that are in `wanted`, pairs of rule and id."""
         for name in sorted({rule for rule, _ in wanted} & self.words.keys()):
-            for thing in things(self.subjects[name], self.world):
+            for thing in things(self.rules[name].subject, self.world):
                 if (name, thing.id) in wanted and known(cluster_of(thing, self.world)) == cluster:
                     yield name, thing
 
