@@ -101,11 +101,7 @@ def _annotation(finding: Finding) -> str:
     }  # fmt: skip
     if end.line != begin.line:  # columns are of one line only
         del properties["col"], properties["endColumn"]
-    lines = [finding.message, *finding.details]
-    if finding.fix is not None:
-        lines.append(f"fix ({finding.fix.safety}): {finding.fix.title}")
-    if finding.help:
-        lines += [f"help: {line}" for line in finding.help.splitlines()]
+    lines = [finding.message, *finding.details, *text.remedies(finding)]
     return escape.workflow_command(_COMMANDS[finding.severity], properties, lines)
 
 

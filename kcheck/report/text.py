@@ -93,10 +93,14 @@ def _notes(finding: Finding) -> Iterator[str]:
     elif not told and (others := other_objects(finding)):
         yield f"also: {some(others, _MOST_OTHERS)}"
     yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])
+    yield from remedies(finding)
+
+
+def remedies(finding: Finding) -> Iterator[str]:
+    """Yield the fix of a finding, and what a person can do."""
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
-    if finding.help:
-        yield from (f"help: {line}" for line in finding.help.splitlines())
+    yield from (f"help: {line}" for line in finding.help.splitlines())
 
 
 def other_objects(finding: Finding) -> list[str]:
