@@ -6,6 +6,9 @@ from kcheck.commands import options, printing
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.report import model
+from kcheck.report.escape import json_text
+from kcheck.report.json import undecided_data
+from kcheck.report.layout import Line
 
 
 @click.command("show", cls=options.Command)
@@ -22,7 +25,9 @@ def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: st
     """
     if undecided:
         result = linter.run(options.read_tree(paths, config), config)
-        printing.page(model.undecided_json(result) if format_ == "json" else model.undecided_text(result))
+        as_json = format_ == "json"  # `inputs` and `judged` of the report of `check`
+        lines = map(Line, model.undecided_lines(result))
+        printing.page(json_text(undecided_data(result), indent=2) if as_json else lines)
         options.tell_bugs(result)
         return
     data = model.collect(options.read_tree(paths, config), config)

@@ -103,13 +103,6 @@ Counted in the order of the things, so that the result does not depend on who ev
 """
 
 
-def candidates(check: Undecided, thing: Thing, world: World) -> Candidates | None:
-    """Return the clusters a thing may be on, if an undecided check of it waits for one of them."""
-    found = _homes(thing, world) if check.missing else None
-    waits = found is not None and not {found.reason, found.size_reason}.isdisjoint(check.missing)
-    return found if waits else None
-
-
 def _homes(thing: Thing, world: World) -> Candidates | None:
     """Return the clusters that a thing may be on, if there are several."""
     homes = world.inventory.candidates_of
@@ -136,9 +129,10 @@ def decide_on_candidates(
 
     Returns the verdict and these clusters; where they differ, or are too many, the check and none.
     """
-    found = candidates(check, thing, world)
+    found = _homes(thing, world)
     if (
         found is None
+        or {found.reason, found.size_reason}.isdisjoint(check.missing)
         or found.elsewhere
         or not 0 < len(found.clusters) <= _MOST
         or _looked_at(rule.subject, world)[thing] > _BUDGET

@@ -309,11 +309,9 @@ class Evaluator:
                 titles.append(_title(change))
         if not changes:
             return None, ""
-        return Fix(self.safety(rule), tuple(changes), ", ".join(dict.fromkeys(titles))), ""
-
-    def safety(self, rule: Rule) -> str:
-        """Return the class of a rule's fix: also unsafe where its `unsafe` condition is undecided."""
-        return "unsafe" if rule.unsafe and self.holds(rule.unsafe) is not False else rule.safety
+        is_unsafe = rule.unsafe and self.holds(rule.unsafe) is not False  # also where that is undecided
+        safety = "unsafe" if is_unsafe else rule.safety
+        return Fix(safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
 
     def ordered_value(self, text: str) -> Any:
         """Evaluate an expression; keep the order of map keys, of the expression or of the word that it is."""

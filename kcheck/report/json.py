@@ -1,6 +1,6 @@
 """Findings as JSON. The contract is docs/report.schema.json; additive changes keep version 1."""
 
-from kcheck.engine.judged import Judged, MissingInput
+from kcheck.engine.judged import MissingInput
 from kcheck.engine.linter import Result
 from kcheck.report.escape import json_text
 from kcheck.report.formats import Report
@@ -44,14 +44,8 @@ def render(report: Report) -> str:
 
 def undecided_data(result: Result) -> dict[str, object]:
     """Return the unknown inputs, and what was judged."""
-    return {
-        "inputs": [_input(missing) for missing in result.judged.inputs],
-        "judged": _judged(result.judged),
-    }
-
-
-def _judged(judged: Judged) -> dict[str, object]:
-    return {
+    judged = result.judged
+    found = {
         "clusters": judged.clusters,
         "pools": judged.pools,
         "workloads": judged.workloads,
@@ -67,6 +61,7 @@ def _judged(judged: Judged) -> dict[str, object]:
             for one in judged.skipped
         ],
     }
+    return {"inputs": [_input(missing) for missing in judged.inputs], "judged": found}
 
 
 def _input(missing: MissingInput) -> dict[str, object]:

@@ -15,7 +15,6 @@ from kcheck.inventory.reading import Reading
 from kcheck.model import Cluster, NodePool, Subnet, Thing
 from kcheck.report import limit, page
 from kcheck.report.escape import json_text
-from kcheck.report.json import undecided_data
 from kcheck.report.layout import Line, Text
 from kcheck.report.page import Block, Part, Point, Prose, Title
 from kcheck.report.text import judged_lines, line_text, skipped_text
@@ -134,17 +133,8 @@ def _line(subject: str, name: str, field: Json) -> str:
 _MOST_RULES = 8
 
 
-def undecided_text(result: Result) -> Iterator[Line]:
+def undecided_lines(result: Result) -> Iterator[str]:
     """Yield what was judged, each missing input with the rules that need it, and what was not read."""
-    return map(Line, _undecided_lines(result))
-
-
-def undecided_json(result: Result) -> str:
-    """Format missing inputs and what was judged as JSON: `inputs` and `judged` of the report of `check`."""
-    return json_text(undecided_data(result), indent=2)
-
-
-def _undecided_lines(result: Result) -> Iterator[str]:
     judged = result.judged
     yield from judged_lines(result, listed=False)
     yield from _inputs(judged)
