@@ -23,13 +23,12 @@ _NAMELESS = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
 class Suppression(Struct, frozen=True):
     """A comment or an annotation. Without a reason it silences nothing.
 
-    A comment `alone` on its line also holds for the next one. An `annotation` may be meant for policies in the cluster.
+    An `annotation` may be meant for policies in the cluster.
     """
 
     span: Span
     rules: tuple[str, ...]
     reason: str
-    alone: bool
     annotation: bool = False
 
 
@@ -60,8 +59,7 @@ class Suppressions:
             if own.intersection(config.not_ignorable):
                 self.not_ignorable.add(rule.name)
         self._useful: set[Accepted] = set()
-        self._by_line: dict[tuple[int, int], Suppression] = {}
-        self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}
+        self._covered: dict[int, list[tuple[range, Suppression]]] = {}  # by source, with the bytes that each is about
         self.all: list[Suppression] = []
         self.nameless: list[Span] = []
         self._used: set[tuple[Span, str]] = set()
@@ -72,28 +70,28 @@ class Suppressions:
                 self._read_annotations(source)
 
     def _read(self, source: Source) -> None:
-        found = []
+        """Read comments, each about its line, or the one below if it is alone, and about blocks that begin there."""
+        covered = self._covered.setdefault(id(source), [])
         for match in COMMENT.finditer(source.data):
-            span = source.span(match.start(), match.end())
-            start = source.data.rfind(b"\n", 0, match.start()) + 1
-            alone = not source.data[start : match.start()].strip()
-            suppression = Suppression(span, *parse_comment(match), alone)
-            found.append(suppression)
-            self._by_line[id(source), span.begin.line] = suppression
-        self.all += found
+            span, starts = source.span(match.start(), match.end()), source.line_starts
+            begin, below = source.line_start(span.start), span.begin.line
+            below += not source.data[begin : span.start].strip()
+            end = starts[below] if below < len(starts) else len(source.data) + 1
+            covered.append((range(begin, end), Suppression(span, *parse_comment(match))))
+        self.all += [comment for _, comment in covered]
         self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
-        if found and source.path.endswith((".tf", ".hcl")):
+        if covered and source.path.endswith((".tf", ".hcl")):
             from kcheck.text.syntax.hcl.parse import parse
 
-            spans = [block.span for block in parse(source).body.nested()]
-            self._by_block[id(source)] = [(span, comment) for span in spans for comment in self._on_line(span)]
+            blocks = [range(block.span.start, block.span.end) for block in parse(source).body.nested()]
+            covered += [(block, comment) for lines, comment in covered for block in blocks if block.start in lines]
 
     def _read_annotations(self, source: Source) -> None:
         """Read annotations, which hold for their whole objects."""
         for span, place, value in read_annotations(source):
-            suppression = Suppression(place, *parse_annotation(value), alone=False, annotation=True)
+            suppression = Suppression(place, *parse_annotation(value), annotation=True)
             self.all.append(suppression)
-            self._by_block.setdefault(id(source), []).append((span, suppression))
+            self._covered.setdefault(id(source), []).append((range(span.start, span.end), suppression))
 
     def silences(self, finding: Finding) -> bool:
         """Whether a finding is accepted by the settings, a comment or an annotation.
@@ -155,19 +153,8 @@ class Suppressions:
 
     def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
         for anchor in anchors:
-            yield from self._on_line(anchor)
-            for block, suppression in self._by_block.get(id(anchor.source), ()):
-                if block.start <= anchor.start < block.end:
-                    yield suppression
-
-    def _on_line(self, span: Span) -> Iterator[Suppression]:
-        """Yield the comment on the first line of a place, and the one alone on the line above."""
-        source, line = id(span.source), span.begin.line
-        here, above = self._by_line.get((source, line)), self._by_line.get((source, line - 1))
-        if here is not None:
-            yield here
-        if above is not None and above.alone:
-            yield above
+            covered = self._covered.get(id(anchor.source), ())
+            yield from (suppression for place, suppression in covered if anchor.start in place)
 
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
         """List comments with a reason, each with a rule that they did not silence, though it ran and was decided.
