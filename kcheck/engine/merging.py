@@ -114,23 +114,19 @@ def _entries(group: list[Finding]) -> list[list[Finding]]:
     Else by the block whose instances they are about.
     """
     lists = [[*_lists(one.span), *[name for name, index, _ in [one.object.partition("[")] if index]] for one in group]
-    members: dict[Hashable, list[int]] = {}
+    members: dict[Hashable, set[int]] = {}
     for i, own in enumerate(lists):
         for one in own:
-            members.setdefault(one, []).append(i)
-    left = {one: len(found) for one, found in members.items()}
-    result: dict[int, list[Finding]] = {}
+            members.setdefault(one, set()).add(i)
+    result: list[list[Finding]] = []
     taken: set[int] = set()
     for i, own in enumerate(lists):
-        if i in taken:
-            continue
-        inner = next((one for one in own if left[one] > 1), None)
-        found = [i] if inner is None else [other for other in members[inner] if other not in taken]
-        taken.update(found)
-        for one in (one for other in found for one in lists[other]):
-            left[one] -= 1
-        result[i] = [group[other] for other in found]
-    return list(result.values())
+        if i not in taken:
+            left = (members[one] - taken for one in own)
+            found = next((several for several in left if len(several) > 1), {i})
+            taken |= found
+            result.append([group[other] for other in sorted(found)])
+    return result
 
 
 def _lists(span: Span) -> Iterator[Hashable]:
