@@ -2,14 +2,13 @@
 
 import datetime
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import click
 
 from kcheck import __version__
 from kcheck.addons.fleet import results
-from kcheck.addons.fleet.database import FORMATS, QUESTIONS, ResultsError, ask, question
+from kcheck.addons.fleet.database import FORMATS, QUESTIONS, ask, question
 from kcheck.addons.fleet.listing import fleet
 from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.report.contents import contents
@@ -98,7 +97,7 @@ def command(
     order = Order(timeout, memory, retries, fresh)
     jobs = jobs or os.cpu_count() or 1
     start = engine_of(scheduler, jobs)
-    with _result_errors(), results.of_one_run(output) as run_id:
+    with results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
         with show_progress(quiet=quiet) as tell:
@@ -133,8 +132,7 @@ def report(output: str, format_: str, owner: str, run: str) -> None:
     from importlib import import_module
 
     module = import_module(f"kcheck.addons.fleet.report.{'html' if format_ == 'html' else 'layout'}")
-    with _result_errors():
-        found = contents(output, owner, run, MOST[format_])
+    found = contents(output, owner, run, MOST[format_])
     printing.page(getattr(module, format_)(found))
 
 
@@ -160,21 +158,11 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
     if sql:
         printing.page(asked)
         return
-    with _result_errors():
-        made = FORMATS[format_](ask(output, asked))
+    made = FORMATS[format_](ask(output, asked))
     if isinstance(made, str) and format_ == "csv":
         printing.table(made)
     else:
         printing.page(made)
-
-
-@contextmanager
-def _result_errors() -> Iterator[None]:
-    """Say what is wrong with the tables, or that another run writes them."""
-    try:
-        yield
-    except ResultsError as error:
-        raise options.Failure(str(error)) from error
 
 
 def _exceeded(shared: Iterable[SharedRow]) -> list[str]:

@@ -17,7 +17,7 @@ from kcheck.commands import printing
 from kcheck.commands.cli import color
 from kcheck.text import deadline
 from kcheck.text.bundled import PROFILES, RULES
-from kcheck.text.errors import Error
+from kcheck.text.errors import Error, FailedError
 from kcheck.text.files import system
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree
@@ -155,10 +155,13 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command, with user mistakes as usage errors.
 
-        Raises click.UsageError if a file does not exist or cannot be written, or the settings are invalid.
+        Raises click.UsageError if a file does not exist or cannot be written, or the settings are invalid; Failure for
+        what the usage of the command does not help.
         """
         try:
             return super().invoke(ctx)
+        except FailedError as error:
+            raise Failure(str(error)) from error
         except Error as error:
             raise click.UsageError(str(error), ctx) from error
 

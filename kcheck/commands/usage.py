@@ -115,14 +115,11 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
 def recording_of(file: str | None, network: Network, window: str) -> Recording:
     """Read the recording in a file, or record from a Prometheus; `window` is of the settings, or empty.
 
-    Raises click.UsageError if neither is given, or both; Failure if it cannot be read, or there is no answer.
+    Raises click.UsageError if neither is given, or both; RecordingError if it cannot be read, or there is no answer.
     """
     if (file is None) == (network.prometheus is None):
         raise click.UsageError("give --from FILE or --prometheus URL; kcheck usage record makes a FILE")
-    try:
-        return read(file) if file is not None else _recorded(network, window)
-    except RecordingError as error:
-        raise options.Failure(str(error)) from error
+    return read(file) if file is not None else _recorded(network, window)
 
 
 def _recorded(network: Network, window: str) -> Recording:
@@ -233,8 +230,6 @@ def record(output: str, network: Network) -> None:
         if stop.args:
             printing.note(f"kcheck: stopped; {stop}")
         raise
-    except RecordingError as error:
-        raise options.Failure(str(error)) from error
     except OSError as error:
         raise options.Failure(f"{error.filename or output}: {error.strerror or error}") from error
     printing.note(f"kcheck: wrote {output}, {max(1, len(data) >> 10):,} KiB")

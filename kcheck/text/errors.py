@@ -5,6 +5,10 @@ class Error(Exception):
     """Wrong use, or a file that cannot be written: the error and its remedy."""
 
 
+class FailedError(Error):
+    """Something that failed though kcheck was used rightly: no usage of the command helps."""
+
+
 def description(error: BaseException) -> str:
     """Format an error with its last stack frames, which name places in kcheck, not in the user's files."""
     import traceback

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.report.escape import defused, json_text, markdown, markdown_row, short
 from kcheck.report.layout import Column, Line, Table, Text
 from kcheck.text.control_characters import visible
+from kcheck.text.errors import FailedError
 from kcheck.text.files import system
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _SETTINGS: dict[str, str | bool] = {
 }
 
 
-class ResultsError(Exception):
+class ResultsError(FailedError):
     """Says why the tables cannot be written or read."""
 
 

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, field
 
 from kcheck.scale.usage.histogram import Histogram  # msgspec asks for it when it reads
 from kcheck.text.control_characters import visible
+from kcheck.text.errors import FailedError
 from kcheck.text.files import system
 
 VERSION = 1
@@ -28,7 +29,7 @@ Measure: TypeAlias = Annotated[float, Meta(ge=0, le=float(1 << 63))]
 """Counts and measures, bounded so that sums stay finite whoever wrote them."""
 
 
-class RecordingError(Exception):
+class RecordingError(FailedError):
     """Reason why something is no recording, and what to do, in one line."""
 
     def __init__(self, text: str) -> None:
