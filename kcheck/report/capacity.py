@@ -211,13 +211,15 @@ def quotas_title(cluster: Cluster, world: World) -> str:
     return f"quotas that {'its nodes' if target is None else counted(target, 'node')} need{'s' * (target == 1)}"
 
 
+def quota_rows(cluster: Cluster, world: World) -> list[tuple[str, str, str, str]]:
+    """List the amount of each quota that the target needs, its unit, code and name."""
+    found = ((one, one.need.quota) for one in quotas.at_target(cluster, world))
+    return [(one.amount.short, one.need.unit, quota.code, quota.name) for one, quota in found]
+
+
 def _quotas(cluster: Cluster, world: World) -> list[str]:
-    found = quotas.at_target(cluster, world)
-    if not found:
-        return []
-    lines = ["", f"  {quotas_title(cluster, world)}:"]
-    quota = ((one, one.need.quota) for one in found)
-    return lines + [f"  {one.amount.short:>9} {one.need.unit:5}  {own.code}: {own.name}" for one, own in quota]
+    rows = [f"  {amount:>9} {unit:5}  {code}: {name}" for amount, unit, code, name in quota_rows(cluster, world)]
+    return ["", f"  {quotas_title(cluster, world)}:", *rows] if rows else []
 
 
 def _is_relevant(wall: Wall) -> bool:
@@ -286,9 +288,7 @@ def _section(cluster: Cluster, world: World) -> str:
         kind, place = markdown_link(wall.kind, wall.source), markdown_code(wall.place.location)
         what, arithmetic, move = map(markdown, (wall.what, wall.arithmetic, wall.move))
         lines.append(f"| {bold} | {what} | {kind} | {arithmetic} | {place} | {move} |")
-    found = quotas.at_target(cluster, world)
+    found = quota_rows(cluster, world)
     lines += ["", "| needed | quota | name |", "|---:|---|---|"] if found else []
-    for one in found:
-        code, name = markdown_code(one.need.quota.code), markdown(one.need.quota.name)
-        lines.append(f"| {one.amount.short} {one.need.unit} | {code} | {name} |")
+    lines += [f"| {amount} {unit} | {markdown_code(code)} | {markdown(name)} |" for amount, unit, code, name in found]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from kcheck.report.escape import is_address
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Picture, Section
 from kcheck.report.limit import age_lines
-from kcheck.scale import quotas, walls
+from kcheck.scale import walls
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -56,13 +56,14 @@ def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
     each = capacity.grouped_walls(cluster, world) if folded else [[one] for one in walls.find_walls(cluster, world)]
     known, unknown = _by_number(each)
     first, drawn = walls.first(cluster, world), draw_ladder(cluster, world)
+    needed = [(f"{amount} {unit}", code, name) for amount, unit, code, name in capacity.quota_rows(cluster, world)]
     return document.markup(
         "capacity.html", summary=capacity.summary_sentence(cluster, world),
         month=capacity.month_sentence(cluster, world),
         move=first.move if first is not None and first.short else "", picture=drawn.svg if drawn else "",
         rows=[_row(one) for one in known[:_MOST]], left=max(0, len(known) - _MOST) + max(0, len(unknown) - _MOST),
         unknown=[(_place(one[0]), capacity.group_name(one), one[0]) for one in unknown[:_MOST]],
-        folded=folded, quotas_title=capacity.quotas_title(cluster, world), quotas=_quotas(cluster, world),
+        folded=folded, quotas_title=capacity.quotas_title(cluster, world), quotas=needed,
     )  # fmt: skip
 
 
@@ -83,11 +84,6 @@ def _row(group: list[Wall]) -> tuple[Markup | str, ...]:
 
 def _place(wall: Wall) -> Markup:
     return document.markup("place.html", place=wall.place.location)
-
-
-def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:
-    found = ((one, one.need.quota) for one in quotas.at_target(cluster, world))
-    return [(f"{one.amount.short} {one.need.unit}", quota.code, quota.name) for one, quota in found]
 
 
 def as_svg(cluster: Cluster, world: World) -> str | None:
