@@ -113,12 +113,9 @@ def save_baseline(baseline: Baseline) -> None:
     from kcheck.text.files import save as saving
 
     real = system.real_path(baseline.path)
+    fresh = not os.path.exists(real)
     try:
-        old = b""
-        fresh = not os.path.exists(real)
-        if not fresh:
-            with open(real, "rb") as file:
-                old = file.read()
+        old = b"" if fresh else system.read(real)
         saving.save([saving.File(baseline.path, baseline.path, old, baseline.dump(), fresh)])
     except (OSError, saving.SaveError) as error:
         raise click.UsageError(str(error)) from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.text.findings import Undecided, UnknownInput, unknown_input
+from kcheck.text.need import first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, Span, leading
 from kcheck.text.values import Unknown
@@ -96,11 +97,8 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading, holds
 
 def _why_not(cluster: Cluster, world: World) -> UnknownInput | None:
     """Return why the nodes of a cluster are not known; None where they are."""
-    pools, target = world.pools.all_of_cluster(cluster), world.sizes.target(cluster)
-    for value in (pools, target):
-        if isinstance(value, Unknown):
-            return unknown_input(value)
-    return None
+    found = first_unknown((world.pools.all_of_cluster(cluster), world.sizes.target(cluster)))
+    return unknown_input(found) if found is not None else None
 
 
 def missing_input(value: Unknown, reading: Reading) -> MissingInput:
