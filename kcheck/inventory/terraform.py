@@ -97,11 +97,11 @@ def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Ite
 def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:
     for instance in root.instances(cloud.reservation) if cloud.reservation in root.kinds() else ():
         fields = Fields(cloud.name, cloud.reservation, instance)
-        yield Reservation(
-            identity(cloud.name, root, instance.address), instance.span, instance.address, root.configuration.folder,
-            root.environment, fields.number("size"),
-            **{name: fields.text(name) for name in ("name", "group", "machine") if fields.has(name)},
-        )  # fmt: skip
+        label = identity(cloud.name, root, instance.address)
+        folder, environment = root.configuration.folder, root.environment
+        yield fields.record_of(
+            Reservation, label, instance.span, instance.address, folder, environment, fields.number("size")
+        )
 
 
 def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:

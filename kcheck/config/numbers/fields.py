@@ -86,7 +86,7 @@ def _paths(text: str) -> tuple[_Path, ...]:
 
 
 class Fields:
-    """Fields of a record, read on demand."""
+    """Fields of a record, read on demand; NOTHING for those that its resource does not have."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class Fields:
         return replace(made, **found)
 
     def _checked(self, name: str, kind: type[T]) -> Value[T]:
-        value = self.read(name)
+        value = self.read(name) if self.has(name) else NOTHING
         if _is_of(value, kind):
             return value
         raise TypeError(f"{name} of {self.resource} is no {kind.__name__}")
@@ -251,7 +251,8 @@ class Fields:
 
     def raw(self, name: str) -> Datum | None:
         """Return the evaluated datum with symbols; None if absent."""
-        values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
+        paths = _paths(self._table[name]["path"]) if self.has(name) else ()
+        values = (self._read(path, {}) for path in paths)
         return next((value for value in values if not isinstance(value, Unset)), None)
 
     def _read(self, path: _Path, since: Mapping[str, str]) -> Value[DatumValue]:

@@ -8,7 +8,7 @@ from kcheck.inventory.clouds.accounts import Place
 from kcheck.inventory.clouds.reader import Reader, text_of
 from kcheck.terraform.resource import Instance
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unset, Value, mapped
+from kcheck.text.values import Known, Origin, Unset, Value, first_set, mapped
 
 _SUBSCRIPTION = regex(r"/subscriptions/([\w-]+)(?:/|$)", re.IGNORECASE)
 _GROUP = regex(r"/resourceGroups/([^/$]+)", re.IGNORECASE)
@@ -20,16 +20,15 @@ _NO_REGION = "location is not set"
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
     """Return the subscription, region and resource group; a cluster's name is unique within these."""
-    own, parent = accounts.provider(reader, instance), fields.text("parent") if fields.has("parent") else None
-    written: list[Value[str]] = [_part(parent, _SUBSCRIPTION)] if parent is not None else []
-    written += [own.text("subscription")] if own is not None else []
+    own, parent = accounts.provider(reader, instance), fields.text("parent")
+    written = [_part(parent, _SUBSCRIPTION), *([own.text("subscription")] if own is not None else ())]
     where = fields.text("location")
     return {
         "account": accounts.proper(mapped(accounts.first(instance.span, _NO_SUBSCRIPTION, *written), str.lower), _ID),
         "region": accounts.proper(
             mapped(accounts.first(instance.span, _NO_REGION, where), registry.cloud("aks").region), _REGION
         ),
-        "group": mapped(fields.text("group") if parent is None else _part(parent, _GROUP), str.lower),
+        "group": mapped(first_set(_part(parent, _GROUP), fields.text("group")), str.lower),
     }
 
 

@@ -318,8 +318,7 @@ def _boot_data(fields: Fields) -> Value[str]:
         written = fields.read(name)
         if not isinstance(written, Unset):
             return Known(label, written.origin or Origin((fields.record.span,)))
-    own = fields.text("template")
-    return own if isinstance(own, Unset) else Unknown(launch_templates.ELSEWHERE, own.origin)
+    return launch_templates.elsewhere(fields.text("template"))
 
 
 def _kubelet(fields: Fields) -> Kubelet:
@@ -355,9 +354,7 @@ def _together(fields: Fields) -> Value[str]:
 def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tuple[str, ...]]:
     """Return the EFA interfaces of the smallest machine type; eksctl makes all of them `efa`."""
     if not known(fields.flag("efa")):
-        template = fields.text("template")
-        none = isinstance(template, Unset)
-        return Known((), Origin((place,))) if none else Unknown(launch_templates.ELSEWHERE, template.origin)
+        return or_default(launch_templates.elsewhere(fields.text("template")), lambda _: Known((), Origin((place,))))
 
     def of_smallest(names: tuple[str, ...]) -> tuple[str, ...]:
         found = [machines.machine(CLOUD, name) for name in names]

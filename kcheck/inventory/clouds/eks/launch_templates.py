@@ -1,5 +1,8 @@
 """EKS node groups and their EC2 launch templates: machine types, images, disks, EFA interfaces, updates."""
 
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines
@@ -8,24 +11,161 @@ from kcheck.inventory.clouds.reader import blocks_below, or_default, resolve_ref
 from kcheck.inventory.embedded.machines import decoded
 from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
 from kcheck.terraform.resource import Instance
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.partly_known import same_value
-from kcheck.text.text import Span
-from kcheck.text.values import Known, Origin, Record, Unknown, Unrendered, Unset, Value, known, mapped
+from kcheck.text.values import (
+    Known,
+    Origin,
+    Record,
+    Unknown,
+    Unrendered,
+    Unset,
+    Value,
+    equals,
+    first_set,
+    known,
+    mapped,
+)
+
+T = TypeVar("T")
 
 _CLOUD = "eks"
 KIND = "aws_launch_template"
-ELSEWHERE = "the launch template is not in this root module"
+POOL = "aws_eks_node_group"
+_ELSEWHERE = "the launch template is not in this root module"
 _CHOSEN = "instance_requirements lets AWS choose the instance types: name them in allowed_instance_types"
 
+_OTHER_IMAGES = ("CUSTOM", "WINDOWS")
+"""Prefixes of AMI types whose kubelets are configured differently from Linux ones."""
+_JOINED = ("localStorage", "setup-local-disks", "RAID0", "mdadm")
+"""Marks in user data that joins the local disks of a machine."""
+_MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "container-registry.mirrors")
+"""Marks in user data that configures mirrors of Docker Hub."""
+_BLOCK = "capacity-block"
+"""Market type of capacity blocks, which are paid in advance."""
 
-def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
-    """Find the launch template of a group, by reference or by name."""
-    found = resolve_reference(fields.raw("launch_template"), templates)
-    if found is not None:
-        return found.value
+
+class NodeGroup(NamedTuple):
+    """A managed node group or an auto-scaling group; its launch template is Unknown if that is not in this root."""
+
+    instance: Instance
+    fields: Fields
+    template: Value[Fields]
+
+    @property
+    def origin(self) -> Origin:
+        """Place of the group."""
+        return Origin((self.instance.span,))
+
+    @property
+    def managed(self) -> bool:
+        """Whether EKS manages it."""
+        return self.fields.resource == POOL
+
+    @property
+    def has_own_image(self) -> bool:
+        """Whether the launch template sets a custom image, so that the group's AMI type is unused."""
+        template = known(self.template)
+        return template is not None and not isinstance(template.text("image_id"), Unset)
+
+    def of_template(self, read: Callable[[Fields], Value[T]]) -> Value[T]:
+        """Read a value of the launch template."""
+        return read(self.template.value) if isinstance(self.template, Known) else self.template
+
+    def types(self) -> Value[tuple[str, ...]]:
+        """Return the instance types: its own, its launch template's, else the default of managed groups."""
+        written = first_set(_overrides(self.instance), self.fields.texts("instance_types"))
+        if not isinstance(written, Unset):
+            return written
+        one = self.of_template(lambda own: own.text("instance_type"))
+        if isinstance(one, Unset) and self.managed:
+            one = Known(profiles.settings(_CLOUD)["pool.instance_type"].text, written.origin)
+        if isinstance(one, Unset) or not (self.managed or isinstance(self.template, Known)):
+            return Unknown("the instance type is in a launch template that is not in this root module")
+        return mapped(one, lambda name: (name,))
+
+    def market(self) -> Market:
+        """Return the market of its machines: spot, or of a capacity reservation or capacity block."""
+        capacity, template = self.fields.text("capacity"), known(self.template)
+        by_capacity = mapped(capacity, lambda kind: kind == "SPOT")
+        spot = by_capacity if self.managed else is_spot(self.fields, template)
+        reservation = capacity if equals(capacity, "CAPACITY_BLOCK") else self.of_template(reserved)
+        own = template.text("reservation") if template is not None else NOTHING
+        return self.fields.record_of(Market, spot, reservation=reservation, reservation_id=own)
+
+    def system(self) -> System:
+        """Return the image, boot data and disks of its nodes."""
+        return System(
+            NOTHING if self.has_own_image else self.fields.text("image"),
+            boot_data=self.of_template(_boot_data),
+            local_disks=self._starts_with(_JOINED),
+            hub_mirror=self._starts_with(_MIRRORS),
+        )
+
+    def _starts_with(self, marks: tuple[str, ...]) -> Value[bool]:
+        written = user_data(self.template.value) if isinstance(self.template, Known) else NOTHING
+        if isinstance(written, Unset):
+            return Known(value=False, origin=self.origin)
+        return mapped(written, lambda text: any(mark in text for mark in marks))
+
+    def kubelet(self) -> Kubelet:
+        """Read the reservations of its kubelets; Unknown except for EKS' own Linux AMIs."""
+        if (known(self.fields.text("image")) or "").startswith(_OTHER_IMAGES):
+            return kubelets.unknown("its nodes do not boot one of EKS' AMIs for Linux")
+        if self.managed and isinstance(self.template, Unset):
+            return Kubelet()
+        if not isinstance(self.template, Known):
+            return kubelets.unknown(_ELSEWHERE)
+        if self.has_own_image:
+            return kubelets.unknown("its nodes boot a custom image")
+        return kubelets.in_text(user_data(self.template.value))
+
+    @or_unknown
+    def efa(self, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+        """Return the EFA interface types of its launch template for some machine types."""
+        template = if_set(self.template)
+        nested = need(template.record.blocks("network_interfaces")) if template is not None else ()
+        kinds = [record.entry("interface_type") for record in nested]
+        if unknown := first_unknown(kinds):
+            return unknown
+        named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
+        found = tuple(str(kind.value) for kind in named)
+        if not named:
+            return Known(found, self.origin)
+        origin = named[0].origin
+        cards = _cards(types)
+        if origin.spans and origin.spans[0].source.bundled and cards:
+            found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
+        return Known(found, origin.outside(self.instance.span))
+
+    def disk_size(self) -> Value[int]:
+        """Return the boot disk's size in GiB: of the group or its template, else EKS' default."""
+        own = self.fields.number("disk_size")
+        if not isinstance(own, Unset):
+            return own
+        if isinstance(self.template, Known):
+            return self.template.value.number("disk_size")
+        return _default_disk(own.origin) if self.managed else NOTHING
+
+    def image_disk(self) -> Value[int]:
+        """Return the disk size of EKS' own images, for groups whose template sets none."""
+        written = self.disk_size()
+        if not self.managed or not isinstance(written, Unset) or self.has_own_image:
+            return NOTHING
+        return _default_disk(written.origin)
+
+
+def group(instance: Instance, fields: Fields, templates: dict[str, Fields]) -> NodeGroup:
+    """Return a group with its launch template, found by reference or by name."""
     name = fields.text("launch_template")
-    return next((template for template in templates.values() if same_value(template.text("name"), name)), None)
+    named = (Known(one, name.origin or Origin(())) for one in templates.values() if same_value(one.text("name"), name))
+    found = resolve_reference(fields.raw("launch_template"), templates) or next(named, None)
+    return NodeGroup(instance, fields, found or elsewhere(name))
+
+
+def elsewhere(written: Value[str]) -> Unset | Unknown:
+    """Return why a launch template that is not in this root is not known; Unset if there is none."""
+    return written if isinstance(written, Unset) else Unknown(_ELSEWHERE, written.origin)
 
 
 def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
@@ -43,8 +183,8 @@ def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
     return Known(tuple(dict.fromkeys(found)), place) if few else Unknown(_CHOSEN, place)
 
 
-def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
-    """Return the instance types of a mixed-instances policy; None if it lists none."""
+def _overrides(instance: Instance) -> Value[tuple[str, ...]]:
+    """Return the instance types of a mixed-instances policy; Unset if it lists none."""
     found: list[str] = []
     for override in blocks_below(instance, "mixed_instances_policy", "launch_template", "override"):
         for requirements in blocks_below(override, "instance_requirements"):
@@ -54,7 +194,7 @@ def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
         name = override.entry("instance_type")
         if isinstance(name, Known) and isinstance(name.value, str):
             found.append(name.value)
-    return Known(tuple(found), Origin((instance.span,))) if found else None
+    return Known(tuple(found), Origin((instance.span,))) if found else NOTHING
 
 
 def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
@@ -66,22 +206,6 @@ def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
     return mapped(share, lambda percent: percent == 0 and not known(base))
 
 
-def market(fields: Fields, template: Fields | None, spot: Value[bool], *, managed: bool) -> Market:
-    """Return the market of a group's machines: spot, or of a capacity reservation or capacity block."""
-    reservation = _reservation(fields, template, managed=managed)
-    own = template.text("reservation") if template is not None else NOTHING
-    return fields.record_of(Market, spot, reservation=reservation, reservation_id=own)
-
-
-def _reservation(fields: Fields, template: Fields | None, *, managed: bool) -> Value[str]:
-    if managed and known(fields.text("capacity")) == "CAPACITY_BLOCK":
-        return fields.text("capacity")
-    if template is None:
-        written = fields.text("launch_template")
-        return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
-    return reserved(template)
-
-
 def reserved(fields: Fields) -> Value[str]:
     """Return the capacity reservation or capacity block set in a launch template or an eksctl group."""
     market = fields.text("market")
@@ -90,88 +214,13 @@ def reserved(fields: Fields) -> Value[str]:
     return text_reference(fields.text("reservation"))
 
 
-_BLOCK = "capacity-block"
-"""Market type of capacity blocks, which are paid in advance."""
-
-
-def system(fields: Fields, template: Fields | None, place: Span, *, managed: bool) -> System:
-    """Return the image, boot data and disks of a group's nodes."""
-    return System(
-        fields.text("image") if managed and not own_image(template) else NOTHING,
-        boot_data=_boot_data(fields, template),
-        local_disks=_starts_with(template, place, _JOINED),
-        hub_mirror=_starts_with(template, place, _MIRRORS),
-    )
-
-
-_OTHER_IMAGES = ("CUSTOM", "WINDOWS")
-"""Prefixes of AMI types whose kubelets are configured differently from Linux ones."""
-
-
-def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubelet:
-    """Read the reservations of a group's kubelets; Unknown except for EKS' own Linux AMIs."""
-    if managed and (known(fields.text("image")) or "").startswith(_OTHER_IMAGES):
-        return kubelets.unknown("its nodes do not boot one of EKS' AMIs for Linux")
-    if template is None:
-        elsewhere = not managed or not isinstance(fields.text("launch_template"), Unset)
-        return kubelets.unknown(ELSEWHERE) if elsewhere else Kubelet()
-    if own_image(template):
-        return kubelets.unknown("its nodes boot a custom image")
-    return kubelets.in_text(user_data(template))
-
-
-def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    """Return the EFA interface types of a group's launch template for some machine types."""
-    if template is None:
-        written = fields.text("launch_template")
-        none = isinstance(written, Unset)
-        return Known((), Origin((fields.record.span,))) if none else Unknown(ELSEWHERE, written.origin)
-    nested = template.record.blocks("network_interfaces")
-    if isinstance(nested, Unknown):
-        return nested
-    kinds = [record.entry("interface_type") for record in nested]
-    if unknown := first_unknown(kinds):
-        return unknown
-    named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
-    found = tuple(str(kind.value) for kind in named)
-    if not named:
-        return Known(found, Origin((fields.record.span,)))
-    origin = named[0].origin
-    cards = _cards(types)
-    if origin.spans and origin.spans[0].source.bundled and cards:
-        found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
-    return Known(found, origin.outside(fields.record.span))
-
-
-def _cards(types: Value[tuple[str, ...]]) -> int:
-    """Return the maximum EFA interfaces of the smallest machine type; 0 if unknown."""
-    found = [machines.machine(_CLOUD, name) for name in known(types) or ()]
-    return min((one.efa for one in found if one), default=0)
-
-
-def _boot_data(fields: Fields, template: Fields | None) -> Value[str]:
+def _boot_data(template: Fields) -> Value[str]:
     """Return the custom bootstrap of a group: the user data of its launch template."""
-    if template is None:
-        written = fields.text("launch_template")
-        return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
     data = template.text("user_data")
     origin = data.origin or Origin((template.record.span,))
     if isinstance(data, Unset) or (isinstance(data, Known) and not data.value.strip()):
         return Unset(origin)
     return Known("user data", origin)  # also where a template of which not all is known makes it
-
-
-_JOINED = ("localStorage", "setup-local-disks", "RAID0", "mdadm")
-"""Marks in user data that joins the local disks of a machine."""
-_MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "container-registry.mirrors")
-"""Marks in user data that configures mirrors of Docker Hub."""
-
-
-def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
-    written = user_data(template) if template else Unset(Origin((place,)))
-    if isinstance(written, Unset):
-        return Known(value=False, origin=Origin((place,)))
-    return mapped(written, lambda text: any(mark in text for mark in marks))
 
 
 def user_data(template: Fields) -> Value[str]:
@@ -184,27 +233,10 @@ def user_data(template: Fields) -> Value[str]:
     return mapped(written, lambda text: decoded(text) or text)
 
 
-def own_image(template: Fields | None) -> bool:
-    """Whether a launch template sets a custom image, so that the group's AMI type is unused."""
-    return template is not None and not isinstance(template.text("image_id"), Unset)
-
-
-def disk_size(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
-    """Return the boot disk's size in GiB: of the group or its template, else EKS' default."""
-    own: Value[int] = fields.number("disk_size") if managed else NOTHING
-    if not isinstance(own, Unset):
-        return own
-    if template is not None:
-        return template.number("disk_size")
-    return _default_disk(own.origin) if managed else NOTHING
-
-
-def image_disk(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
-    """Return the disk size of EKS' own images, for groups whose template sets none."""
-    written = disk_size(fields, template, managed=managed)
-    if not managed or not isinstance(written, Unset) or own_image(template):
-        return NOTHING
-    return _default_disk(written.origin)
+def _cards(types: Value[tuple[str, ...]]) -> int:
+    """Return the maximum EFA interfaces of the smallest machine type; 0 if unknown."""
+    found = [machines.machine(_CLOUD, name) for name in known(types) or ()]
+    return min((one.efa for one in found if one), default=0)
 
 
 def _default_disk(origin: Origin) -> Value[int]:
@@ -214,18 +246,16 @@ def _default_disk(origin: Origin) -> Value[int]:
 # --- updates: surge nodes in every zone, one batch at a time
 
 
-def upgrade(fields: Fields, zones: int, strategy: Value[str] = NOTHING, *, managed: bool) -> Upgrade:
+def upgrade(fields: Fields, zones: int, *, managed: bool) -> Upgrade:
     """Read the update settings of a group; unmanaged groups are not updated."""
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
-    surge, rolling = _surge(fields, zones, strategy), _rolling(fields)
+    surge, rolling = _surge(fields, zones), _rolling(fields)
     return fields.record_of(Upgrade, surge, rolling, latest_image=_latest(fields))
 
 
 def _latest(fields: Fields) -> Value[bool]:
     """Whether each plan looks up the newest image: by a module's input, or in a data source."""
-    if not fields.has("release"):  # not of eksctl's
-        return NOTHING
     release = fields.raw("release")
     symbol = release.symbol if isinstance(release, Unknown) else None
     if symbol is None or not symbol.address.startswith("data.aws_ssm_parameter."):
@@ -233,12 +263,12 @@ def _latest(fields: Fields) -> Value[bool]:
     return Known(value=True, origin=(release.origin if release else None) or Origin((fields.record.span,)))
 
 
-def _surge(fields: Fields, zones: int, strategy: Value[str]) -> Value[Surge]:
+def _surge(fields: Fields, zones: int) -> Value[Surge]:
     """Return the surge of an update; none with another strategy than the default."""
-    percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-    for value in (strategy, percent, count):
-        if isinstance(value, Unknown):
-            return value
+    strategy, percent = fields.text("update_strategy"), fields.number("max_unavailable_percentage")
+    count = fields.number("max_unavailable")
+    if unknown := first_unknown((strategy, percent, count)):
+        return unknown
     place, settings, limits = Origin((fields.record.span,)), profiles.settings(_CLOUD), profiles.limits(_CLOUD)
     if isinstance(strategy, Known) and strategy.value != settings["pool.update_strategy"].value:
         return Known(Surge(), place)

@@ -9,9 +9,9 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds import kubelet as kubelets
-from kcheck.inventory.clouds.eks import addon_settings, location
-from kcheck.inventory.clouds.eks import launch_templates as template_of
+from kcheck.inventory.clouds.eks import addon_settings, launch_templates, location
 from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
+from kcheck.inventory.clouds.eks.launch_templates import KIND, POOL, NodeGroup, upgrade, user_data
 from kcheck.inventory.clouds.reader import (
     Reader,
     blocks_below,
@@ -53,7 +53,6 @@ from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Val
 
 CLOUD = "eks"
 CLUSTER = "aws_eks_cluster"
-POOL = "aws_eks_node_group"
 GROUP = "aws_autoscaling_group"
 ADDON = "aws_eks_addon"
 FARGATE = "aws_eks_fargate_profile"
@@ -208,59 +207,45 @@ class _Eks(Reader):
     # --- pools
 
     def pools(self) -> None:
-        templates = {i.address: self.fields(template_of.KIND, i) for i in self.root.instances(template_of.KIND)}
+        templates = {i.address: self.fields(KIND, i) for i in self.root.instances(KIND)}
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            template = template_of.launch_template(fields, templates)
-            spot = mapped(fields.text("capacity"), lambda capacity: capacity == "SPOT")
-            types = self._types(fields, template)
-            self.found.pools.append(self._pool(instance, fields, self._cluster(fields), types, spot, template))
+            self._pool(launch_templates.group(instance, fields, templates), self._cluster(fields))
         for instance in self.pool_instances[GROUP]:
             owner = self._owner(instance)
-            if owner is None:
-                continue
-            fields = self.fields(GROUP, instance)
-            template = template_of.launch_template(fields, templates)
-            spot = template_of.is_spot(fields, template)
-            types = template_of.overrides(instance) or self._types(fields, template)
-            self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
+            if owner is not None:
+                self._pool(launch_templates.group(instance, self.fields(GROUP, instance), templates), owner)
 
-    def _pool(
-        self, instance: Instance, fields: Fields, owner: Value[Cluster], types: Value[tuple[str, ...]],
-        spot: Value[bool], template: Fields | None,
-    ) -> NodePool:  # fmt: skip
-        cluster = known(owner)
-        subnets, managed, listed = self._subnets(fields), fields.resource == POOL, fields.raw("subnets")
+    def _pool(self, group: NodeGroup, owner: Value[Cluster]) -> None:
+        instance, fields, cluster, types = group.instance, group.fields, known(owner), group.types()
+        subnets, listed, of_machine = self._subnets(fields), fields.raw("subnets"), known(group.template) or fields
         named = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
-        strategy = fields.text("update_strategy") if managed else NOTHING
-        return NodePool(
+        pool = NodePool(
             self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
-            managed=managed, size=_size(fields, instance.span),
-            upgrade=template_of.upgrade(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
-            machine=(template or fields).record_of(
+            managed=group.managed, size=_size(fields, instance.span),
+            upgrade=upgrade(fields, max(1, len(known(subnets) or ())), managed=group.managed),
+            machine=of_machine.record_of(
                 Machine,
                 types,
                 gpu_of(CLOUD, types),
                 gpus_of(CLOUD, types),
-                disk_size=template_of.disk_size(fields, template, managed=managed),
-                image_disk=template_of.image_disk(fields, template, managed=managed),
-                efa=template_of.efa(fields, template, types),
+                disk_size=group.disk_size(),
+                image_disk=group.image_disk(),
+                efa=group.efa(types),
             ),
             addresses=Addresses(
                 subnets,
                 self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
                 cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
-                _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
+                _max_pods(types, cluster) if group.managed and not group.has_own_image else NOTHING,
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
                 subnet_ids=fields.texts("subnets"),
                 subnets_listed=len(named),
             ),
-            market=template_of.market(fields, template, spot, managed=managed),
-            scheduling=_scheduling(fields, instance, template), placement=(template or fields).record_of(Placement),
-            system=template_of.system(fields, template, instance.span, managed=managed),
-            kubelet=template_of.kubelet(fields, template, managed=managed),
-            ignored=fields.ignored,
+            market=group.market(), scheduling=_scheduling(group), placement=of_machine.record_of(Placement),
+            system=group.system(), kubelet=group.kubelet(), ignored=fields.ignored,
         )  # fmt: skip
+        self.found.pools.append(pool)
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """Find the cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
@@ -301,19 +286,6 @@ class _Eks(Reader):
             return Unset(fields.record.absent(("subnet_ids",)))
         return not_empty(resolve_list(datum, self.subnets_by_address, "subnet", self._selected_by), "subnet_ids")
 
-    def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
-        """Return a group's instance types: its own, its launch template's, else the default of managed groups."""
-        written: Value[tuple[str, ...]] = fields.texts("instance_types") if fields.resource == POOL else NOTHING
-        if not isinstance(written, Unset):
-            return written
-        if template is not None and not isinstance(template.text("instance_type"), Unset):
-            return mapped(template.text("instance_type"), lambda name: (name,))
-        if fields.resource == POOL:
-            if template is None and not isinstance(fields.text("launch_template"), Unset):
-                return Unknown(template_of.ELSEWHERE, fields.text("launch_template").origin)
-            return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
-        return Unknown("the instance type is in a launch template that is not in this root module")
-
     def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
         if not isinstance(family, Known):
             return family
@@ -345,11 +317,16 @@ def _is_same(first: Value[int], second: Value[int]) -> bool:
     return same_value(first, second) and len(texts) == 2 and texts[0] == texts[1]
 
 
-def _scheduling(fields: Fields, instance: Instance, template: Fields | None) -> Scheduling:
-    if fields.resource == POOL:
-        labels, taints, form = fields.mapping("labels"), taints_of(instance, "taint"), taint_form(instance, "taint")
+def _scheduling(group: NodeGroup) -> Scheduling:
+    instance = group.instance
+    if group.managed:
+        labels, taints, form = (
+            group.fields.mapping("labels"),
+            taints_of(instance, "taint"),
+            taint_form(instance, "taint"),
+        )
     else:
-        text = template_of.user_data(template) if template is not None else Unset(instance.span)
+        text = user_data(group.template.value) if isinstance(group.template, Known) else Unset(instance.span)
         (labels, taints), form = kubelets.registered(text, "the kubelet's arguments set its"), "flag"
     return Scheduling(labels, taints, form, no_schedule="NO_SCHEDULE")
 

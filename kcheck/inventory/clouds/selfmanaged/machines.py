@@ -51,9 +51,7 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
         every = grouped(root.instances(kind), attrgetter("address") if grows else lambda one: stem(one.address))
         for address, instances in every.items():
             fields = Fields(cloud, kind, instances[0])
-            template = (
-                templates.get(address_of(fields.raw("launch_template"))) if fields.has("launch_template") else None
-            )
+            template = templates.get(address_of(fields.raw("launch_template")))
             start = starts.get(stem(address)) or (starts.get(stem(template.address)) if template else None)
             owner = _owner(instances[0])
             if start is None and not owner:
@@ -178,14 +176,12 @@ def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mappin
     origin = Origin((place,))
     kind = template.address.split(".")[-2] if template is not None else ""
     own = Fields(cloud, kind, template) if template is not None and kind in profiles.table(cloud) else fields
-    types = own.text("instance_type") if own.has("instance_type") else NOTHING
-    gpus = own.number("gpus") if own.has("gpus") else NOTHING
+    gpus = own.number("gpus")
     where = _placed(fields if fields.has("subnets") else own, subnets)
-    machine = clusters.machine_of(types, origin, cloud)
+    machine = clusters.machine_of(own.text("instance_type"), origin, cloud)
     if not isinstance(gpus, Unset):
         machine = replace(machine, gpu=mapped(gpus, bool), gpus=gpus)
-    name = fields.text("name") if fields.has("name") else NOTHING
-    pool = NodePool("", place, "", NOTHING, name, managed=False, machine=machine)
+    pool = NodePool("", place, "", NOTHING, fields.text("name"), managed=False, machine=machine)
     surge = fields.text("max_surge") if fields.has("max_surge") else Unset(origin)
     pool = clusters.upgraded(pool, or_default(surge, lambda at: Known("0", at)))
     return replace(pool, addresses=replace(pool.addresses, subnets=where))
@@ -193,7 +189,7 @@ def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mappin
 
 def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet, ...]]:
     """Return the subnets that machines join; Unknown if one is not in this root module."""
-    datum = fields.raw("subnets") if fields.has("subnets") else None
+    datum = fields.raw("subnets")
     if datum is None:
         return Unset(Origin((fields.record.span,)))
     links = [resolve_reference(item, subnets) for item in listed(datum)]

@@ -113,8 +113,7 @@ def add(
     where = "" if folder == "." else f"{folder}:"
     cluster = Cluster(
         unique_identity(f"{clusters.CLOUD}/{where}{address}", inventory), place, clusters.CLOUD, address, folder,
-        gap="", name=fields.text("name") if fields.has("name") else Unset(origin),
-        version=fields.text("version") if fields.has("version") else NOTHING,
+        gap="", name=fields.text("name") if fields.has("name") else Unset(origin), version=fields.text("version"),
         environment=environment, service_cidr=clusters.ipv4(fields.text("service_cidr")),
     )  # fmt: skip
     inventory.clusters.append(cluster)
@@ -150,8 +149,7 @@ def _works(group: Fields) -> bool:
 
 
 def _named(group: Fields) -> str:
-    name = text_of(group.text("name")) if group.has("name") else None
-    return name or ("nodes" if _works(group) else "control plane")
+    return text_of(group.text("name")) or ("nodes" if _works(group) else "control plane")
 
 
 def _pool(cluster: Cluster, name: str, own: list[Fields], addresses: Addresses) -> NodePool:
