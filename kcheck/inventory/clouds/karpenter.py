@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds import karpenter_machines, karpenter_pools, kubelet, registry
-from kcheck.inventory.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required
+from kcheck.inventory.clouds import karpenter_machines, kubelet, registry
+from kcheck.inventory.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, Written
 from kcheck.inventory.clouds.reader import matches_pattern, resolve_reference, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
@@ -33,7 +33,7 @@ from kcheck.text import placeholders
 from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, first_set, known, mapped, plain
 
 _REF = ("spec", "template", "spec", "nodeClassRef")
 _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
@@ -48,23 +48,23 @@ def read(inventory: Inventory) -> None:
     for addon, tree in objects:
         if yaml.text(tree, "kind") not in KINDS:
             continue
-        own, place = inventory.cluster_of.get(addon), Origin((addon.place,))
-        owner = Known(own, place) if own is not None else inventory.unknown_cluster(addon)
-        found = karpenter_pools.read(addon, tree, owner)
-        labels = _labels(tree, yaml.text(tree, "metadata", "name"), place)
+        own, pool = inventory.cluster_of.get(addon), Written(tree, addon.place)
+        owner = Known(own, pool.origin) if own is not None else inventory.unknown_cluster(addon)
         node_class = classes.get(_key(addon, tree, inventory, *_REF))
         image = _system(node_class).image
+        found = pool.read(owner)
         if node_class is None and yaml.text(tree, *_REF, "kind") == "EC2NodeClass":
-            image = Unknown(f"the node class of NodePool {known(found.name) or '?'} is not beside it", place)
-        inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree), image=image))
+            image = Unknown(f"the node class of NodePool {known(found.name) or '?'} is not beside it", pool.origin)
+        inventory.karpenter.append(replace(found, labels=_labels(pool), taints=_taints(tree), image=image))
         if addon in inventory.candidates_of:
             inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
-        if own is None or yaml.text(tree, "kind") != "NodePool":
+        if own is None or pool.kind != "NodePool":
             continue
         if own.cloud == "eks":
-            inventory.pools.append(_pool(addon, tree, own, node_class, inventory))
+            inventory.pools.append(_pool(addon.id, pool, own, node_class, inventory))
         elif own.cloud == "aks" and equals(own.grower, "karpenter"):
-            inventory.pools.append(_as_default(_pool(addon, tree, own, None, inventory), node_class, inventory))
+            nodes = _pool(addon.id, pool, own, None, inventory)
+            inventory.pools.append(_as_default(nodes, node_class, inventory))
 
 
 def _key(addon: Addon, tree: yaml.Mapping, inventory: Inventory, *path: str) -> tuple[str, str]:
@@ -74,55 +74,51 @@ def _key(addon: Addon, tree: yaml.Mapping, inventory: Inventory, *path: str) -> 
 
 
 def _pool(
-    addon: Addon, tree: yaml.Mapping, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
+    identity: str, pool: Written, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
 ) -> NodePool:
-    place = Origin((addon.place,))
-    name = yaml.text(tree, "metadata", "name")
-    needs = required(tree)
-    machine, others = _machine(tree, name, cluster.cloud, place)
+    place, name = pool.origin, pool.name
+    machine, others = _machine(pool, cluster.cloud)
     system = _system(node_class)
-    if karpenter_pools.is_of_auto_mode(tree):
+    if pool.of_auto_mode:
         system = System(local_disks=Unknown("EKS Auto Mode sets up the local disks of its nodes", place))
     return NodePool(
-        addon.id,
-        addon.place,
+        identity,
+        place.written,
         f"NodePool/{name}",
         Known(cluster, place),
         Known(name, place) if name else Unknown("its name is not known", place),
         cluster.root,
         mode=Known("Karpenter", place),
         managed=False,
-        size=_size(tree, name, (machine.gpus, *others), place),
+        size=_size(pool, (machine.gpus, *others)),
         upgrade=Upgrade(surge=Known(Surge(), place)),
         machine=replace(machine, efa=_efa(node_class)),
         addresses=Addresses(
-            subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
-            pods_take_addresses=cluster.pods_take_addresses,
+            subnets=_subnets(pool, node_class, cluster, inventory), pods_take_addresses=cluster.pods_take_addresses
         ),
-        market=Market(spot=karpenter_pools.is_spot(needs, place)),
-        scheduling=Scheduling(_labels(tree, name, place), _taints(tree)),
+        market=Market(spot=pool.spot()),
+        scheduling=Scheduling(_labels(pool), _taints(pool.tree)),
         system=system,
         kubelet=_kubelet(node_class, system),
     )
 
 
-def _machine(tree: yaml.Mapping, name: str, cloud: str, place: Origin) -> tuple[Machine, list[Value[int]]]:
+def _machine(pool: Written, cloud: str) -> tuple[Machine, list[Value[int]]]:
     """Return the machines that a pool's requirements allow, and the vCPUs and bytes of memory of one."""
-    needs = required(tree)
-    if missing := placeholders.unknown((value for _, values in needs.values() for value in values), place):
-        gpu = karpenter_pools.gpu_of_pool(tree, "NodePool", needs, place)
-        return Machine(missing, gpu, missing), [missing, missing]
-    listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
-    types = karpenter_machines.fitting(karpenter_pools.requirements(tree), cloud)
-    why = f"Karpenter chooses the instance types of NodePool {name}: name one"
+    place = pool.origin
+    if missing := placeholders.unknown((value for _, values in pool.needs.values() for value in values), place):
+        return Machine(missing, pool.gpu(), missing), [missing, missing]
+    listed = any(pool.needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
+    types = karpenter_machines.fitting(pool.requirements, cloud)
+    why = f"Karpenter chooses the instance types of NodePool {pool.name}: name one"
     few = listed or len(types) <= karpenter_machines.MOST
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
-    gpus, *others = _alike(types, name, cloud, place, listed=listed)
-    gpu = _with_gpus(gpus) if types else karpenter_pools.gpu_of_pool(tree, "NodePool", needs, place)
+    gpus, *others = _alike(types, pool, cloud, listed=listed)
+    gpu = _with_gpus(gpus) if types else pool.gpu()
     return Machine(instance_types, gpu, Known(0, place) if known(gpu) is False else gpus), others
 
 
-def _alike(types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool) -> list[Value[int]]:
+def _alike(types: tuple[str, ...], pool: Written, cloud: str, *, listed: bool) -> list[Value[int]]:
     """Return GPUs, vCPUs and memory of a node: the minimum of listed types, or the common amount of matching ones."""
     gpus = karpenter_machines.gpus(types, cloud)
     vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
@@ -131,9 +127,9 @@ def _alike(types: tuple[str, ...], name: str, cloud: str, place: Origin, *, list
     found: list[Value[int]] = []
     for what, counts in (("GPUs", gpus), ("vCPUs", vcpus), ("bytes of memory", memory)):
         many = f"{min(counts)} to {max(counts)} {what}" if counts else f"any number of {what}"
-        why = Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place)
+        why = Unknown(f"nodes of NodePool {pool.name} may have {many}: name one instance type", pool.origin)
         least, most = min(counts, default=0), max(counts, default=None)
-        found.append(Amount(least, least if counts and listed else most, why).value(place))
+        found.append(Amount(least, least if counts and listed else most, why).value(pool.origin))
     return found
 
 
@@ -144,59 +140,59 @@ def _with_gpus(gpus: Value[int]) -> Value[bool]:
     return mapped(gpus, bool)
 
 
-def _system(node_class: yaml.Mapping | None) -> System:
-    """Return the image a node boots; Unknown for a custom image."""
+def _ec2(node_class: yaml.Mapping | None) -> Fields | None:
+    """Return the fields of an EC2NodeClass; None for another one."""
     if node_class is None or yaml.text(node_class, "kind") != "EC2NodeClass":
-        return System(local_disks=_local_disks(node_class))
-    fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
-    image = fields.text("image")
-    if not isinstance(fields.text("alias"), Unset):
-        image = fields.text("alias")
-    elif yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
+        return None
+    return Fields("eks", "EC2NodeClass", MappingRecord(node_class))
+
+
+def _system(node_class: yaml.Mapping | None) -> System:
+    """Return the image a node boots, Unknown for a custom one, and whether its local disks are joined."""
+    policy, fields = yaml.get(node_class, "spec", "instanceStorePolicy"), _ec2(node_class)
+    joined = Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else NOTHING
+    if fields is None:
+        return System(local_disks=joined)
+    image = first_set(fields.text("alias"), fields.text("image"))
+    if isinstance(fields.text("alias"), Unset) and yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
         image = Unknown("its nodes boot a custom image", image.origin)
     boot = fields.text("boot_data")
     own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
-    return System(image, boot_data=own, local_disks=_local_disks(node_class))
+    return System(image, boot_data=own, local_disks=joined)
 
 
 def _kubelet(node_class: yaml.Mapping | None, system: System) -> Kubelet:
-    if node_class is None or yaml.text(node_class, "kind") != "EC2NodeClass":
+    fields = _ec2(node_class)
+    if fields is None:
         return kubelet.unknown("its node class is not known")
-    fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
     usual = kubelet.in_text(fields.text("boot_data"))
     return kubelet.written(kubelet.unknown(system.image.reason) if isinstance(system.image, Unknown) else usual, fields)
 
 
-def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
-    """Whether a node's local disks are joined; Unset if not written."""
-    policy = yaml.get(node_class, "spec", "instanceStorePolicy") if node_class is not None else None
-    return Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else NOTHING
-
-
 def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
     """Return the EFA interfaces of every node; Unset if the first pod decides."""
-    found = yaml.get(node_class, "spec", "networkInterfaces") if node_class is not None else None
+    found = yaml.get(node_class, "spec", "networkInterfaces")
     if not isinstance(found, yaml.Sequence):
         return NOTHING
     kinds = (yaml.text(one, "interfaceType") for one in found.items)
     return Known(tuple(kind for kind in kinds if kind.startswith("efa")), Origin((found.span,)))
 
 
-def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str]]:
-    """Return the nodes' labels: as written, and those fixed by requirements."""
+def _labels(pool: Written) -> Value[dict[str, str]]:
+    """Return the nodes' labels: as written, and those fixed by requirements of a NodePool."""
     found = {}
-    for key, (operator, values) in required(tree).items():
+    for key, (operator, values) in pool.needs.items() if pool.kind == "NodePool" else ():
         if key.partition("/")[0].endswith(_WELL_KNOWN):
             continue
         if operator != "In" or len(values) != 1:
-            return Unknown(f"NodePool {name} leaves the label {key} open", place)
+            return Unknown(f"NodePool {pool.name} leaves the label {key} open", pool.origin)
         found[key] = values[0]
-    labels = yaml.get(tree, "spec", "template", "metadata", "labels")
+    labels = yaml.get(pool.tree, "spec", "template", "metadata", "labels")
     try:
         own = plain(record.datum(labels)) if isinstance(labels, yaml.Mapping) else {}
     except ValueError as error:
-        return Unknown(str(error), place)
-    return Known(found | {key: as_text(value) for key, value in own.items()}, place)
+        return Unknown(str(error), pool.origin)
+    return Known(found | {key: as_text(value) for key, value in own.items()}, pool.origin)
 
 
 def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
@@ -211,62 +207,59 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
     """Move an AKS pool to the default pool's network, unless its node class names another."""
     near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
     default = next((one for one in near if equals(one.mode, "System")), None)
-    own = yaml.get(node_class, "spec", "vnetSubnetID") if node_class is not None else None
+    own = yaml.get(node_class, "spec", "vnetSubnetID")
     if default is None or node_class is None or own is not None:
         why = f"the subnet of {pool.address} is " + ("that of its AKSNodeClass" if own else "not known")
         pool = replace(pool, addresses=replace(pool.addresses, subnets=Unknown(why)))
     if default is None:
         return pool
-    pods = integer(node_class, "spec", "maxPods") if node_class is not None else None
+    pods = integer(node_class, "spec", "maxPods") if node_class is not None else NOTHING
+    why = f"maxPods of the AKSNodeClass of {pool.address} is not set"
     addresses = replace(
         pool.addresses,
         subnets=(default if node_class is not None and own is None else pool).addresses.subnets,
         pods_take_addresses=default.addresses.pods_take_addresses,
         pod_range=default.addresses.pod_range,
-        max_pods=pods
-        if pods is not None and not isinstance(pods, Unset)
-        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not set"),
+        max_pods=Unknown(why) if isinstance(pods, Unset) else pods,
     )
     return replace(pool, addresses=addresses)
 
 
-def _size(tree: yaml.Mapping, name: str, of_node: tuple[Value[int], ...], place: Origin) -> Size:
+def _size(pool: Written, of_node: tuple[Value[int], ...]) -> Size:
     """Return the fixed size of a pool, else what its GPU, CPU, memory and node limits allow.
 
     `of_node`: the GPUs, vCPUs and bytes of a node.
     """
-    fixed = Fields("any", "NodePool", MappingRecord(tree, place.written)).number("replicas")
+    fixed = pool.fields.number("replicas")
     if not isinstance(fixed, Unset):
-        return Size(Known(value=False, origin=place), fixed, fixed)
-    grows, none = Known(value=True, origin=place), Known(0, place)
+        return Size(Known(value=False, origin=pool.origin), fixed, fixed)
+    grows, none = Known(value=True, origin=pool.origin), Known(0, pool.origin)
     low, found = [], []
     for resource, own in zip((GPU, "cpu", "memory", "nodes"), (*map(amount_of, of_node), exactly(1)), strict=True):
-        limit = scaled_quantity(tree, ("spec", "limits", resource), 1)
+        limit = scaled_quantity(pool.tree, ("spec", "limits", resource), 1)
         if isinstance(limit, Known) and own.high:
             low.append(limit.value // own.high)
             found += [(limit.value // own.low, own.low, Origin((limit.origin.written,)))] if own.low else []
     if not found:
-        return Size(grows, none, Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", place))
+        return Size(
+            grows, none, Unknown(f"the limits of Karpenter's NodePool {pool.name} are not in nodes", pool.origin)
+        )
     high, unit, origin = min(found, key=lambda one: one[0])
     nodes = Amount(min(low), high)
-    why = Unknown(f"the limits of Karpenter's NodePool {name} end it at {nodes} nodes: name one instance type")
+    why = Unknown(f"the limits of Karpenter's NodePool {pool.name} end it at {nodes} nodes: name one instance type")
     return Size(grows, none, replace(nodes, why=why).value(origin), unit=unit)
 
 
 def _subnets(
-    node_class: yaml.Mapping | None,
-    name: str,
-    zones: tuple[str, tuple[str, ...]],
-    cluster: Cluster,
-    inventory: Inventory,
-    place: Origin,
+    pool: Written, node_class: yaml.Mapping | None, cluster: Cluster, inventory: Inventory
 ) -> Value[tuple[Subnet, ...]]:
     """Return the subnets in a pool's zones that match any selector term of its node class."""
+    name, place = pool.name, pool.origin
     if node_class is None:
         return Unknown(f"the node class of NodePool {name} is not in this code", place)
     own = cluster.id.removesuffix(cluster.address)  # its root, with the environment
     made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
-    near = [subnet for subnet in made if _is_in(subnet, *zones)]
+    near = [subnet for subnet in made if _is_in(subnet, *pool.needs.get(ZONE, ("", ())))]
     found, addressed = list[Subnet](), {subnet.address: subnet for subnet in near}
     missing = None
     for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
