@@ -159,23 +159,22 @@ class _Cluster:
         if self.cloud != _OWN:
             block = profiles.limits(self.cloud).get("pod_range.block")
             apart = equals(cluster.network_mode, "overlay") or equals(cluster.network_plugin, "kubenet")
-            each: Value[int] = Known(block.number, self.origin) if block else NOTHING
-            found = selfmanaged.pod_range(cluster, cidr, each, self.inventory) if block and apart else None
-            where: Value[PodRange] = Known(found, self.origin) if found else NOTHING
+            where: Value[PodRange] = NOTHING
+            if block and apart and not isinstance(selfmanaged.ipv4(cidr), Unset):
+                where = selfmanaged.pod_range(cluster, cidr, Known(block.number, self.origin), self.inventory)
             return Addresses(subnets, pod_range=where)
-        inside = Known(value=False, origin=self.origin)
         if self.control is None or self.kind != _KUBEADM:
             what = self.kind or "the control plane"
-            return Addresses(pods_take_addresses=inside, pod_range=Unknown(f"{what} is not read", self.origin))
+            return selfmanaged.blocks_of(cluster, Unknown(f"{what} is not read", self.origin))
         fields = _fields(self.control)
         calico = Calico(self.objects.every, self.item.folder)
         if calico.found:
             return calico.addresses(cluster, cidr, self.inventory)
         if known(fields.flag("allocates")) is False:
             why = "the network plugin assigns pod addresses, not the controller manager"
-            return Addresses(pods_take_addresses=inside, pod_range=Unknown(why, self.origin))
+            return selfmanaged.blocks_of(cluster, Unknown(why, self.origin))
         found = selfmanaged.pod_range(cluster, cidr, fields.number("node_mask"), self.inventory)
-        return selfmanaged.blocks_of(found, self.origin)
+        return selfmanaged.blocks_of(cluster, found)
 
     # --- pools
 

@@ -40,17 +40,17 @@ CLOUD = "selfmanaged"
 T = TypeVar("T")
 
 
-def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> PodRange | None:
-    """Add the pod range of a cluster; None if none is written."""
-    cidr = ipv4(cidr)
+def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> Known[PodRange] | Unset:
+    """Add the pod range of a cluster; Unset if none is written."""
+    cidr, origin = ipv4(cidr), Origin((cluster.place,))
     if isinstance(cidr, Unset):
-        return None
+        return Unset(origin)
     found = PodRange(
         f"{cluster.id}/pods", cluster.place, cluster.cloud, cluster.address, cluster.root, "", name=cluster.name,
         cidr=cidr, block=block,
     )  # fmt: skip
     inventory.ranges.append(found)
-    return found
+    return Known(found, origin)
 
 
 def node_pool(
@@ -68,7 +68,7 @@ def node_pool(
         managed=False,
         size=size,
         upgrade=Upgrade(surge=Known(Surge(), origin)),
-        addresses=addresses or blocks_of(None, origin),
+        addresses=addresses or Addresses(),
     )
 
 
@@ -86,25 +86,20 @@ def upgraded(pool: NodePool, surge: Value[str]) -> NodePool:
     return replace(pool, upgrade=Upgrade(surge=surge_of(surge) if isinstance(surge, Known) else surge))
 
 
-def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
+def blocks_of(cluster: Cluster, found: Value[PodRange]) -> Addresses:
     """Return addresses of nodes that each take a block of a pod range."""
-    return Addresses(
-        pods_take_addresses=Known(value=False, origin=origin),
-        pod_range=Known(found, origin) if found else Unset(origin),
-    )
+    return Addresses(pods_take_addresses=Known(value=False, origin=Origin((cluster.place,))), pod_range=found)
 
 
-def addresses_of_calico(
-    plain: Addresses, cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory
-) -> Addresses:
+def addresses_of_calico(cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory) -> Addresses:
     """Return addresses of nodes whose pods take single addresses, since Calico shares blocks between nodes.
 
     The range is full when its last address is taken; each node uses at least one, for a pod or a tunnel.
     """
-    cidr = ipv4(cidr)
+    cidr, origin = ipv4(cidr), Origin((cluster.place,))
+    plain = blocks_of(cluster, Unset(origin))
     if isinstance(cidr, Unset):
         return plain
-    origin = Origin((cluster.place,))
     subnet = Subnet(
         f"{cluster.id}/pods", cluster.place, CLOUD, cluster.address, cluster.root, "", name=Known("pods", origin),
         cidr=cidr, network=NOTHING,
@@ -141,10 +136,10 @@ class Calico:
         if ipam is not None and known(ipam.flag("strict")):
             size: Value[int] = Known(profiles.settings(CLOUD)["calico.block"].number, origin)
             block = next((own for own in (one.number("block") for one in pools) if not isinstance(own, Unset)), size)
-            return blocks_of(pod_range(cluster, cidr, block, inventory), origin)
+            return blocks_of(cluster, pod_range(cluster, cidr, block, inventory))
         usual = Known(profiles.settings(CLOUD)["calico.max_pods"].number, origin)
         most = usual if kubelet is None else kubelet.number("max_pods")
-        return addresses_of_calico(blocks_of(None, origin), cluster, cidr, most, inventory)
+        return addresses_of_calico(cluster, cidr, most, inventory)
 
 
 def _is_of_calico(item: Object) -> bool:

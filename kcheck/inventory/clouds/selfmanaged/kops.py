@@ -126,16 +126,14 @@ class _Cluster:
 
     def _addresses(self, cluster: Cluster) -> Addresses:
         cidr = or_default(self.fields.text("pod_cidr"), lambda _: self._pods())
-        plain = clusters.blocks_of(None, self.origin)
         if self.plugin == "calico":
-            most = self.fields.number("max_pods")
-            return clusters.addresses_of_calico(plain, cluster, cidr, most, self.inventory)
+            return clusters.addresses_of_calico(cluster, cidr, self.fields.number("max_pods"), self.inventory)
         of_kubernetes = self.plugin != "cilium" or known(self.fields.text("cilium_mode")) == "kubernetes"
         if self.plugin in _BLOCKS and of_kubernetes:
             found = clusters.pod_range(cluster, cidr, self.fields.number("node_mask"), self.inventory)
-            return clusters.blocks_of(found, self.origin)
+            return clusters.blocks_of(cluster, found)
         why = Unknown(f"how {self.plugin or 'its network plugin'} assigns pod addresses is not read", self.origin)
-        return replace(plain, pod_range=why, pods_take_addresses=why)
+        return Addresses(pod_range=why, pods_take_addresses=why)
 
     def _subnets(self, cluster: Cluster) -> dict[str, Subnet]:
         result = {}

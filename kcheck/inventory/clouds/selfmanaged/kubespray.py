@@ -13,8 +13,9 @@ from kcheck.inventory.clouds.selfmanaged import ansible, clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Placement, Plane, Scheduling, System
 from kcheck.text.files import configurations
+from kcheck.text.need import need, or_unknown
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, first_set, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -139,25 +140,22 @@ class _Cluster:
             return apart
         return Known("/events#", apart.origin) if apart.value else Unset(apart.origin)
 
+    @or_unknown
     def _dns(self) -> Value[int]:
         """Return the replicas of CoreDNS; Unset if it scales or nodes cache DNS themselves."""
-        scaled = all_known((self.fields.flag("dns_scaled"), self.fields.flag("dns_cached")))
-        if isinstance(scaled, Unknown):
-            return scaled
+        scaled = need(all_known((self.fields.flag("dns_scaled"), self.fields.flag("dns_cached"))))
         return NOTHING if any(scaled) else self.fields.number("dns_replicas")
 
+    @or_unknown
     def _mirror(self) -> Value[bool]:
-        prefixes = self.fields.record.blocks("containerd_registries_mirrors")
-        if isinstance(prefixes, Unknown):
-            return prefixes
+        prefixes = need(self.fields.record.blocks("containerd_registries_mirrors"))
         found = any(known(Fields(CLOUD, "kubespray.mirror", one).text("registry")) == "docker.io" for one in prefixes)
         return Known(value=True, origin=Origin((prefixes[0].span,))) if found else NOTHING
 
+    @or_unknown
     def _neighbours(self) -> Value[int]:
         """Return how many other nodes a node's kernel may keep as neighbours."""
-        listed = self.fields.record.blocks("additional_sysctl")
-        if isinstance(listed, Unknown):
-            return listed
+        listed = need(self.fields.record.blocks("additional_sysctl"))
         found = [one.entry(clusters.NEIGHBOURS) for one in listed]  # a list of names and values is one record
         entry = next((one for one in found if one is not None), None)
         return NOTHING if entry is None else clusters.number_in(entry)
@@ -175,17 +173,15 @@ class _Cluster:
             block = fields.number("node_mask")
             cidr = fields.text("pod_cidr")
             if plugin == "cilium" and known(fields.text("cilium_mode")) == "cluster-pool":
-                block = block if isinstance(fields.number("cilium_mask"), Unset) else fields.number("cilium_mask")
-                cidr = cidr if isinstance(fields.text("cilium_cidr"), Unset) else fields.text("cilium_cidr")
+                block = first_set(fields.number("cilium_mask"), block)
+                cidr = first_set(fields.text("cilium_cidr"), cidr)
             found = clusters.pod_range(cluster, cidr, block, self.inventory)
-            return clusters.blocks_of(found, self.origin)
-        plain = clusters.blocks_of(None, self.origin)
+            return clusters.blocks_of(cluster, found)
         if plugin != "calico":
             why = f"how {plugin or 'its network plugin'} assigns pod addresses is not known"
-            return replace(plain, pod_range=Unknown(why, fields.text("network_plugin").origin or self.origin))
-        written = fields.text("calico_cidr")
-        cidr = fields.text("pod_cidr") if isinstance(written, Unset) else written
-        return clusters.addresses_of_calico(plain, cluster, cidr, fields.number("max_pods"), self.inventory)
+            return clusters.blocks_of(cluster, Unknown(why, fields.text("network_plugin").origin or self.origin))
+        cidr = first_set(fields.text("calico_cidr"), fields.text("pod_cidr"))
+        return clusters.addresses_of_calico(cluster, cidr, fields.number("max_pods"), self.inventory)
 
     # --- nodes
 

@@ -14,13 +14,13 @@ from kcheck.inventory.embedded import machines
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.patches import merged_template
 from kcheck.kubernetes.record import MappingRecord, datum
-from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Inventory, NodePool, Scheduling
+from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Inventory, NodePool, PodRange, Scheduling
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
 from kcheck.text.partly_known import address_of, listed
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.text import Skipped, Source, grouped
-from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, known
+from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value, known
 
 _SERVERS = ("k3s", "rke2")
 _BLOCKS = frozenset((
@@ -119,11 +119,13 @@ def add(
     inventory.clusters.append(cluster)
     plugin = fields.text("plugin")
     if isinstance(plugin, Unset) or known(plugin) in _BLOCKS:
-        found = clusters.pod_range(cluster, fields.text("pod_cidr"), fields.number("node_mask"), inventory)
-        addresses = clusters.blocks_of(found, origin)
+        found: Value[PodRange] = clusters.pod_range(
+            cluster, fields.text("pod_cidr"), fields.number("node_mask"), inventory
+        )
     else:
         why = f"how {known(plugin) or 'its network plugin'} assigns pod addresses is not known"
-        addresses = replace(clusters.blocks_of(None, origin), pod_range=Unknown(why, plugin.origin or origin))
+        found = Unknown(why, plugin.origin or origin)
+    addresses = clusters.blocks_of(cluster, found)
     groups = [*_groups(fields), *apart]
     for name, own in grouped(groups, _named).items():
         inventory.pools.append(_pool(cluster, name, own, addresses))

@@ -154,7 +154,7 @@ class _Cluster:
         if calico.found:
             addresses = calico.addresses(cluster, cidr, self.inventory, self.parts.get(clusters.KUBELET))
         else:
-            addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
+            addresses = clusters.blocks_of(cluster, clusters.pod_range(cluster, cidr, mask, self.inventory))
         size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
         pool = clusters.node_pool(cluster, "nodes", size, addresses)
         scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))
