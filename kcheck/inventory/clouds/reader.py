@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import lifecycle
-from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
+from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, PodRange, Reserved, Subnet, Thing
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.need import first_unknown
@@ -25,7 +25,6 @@ from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, V
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kcheck.model import PodRange
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Span
@@ -153,6 +152,11 @@ class Reader:
         paths = lifecycle.ignored(owner or record, resource.partition(".")[2] if owner else "")
         return Fields(self.cloud, resource, record, self.pins, paths)
 
+    def each(self, kind: str) -> Iterator[tuple[Instance, Fields]]:
+        """Yield the resources of a type with their fields."""
+        for instance in self.pool_instances.get(kind) or self.root.instances(kind):
+            yield instance, self.fields(kind, instance)
+
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
         """Subnets of this root by address."""
@@ -184,6 +188,14 @@ class Reader:
         )  # fmt: skip
         self.found.subnets.append(found)
         return found
+
+    def add_range(self, cluster: Cluster, cidr: Value[str], block: Value[int]) -> None:
+        """Add the pod range of a cluster."""
+        found = self.ranges[cluster.id] = PodRange(
+            f"{cluster.id}/pods", cluster.place, self.cloud, cluster.address, self.folder, cluster.gap,
+            name=cluster.name, cidr=cidr, block=block,
+        )  # fmt: skip
+        self.found.ranges.append(found)
 
     def reserve(self, identity: str, place: Span, what: str, cidr: Value[str]) -> None:
         """Reserve addresses that pod ranges may not overlap."""
@@ -422,6 +434,11 @@ def text_reference(value: Value[str]) -> Value[str]:
 def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
     """Return the value, or a default if not set."""
     return default(value.origin) if isinstance(value, Unset) else value
+
+
+def growing(low: Value[int], high: Value[int]) -> Value[bool]:
+    """Whether an autoscaler changes the size between two bounds."""
+    return mapped(high, lambda most: most > (known(low) or 0))
 
 
 def bound_of(fields: Fields, bound: str, scaled: Value[bool], names: tuple[str, str, str]) -> Known[int] | Unknown:

@@ -35,7 +35,6 @@ from kcheck.model import (
     Network,
     NodePool,
     Placement,
-    PodRange,
     Scheduling,
     Size,
     Surge,
@@ -77,18 +76,15 @@ class _Ack(Reader):
 
     def networks(self) -> None:
         more: dict[str, list[Value[str]]] = {}
-        for instance in self.root.instances(MORE):
-            fields = self.fields(MORE, instance)
+        for _, fields in self.each(MORE):
             if owner := address_of(fields.raw("network")):
                 more.setdefault(owner, []).append(fields.text("cidr"))
-        for instance in self.root.instances(NETWORK):
-            fields = self.fields(NETWORK, instance)
+        for instance, fields in self.each(NETWORK):
             cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
             self.network(instance, fields.text("name"), joined_ranges(cidrs))
 
     def subnets(self) -> None:
-        for instance in self.root.instances(SUBNET):
-            fields = self.fields(SUBNET, instance)
+        for instance, fields in self.each(SUBNET):
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
             network = found or unresolved_reference(fields.text("network"), "VPC")
             self.subnet(
@@ -102,8 +98,7 @@ class _Ack(Reader):
     def clusters(self) -> None:
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
         for kind in (CLUSTER, DEDICATED):
-            for instance in self.root.instances(kind):
-                fields = self.fields(kind, instance)
+            for instance, fields in self.each(kind):
                 names = [*self._addons(instance), *self._addons_of(instance, addons)]
                 self._cluster(instance, fields, names)
 
@@ -138,12 +133,7 @@ class _Ack(Reader):
         )  # fmt: skip
         self.found.clusters.append(cluster)
         if known(cluster.network_plugin) != "terway":
-            pod_range = PodRange(
-                f"{cluster.id}/pods", instance.span, CLOUD, instance.address, self.folder, self.gap, name=cluster.name,
-                cidr=fields.text("pod_cidr"), block=fields.number("node_mask"),
-            )  # fmt: skip
-            self.ranges[cluster.id] = pod_range
-            self.found.ranges.append(pod_range)
+            self.add_range(cluster, fields.text("pod_cidr"), fields.number("node_mask"))
         self._workers(instance, Known(cluster, place))
 
     def _workers(self, instance: Instance, owner: Value[Cluster]) -> None:
@@ -158,12 +148,12 @@ class _Ack(Reader):
     # --- pools
 
     def pools(self) -> None:
-        for instance in self.pool_instances[POOL]:
-            fields = self.fields(POOL, instance)
+        for instance, fields in self.each(POOL):
             size = _size(fields, self._scaled(instance, fields))
             self._pool(fields, instance, instance.address, self._owner(fields), fields.text("name"), size)
-        for instance in self.root.instances(AUTOSCALER):
-            self._autoscaler(instance)
+        for instance, fields in self.each(AUTOSCALER):
+            own = self.identity(instance.address), instance.span, self._owner(fields), CLOUD
+            self.found.autoscalers.append(fields.record_of(Autoscaler, *own))
 
     def _owner(self, fields: Fields) -> Value[Cluster]:
         found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
@@ -194,7 +184,7 @@ class _Ack(Reader):
             size=size,
             upgrade=Upgrade(
                 surge=Known(Surge(), Origin((instance.span,))),
-                rolling=mapped(fields.number("max_unavailable"), Surge) if inside else NOTHING,
+                rolling=mapped(fields.number("max_unavailable"), Surge),
             ),
             machine=fields.record_of(
                 Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types), image_disk=fields.number("data_disk")
@@ -208,7 +198,7 @@ class _Ack(Reader):
             ),
             placement=fields.record_of(Placement),
             system=fields.record_of(System, hub_mirror=_hub_mirror(instance)),
-            kubelet=fields.record_of(Kubelet) if inside else Kubelet(),
+            kubelet=fields.record_of(Kubelet),
         )
         self.found.pools.append(pool)
 
@@ -241,18 +231,6 @@ class _Ack(Reader):
         pod_range = self.ranges.get(cluster.id) if cluster else None
         block = pod_range.block if pod_range else NOTHING
         return mapped(block, lambda prefix: 1 << (32 - prefix)) if isinstance(written, Unset) else written
-
-    def _autoscaler(self, instance: Instance) -> None:
-        fields = self.fields(AUTOSCALER, instance)
-        self.found.autoscalers.append(
-            fields.record_of(
-                Autoscaler,
-                self.identity(instance.address),
-                instance.span,
-                self._owner(fields),
-                "ack",
-            )
-        )
 
 
 def _market(fields: Fields, record: Record) -> Market:

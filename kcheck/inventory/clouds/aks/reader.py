@@ -35,7 +35,6 @@ from kcheck.model import (
     Network,
     NodePool,
     Placement,
-    PodRange,
     Scheduling,
     Size,
     Subnet,
@@ -92,8 +91,7 @@ class _Aks(Reader):
     # --- networks and subnets
 
     def networks(self) -> None:
-        for instance in self.root.instances(NETWORK):
-            fields = self.fields(NETWORK, instance)
+        for instance, fields in self.each(NETWORK):
             self.network(instance, fields.text("name"), fields.texts("cidrs"))
 
     def subnets(self) -> None:
@@ -103,8 +101,7 @@ class _Aks(Reader):
                 fields = self.fields(INLINE_SUBNET, record)
                 address = f"{instance.address}.subnet[{i}]"
                 self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
-        for instance in self.root.instances(SUBNET):
-            fields = self.fields(SUBNET, instance)
+        for instance, fields in self.each(SUBNET):
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
             owner = found or self.find_named(fields.text("network"), Network, "virtual network")
             self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), owner)
@@ -149,7 +146,7 @@ class _Aks(Reader):
             self.found.autoscalers.append(
                 scaling.record_of(Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
             )
-        self._range(instance, fields, cluster)
+        self._range(fields, cluster)
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
             pool = self.fields(_INLINE_POOLS[what], record, instance)
             address = f"{instance.address}.{what}" + ("" if pool.resource == DEFAULT_POOL else f"[{i}]")
@@ -178,7 +175,7 @@ class _Aks(Reader):
 
         return known(self.find_named(name, Subnet, "subnet", is_in))
 
-    def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
+    def _range(self, fields: Fields, cluster: Cluster) -> None:
         """Add the range of the pods, where they may have their own."""
         mode = networks.mode_of(cluster)
         modes = {one.value for one in candidates(mode)}
@@ -187,19 +184,8 @@ class _Aks(Reader):
         cidr = fields.text("pod_cidr")
         if isinstance(cidr, Unset):
             cidr = self.default("network.pod_cidr", cidr.origin) if modes else Unknown(reason_of(mode), cidr.origin)
-        pod_range = PodRange(
-            f"{cluster.id}/pods",
-            instance.span,
-            CLOUD,
-            instance.address,
-            self.folder,
-            cluster.gap,
-            name=cluster.name,
-            cidr=cidr,
-            block=Known(profiles.limits(CLOUD)["pod_range.block"].number, Origin((instance.span,))),
-        )
-        self.ranges[cluster.id] = pod_range
-        self.found.ranges.append(pod_range)
+        block = profiles.limits(CLOUD)["pod_range.block"].number
+        self.add_range(cluster, cidr, Known(block, Origin((cluster.place,))))
 
     def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
         automatic = fields.resource == ARM_CLUSTER and equals(fields.text("sku"), "Automatic")

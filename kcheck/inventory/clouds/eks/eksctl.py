@@ -6,11 +6,19 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
 from kcheck.inventory.clouds.eks import addon_settings, launch_templates, location
-from kcheck.inventory.clouds.reader import blocks_below, gpu_of, gpus_of, or_default, taints_of, unique_identity
+from kcheck.inventory.clouds.reader import (
+    blocks_below,
+    gpu_of,
+    gpus_of,
+    growing,
+    or_default,
+    taints_of,
+    unique_identity,
+)
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
@@ -249,7 +257,7 @@ class _Config:
         # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
         alone = any(blocks_below(fields.record, "capacityReservation")) or known(fields.flag("efa"))
         return Size(
-            mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
+            growing(minimum, maximum), minimum, maximum,
             Known(1, Origin((fields.record.span,))) if alone else NOTHING,
         )  # fmt: skip
 
@@ -356,8 +364,4 @@ def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tu
     if not known(fields.flag("efa")):
         return or_default(launch_templates.elsewhere(fields.text("template")), lambda _: Known((), Origin((place,))))
 
-    def of_smallest(names: tuple[str, ...]) -> tuple[str, ...]:
-        found = [machines.machine(CLOUD, name) for name in names]
-        return ("efa",) * max(1, min((one.efa for one in found if one), default=0))
-
-    return mapped(types, of_smallest)
+    return mapped(types, lambda _: ("efa",) * max(1, launch_templates.cards(types)))

@@ -133,9 +133,9 @@ class NodeGroup(NamedTuple):
         if not named:
             return Known(found, self.origin)
         origin = named[0].origin
-        cards = _cards(types)
-        if origin.spans and origin.spans[0].source.bundled and cards:
-            found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
+        most = cards(types)
+        if origin.spans and origin.spans[0].source.bundled and most:
+            found = (*found[:1], *found[1:2] * (most - 1))  # a module makes as many as the machine has network cards
         return Known(found, origin.outside(self.instance.span))
 
     def disk_size(self) -> Value[int]:
@@ -233,7 +233,7 @@ def user_data(template: Fields) -> Value[str]:
     return mapped(written, lambda text: decoded(text) or text)
 
 
-def _cards(types: Value[tuple[str, ...]]) -> int:
+def cards(types: Value[tuple[str, ...]]) -> int:
     """Return the maximum EFA interfaces of the smallest machine type; 0 if unknown."""
     found = [machines.machine(_CLOUD, name) for name in known(types) or ()]
     return min((one.efa for one in found if one), default=0)

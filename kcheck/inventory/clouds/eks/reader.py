@@ -17,6 +17,7 @@ from kcheck.inventory.clouds.reader import (
     blocks_below,
     gpu_of,
     gpus_of,
+    growing,
     joined_ranges,
     matches_pattern,
     not_empty,
@@ -84,13 +85,11 @@ class _Eks(Reader):
     def networks(self) -> None:
         more: dict[str, list[Value[str]]] = {}
         owners: dict[str, str] = {}  # an association stands for its network, too
-        for instance in self.root.instances(ASSOCIATION):
-            fields = self.fields(ASSOCIATION, instance)
+        for instance, fields in self.each(ASSOCIATION):
             if owner := address_of(fields.raw("network")):
                 owners[instance.address] = owner
                 more.setdefault(owner, []).append(fields.text("cidr"))
-        for instance in self.root.instances(NETWORK):
-            fields = self.fields(NETWORK, instance)
+        for instance, fields in self.each(NETWORK):
             cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
             self.networks_by_address[instance.address] = self.network(
                 instance, fields.text("name"), joined_ranges(cidrs)
@@ -102,8 +101,7 @@ class _Eks(Reader):
     def subnets(self) -> None:
         kinds = (nat_gateways.ENDPOINT, MOUNT_TARGET, nat_gateways.KIND_OF_EKS)
         networks, others = self.networks_by_address, nat_gateways.held(self, *kinds)
-        for instance in self.root.instances(SUBNET):
-            fields = self.fields(SUBNET, instance)
+        for instance, fields in self.each(SUBNET):
             datum = fields.raw("network")
             found = resolve_reference(datum, networks) or self._of_association(datum, networks)
             network = found or unresolved_reference(fields.text("network"), "VPC")
@@ -166,8 +164,7 @@ class _Eks(Reader):
     def clusters(self) -> None:
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
         profiles = [self.fields(FARGATE, instance) for instance in self.root.instances(FARGATE)]
-        for instance in self.root.instances(CLUSTER):
-            fields = self.fields(CLUSTER, instance)
+        for instance, fields in self.each(CLUSTER):
             name = fields.text("name")
             own = [addon for addon in addons if addon_settings.belongs(addon, name, instance)]
             of_cluster, dns = (addon_settings.named(own, kind) for kind in ("vpc-cni", "coredns"))
@@ -208,8 +205,7 @@ class _Eks(Reader):
 
     def pools(self) -> None:
         templates = {i.address: self.fields(KIND, i) for i in self.root.instances(KIND)}
-        for instance in self.pool_instances[POOL]:
-            fields = self.fields(POOL, instance)
+        for instance, fields in self.each(POOL):
             self._pool(launch_templates.group(instance, fields, templates), self._cluster(fields))
         for instance in self.pool_instances[GROUP]:
             owner = self._owner(instance)
@@ -301,7 +297,7 @@ class _Eks(Reader):
 
 def _size(fields: Fields, place: Span) -> Size:
     minimum, maximum = fields.number("min"), fields.number("max")
-    growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
+    growable = growing(minimum, maximum)
     if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
         growable = Known(value=False, origin=maximum.origin or Origin((place,)))
 

@@ -67,8 +67,7 @@ class _Gke(RangeReader):
     # --- networks and subnets
 
     def networks(self) -> None:
-        for instance in self.root.instances(NETWORK):
-            fields = self.fields(NETWORK, instance)
+        for instance, fields in self.each(NETWORK):
             self.network(instance, fields.text("name"), Unset(Origin((instance.span,))))
             if known(fields.flag("automatic")):
                 self._automatic(instance, f"the subnets of {instance.address}")
@@ -79,8 +78,7 @@ class _Gke(RangeReader):
         self.reserve(f"{self.identity(instance.address)}/automatic", instance.span, what, cidr)
 
     def subnets(self) -> None:
-        for instance in self.root.instances(SUBNET):
-            fields = self.fields(SUBNET, instance)
+        for instance, fields in self.each(SUBNET):
             network = self._find(fields, "network", Network)
             subnet = self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
             nested = instance.blocks("secondary_ip_range")
@@ -100,8 +98,7 @@ class _Gke(RangeReader):
 
     def clusters(self) -> None:
         nats = [self.fields(nat_gateways.KIND, instance) for instance in self.root.instances(nat_gateways.KIND)]
-        for instance in self.root.instances(CLUSTER):
-            fields = self.fields(CLUSTER, instance)
+        for instance, fields in self.each(CLUSTER):
             cluster = self._cluster(instance, fields, nats)
             self.found.clusters.append(cluster)
             plane = fields.text("plane_cidr")
@@ -201,8 +198,7 @@ class _Gke(RangeReader):
     # --- pools
 
     def pools(self) -> None:
-        for instance in self.pool_instances[POOL]:
-            fields = self.fields(POOL, instance)
+        for instance, fields in self.each(POOL):
             owner: Value[Cluster] = self._find(fields, "cluster", Cluster)
             self._pool(fields, instance.address, instance, owner, known(owner))
 
@@ -218,7 +214,7 @@ class _Gke(RangeReader):
         pool = NodePool(
             self.identity(address), record.span, address, owner,
             Known("default-pool", origin) if default else fields.text("name"), self.folder,
-            size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
+            size=_size(fields, self._zones(fields, of_cluster, cluster)),
             upgrade=upgrade if default else pools.upgrade(fields, machine.gpu, spot), machine=machine,
             addresses=self._addresses(fields, address, of_cluster, cluster),
             market=fields.record_of(
@@ -271,8 +267,7 @@ class _Gke(RangeReader):
         return listed
 
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
-        own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
-        if own is not None and not isinstance(own, Unset):
+        if not isinstance(fields.text("subnet"), Unset):
             return self._find(fields, "subnet", Subnet)
         if cluster is None:
             return Unknown("the pool's cluster is not in this code")
@@ -280,7 +275,7 @@ class _Gke(RangeReader):
 
     def _may_be_in(self, found: Value[Subnet], fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
         """List the subnets that the pool's reference, else the cluster's, may resolve to."""
-        own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
+        own = fields.raw("subnet")
         datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
         return self.candidates(found, datum, self.by_reference(Subnet, SUBNET))
 
@@ -303,8 +298,7 @@ class _Gke(RangeReader):
         origin = Origin((place,))
         if cluster is None or of_cluster is None:
             return Unknown("the pool's cluster is not in this root module")
-        name = Unset(origin) if fields.resource == DEFAULT_POOL else given(fields.text("pod_range"))
-        cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields.text("pod_cidr")
+        name, cidr = given(fields.text("pod_range")), fields.text("pod_cidr")
         if isinstance(name, Unset) and isinstance(cidr, Unset):
             shared = self.ranges.get(cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
@@ -313,9 +307,9 @@ class _Gke(RangeReader):
         return Known(self.pod_range(found, cluster, Unset(origin)), origin)
 
 
-def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
-    """Return the size of a default pool, or of a pool that may be autoscaled."""
-    scaling = () if default else fields.record.blocks("autoscaling")
+def _size(fields: Fields, spread: Value[int]) -> Size:
+    """Return the size of a pool that may be autoscaled; a default pool is not."""
+    scaling = fields.record.blocks("autoscaling")
     place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
     autoscaled = (
         Unknown(scaling.reason, (scaling.origin or Origin(())).outside(place))
@@ -324,7 +318,7 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
     )
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
-    written = NOTHING if default or known(fields.flag("drifts")) else fields.number("count_written")
+    written = NOTHING if known(fields.flag("drifts")) else fields.number("count_written")
     times = spread if isinstance(spread, Unknown) else known(spread) or 1
     return Size(autoscaled, least, most, spread, written, times=1 if total else times)
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
+from kcheck.inventory.clouds.reader import gpu_of, gpus_of, growing, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.kubernetes.objects import Object
@@ -162,8 +162,7 @@ class _Cluster:
             return None
         low, high = fields.number("min"), fields.number("max")
         origin = Origin((item.span,))
-        grows: Value[bool] = mapped(high, lambda most: most > (known(low) or 0))
-        size = Size(grows, _written(low), _written(high))
+        size = Size(growing(low, high), _written(low), _written(high))
         pool = clusters.node_pool(cluster, known(fields.text("name")) or "?", size, addresses, item.span)
         if role not in _CONTROL:
             pool = clusters.upgraded(

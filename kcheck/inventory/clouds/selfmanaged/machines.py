@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import names, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import blocks_below, identity, or_default, resolve_reference, text_of
+from kcheck.inventory.clouds.reader import blocks_below, growing, identity, or_default, resolve_reference, text_of
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.embedded.machines import stem
 from kcheck.kubernetes.boot_scripts import Start
@@ -161,7 +161,7 @@ def _size(fields: Fields, instances: list[Instance], scaler: Fields | None) -> S
         return clusters.unknown_size(doubt, origin)
     if bounds := scaler or (fields if fields.has("max") else None):
         low, high = bounds.number("min"), or_default(bounds.number("max"), _unset)
-        return Size(mapped(high, lambda most: most > (known(low) or 0)), low, high)
+        return Size(growing(low, high), low, high)
     count = fields.number("count") if fields.has("count") else Known(len(instances), origin)
     return clusters.fixed_size(or_default(count, _unset), origin)
 
