@@ -5,6 +5,7 @@ from typing import TypedDict
 
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import Reader, text_of
+from kcheck.model import NOTHING
 from kcheck.terraform import providers
 from kcheck.terraform.resource import Instance
 from kcheck.text.text import Span
@@ -18,6 +19,12 @@ class Place(TypedDict, total=False):
     region: Value[str]
     group: Value[str]
     network_id: Value[str]
+
+
+def of_provider(reader: Reader, instance: Instance, name: str) -> Value[str]:
+    """Return a text of a resource's provider; Unset without a provider block."""
+    own = provider(reader, instance)
+    return own.text(name) if own is not None else NOTHING
 
 
 def provider(reader: Reader, instance: Instance) -> Fields | None:

@@ -169,22 +169,15 @@ class Reader:
         return found
 
     def subnet(
-        self,
-        address: str,
-        place: Span,
-        name: Value[str],
-        cidr: Value[str],
-        network: Value[Network],
-        tags: Value[dict[str, str]] = NOTHING,
-        zone: Value[str] = NOTHING,
-        public: Value[bool] = NOTHING,
+        self, address: str, fields: Fields, network: Value[Network], tags: Value[dict[str, str]] = NOTHING
     ) -> Subnet:
         """Add a subnet."""
+        cidr = fields.text("cidr")
         if isinstance(cidr, Unset) and cidr.origin.missing is None and len(cidr.origin.spans) > 1:
             cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
-        found = Subnet(
-            self.identity(address), place, self.cloud, address, self.folder, self.gap, name=name, cidr=cidr,
-            network=network, tags=tags, zone=zone, public=public,
+        found = fields.record_of(
+            Subnet, self.identity(address), fields.record.span, self.cloud, address, self.folder, self.gap,
+            name=fields.text("name"), cidr=cidr, network=network, tags=tags,
         )  # fmt: skip
         self.found.subnets.append(found)
         return found

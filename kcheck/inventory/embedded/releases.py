@@ -14,6 +14,7 @@ from kcheck.inventory.embedded.objects import tree as tree_of
 from kcheck.kubernetes.releases import Path, Release, chart_name, path_of
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord
+from kcheck.text.partly_known import listed
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
@@ -32,52 +33,55 @@ def read(root: Module) -> Iterator[tuple[Release, Instance]]:
 
 
 def _release(instance: Instance, address: str, root: str) -> Release:
-    sets: dict[Path, yaml.Target] = {}
-    given = instance.entry("values")
-    trees, gap = _values(given, instance.span) if given is not None else ([], "")
-    gap = gap or instance.doubt
+    given = _Values(instance.doubt)
+    given.add_trees(instance.entry("values"), instance.span)
     for kind in _BLOCKS:
-        found, why = _settings(instance.blocks(kind), secret=kind == "set_sensitive")
-        sets |= found
-        gap = why or gap
+        given.add_sets(instance.blocks(kind), secret=kind == "set_sensitive")
     chart, version, name, repository = (
         _text(instance.entry(key), Origin((instance.span,))) for key in ("chart", "version", "name", "repository")
     )
     near = isinstance(chart, Known) and isinstance(repository, Unset)
     folder = posixpath.normpath(posixpath.join(root, str(known(chart)))) if near else ""
     return Release(
-        address, instance.span, chart=chart_name(chart), version=version, trees=tuple(trees), sets=sets, gap=gap,
-        name=name, folder=folder, room=_room(instance),
+        address, instance.span, chart=chart_name(chart), version=version, trees=tuple(given.trees), sets=given.sets,
+        gap=given.gap, name=name, folder=folder, room=_room(instance),
     )  # fmt: skip
 
 
-def _values(datum: Datum, place: Span) -> tuple[list[yaml.Target], str]:
-    """Return the trees in a list of values, and why some may be missing."""
-    if isinstance(datum, Unknown):
-        return [], datum.reason
-    trees: list[yaml.Target] = []
-    gap = ""
-    for item in datum.value if isinstance(datum.value, tuple) else ():
-        found = [root for root in documents(item, place) if isinstance(root, yaml.Mapping)]
-        if not found and isinstance(item, Unknown):
-            gap = item.reason
-        trees += found
-    return trees, gap
+class _Values:
+    """Chart values of a release: trees, single ones by path, and why some may be missing."""
+
+    def __init__(self, gap: str) -> None:
+        self.trees: list[yaml.Target] = []
+        self.sets: dict[Path, yaml.Target] = {}
+        self.gap = gap
+
+    def add_trees(self, datum: Datum | None, place: Span) -> None:
+        """Add the trees in a list of values, or in a single one."""
+        if isinstance(datum, Unknown):
+            self.gap = datum.reason
+            return
+        for item in listed(datum):
+            found = _trees(item, place)
+            if not found and isinstance(item, Unknown):
+                self.gap = item.reason
+            self.trees += found
+
+    def add_sets(self, records: tuple[Record, ...] | Unknown, *, secret: bool) -> None:
+        """Add what records of `name` and `value` set."""
+        if isinstance(records, Unknown):
+            self.gap = records.reason
+            return
+        for record in records:
+            path = record.entry("name")
+            if isinstance(path, Known) and isinstance(path.value, str):
+                self.sets[path_of(path.value)] = _value(record, secret=secret)
+            elif isinstance(path, Unknown):
+                self.gap = path.reason
 
 
-def _settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[dict[Path, yaml.Target], str]:
-    """Return the values that records of `name` and `value` set, and why some may be missing."""
-    if isinstance(records, Unknown):
-        return {}, records.reason
-    sets: dict[Path, yaml.Target] = {}
-    gap = ""
-    for record in records:
-        path = record.entry("name")
-        if isinstance(path, Known) and isinstance(path.value, str):
-            sets[path_of(path.value)] = _value(record, secret=secret)
-        else:
-            gap = path.reason if isinstance(path, Unknown) else gap
-    return sets, gap
+def _trees(datum: Datum, place: Span) -> list[yaml.Target]:
+    return [root for root in documents(datum, place) if isinstance(root, yaml.Mapping)]
 
 
 def _room(instance: Instance) -> Missing | None:
@@ -240,30 +244,21 @@ def _says(datum: Datum, key: str) -> bool:
         inner = item.value if isinstance(item, Known) else None
         if isinstance(inner, dict):
             return key.startswith("set") and key != "settings" and {"name", "value"} <= inner.keys()
-        if item.origin and item.origin.spans and _values(_listed(item), item.origin.written)[0]:
+        if isinstance(item, Known) and item.origin.spans and _trees(item, item.origin.written):
             return True
     return False
 
 
 def _described(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[Release]:
-    trees: list[yaml.Target] = []
-    sets: dict[Path, yaml.Target] = {}
-    gap, here = f"{call.address} was not read and may set other chart values", Origin((place,))
+    given, here = _Values(f"{call.address} was not read and may set other chart values"), Origin((place,))
     for key in _VALUES:
-        if key in fields:
-            found, why = _values(_listed(fields[key]), place)
-            trees += found
-            gap = why or gap
+        given.add_trees(fields.get(key), place)
     for key in _SETS:
         datum = fields.get(key)
-        if isinstance(datum, Unknown):
-            gap = datum.reason
-        elif datum is not None and isinstance(datum.value, dict) and "name" not in datum.value:
-            sets |= {path_of(path): tree_of(item, place) for path, item in datum.value.items()}
-        elif datum is not None:
-            given, why = _settings(ObjectRecord(Known(fields, here)).blocks(key), secret=key == "set_sensitive")
-            sets |= given
-            gap = why or gap
+        if isinstance(datum, Known) and isinstance(datum.value, dict) and "name" not in datum.value:
+            given.sets |= {path_of(path): tree_of(item, place) for path, item in datum.value.items()}
+        else:
+            given.add_sets(ObjectRecord(Known(fields, here)).blocks(key), secret=key == "set_sensitive")
     chart = _text(_first(fields, _CHARTS), here)
     if isinstance(chart, Unset):
         label = name.replace("_", "-") or next((one for one in _scalers() if one in call.source), None)
@@ -275,13 +270,8 @@ def _described(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[
     address = f"{call.address}/{name}" if name else call.address
     yield Release(
         address, place, chart=chart_name(chart), version=_text(_first(fields, _VERSIONS[: 3 if name else 2]), here),
-        trees=tuple(trees), sets=sets, gap=gap, name=called,
+        trees=tuple(given.trees), sets=given.sets, gap=given.gap, name=called,
     )  # fmt: skip
-
-
-def _listed(datum: Datum) -> Datum:
-    single = isinstance(datum, Known) and not isinstance(datum.value, tuple)
-    return Known((datum,), datum.origin) if single and datum.origin else datum
 
 
 def _first(fields: Fields, keys: tuple[str, ...]) -> Datum | None:

@@ -87,10 +87,7 @@ class _Ack(Reader):
         for instance, fields in self.each(SUBNET):
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
             network = found or unresolved_reference(fields.text("network"), "VPC")
-            self.subnet(
-                instance.address, instance.span, fields.text("name"), fields.text("cidr"), network,
-                zone=fields.text("zone"),
-            )  # fmt: skip
+            self.subnet(instance.address, fields, network)
         nat_gateways.hold(self, "alicloud_nat_gateway")
 
     # --- clusters
@@ -344,11 +341,8 @@ _NO_REGION = "the alicloud provider has no region in this code"
 
 def _place_of(reader: Reader, instance: Instance) -> Place:
     """Return account and region, which only the provider states."""
-    own, place = accounts.provider(reader, instance), instance.span
-    if own is None:
-        return {"account": accounts.first(place, _NO_ACCOUNT), "region": accounts.first(place, _NO_REGION)}
-    role = accounts.of_role(own.text("role"), _RAM_ROLE)
+    account, role, region = (accounts.of_provider(reader, instance, name) for name in ("account", "role", "region"))
     return {
-        "account": accounts.first(place, _NO_ACCOUNT, own.text("account"), role),
-        "region": accounts.first(place, _NO_REGION, own.text("region")),
+        "account": accounts.first(instance.span, _NO_ACCOUNT, account, accounts.of_role(role, _RAM_ROLE)),
+        "region": accounts.first(instance.span, _NO_REGION, region),
     }

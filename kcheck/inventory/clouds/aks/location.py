@@ -20,14 +20,13 @@ _NO_REGION = "location is not set"
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
     """Return the subscription, region and resource group; a cluster's name is unique within these."""
-    own, parent = accounts.provider(reader, instance), fields.text("parent")
-    written = [_part(parent, _SUBSCRIPTION), *([own.text("subscription")] if own is not None else ())]
-    where = fields.text("location")
+    parent, place = fields.text("parent"), instance.span
+    of_provider = accounts.of_provider(reader, instance, "subscription")
+    account = accounts.first(place, _NO_SUBSCRIPTION, _part(parent, _SUBSCRIPTION), of_provider)
+    region = accounts.first(place, _NO_REGION, fields.text("location"))
     return {
-        "account": accounts.proper(mapped(accounts.first(instance.span, _NO_SUBSCRIPTION, *written), str.lower), _ID),
-        "region": accounts.proper(
-            mapped(accounts.first(instance.span, _NO_REGION, where), registry.cloud("aks").region), _REGION
-        ),
+        "account": accounts.proper(mapped(account, str.lower), _ID),
+        "region": accounts.proper(mapped(region, registry.cloud("aks").region), _REGION),
         "group": mapped(first_set(_part(parent, _GROUP), fields.text("group")), str.lower),
     }
 

@@ -100,11 +100,11 @@ class _Aks(Reader):
             for i, record in enumerate(blocks_below(instance, "subnet")):
                 fields = self.fields(INLINE_SUBNET, record)
                 address = f"{instance.address}.subnet[{i}]"
-                self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
+                self.subnet(address, fields, Known(network, origin))
         for instance, fields in self.each(SUBNET):
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
             owner = found or self.find_named(fields.text("network"), Network, "virtual network")
-            self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), owner)
+            self.subnet(instance.address, fields, owner)
         nat_gateways.hold(self, "azurerm_private_endpoint")
 
     @cached_property
@@ -282,8 +282,11 @@ class _Aks(Reader):
         made = self.subnets_by_address.get(address)
         if made is None and is_first:
             cidr = self.default("network.subnet", unset.origin)
-            made = self.subnet(address, cluster.place, Known("aks-subnet", unset.origin), cidr, NOTHING)
-            self.subnets_by_address[address] = made
+            made = self.subnets_by_address[address] = Subnet(
+                self.identity(address), cluster.place, CLOUD, address, self.folder, self.gap,
+                name=Known("aks-subnet", unset.origin), cidr=cidr, network=NOTHING,
+            )  # fmt: skip
+            self.found.subnets.append(made)
         return unset if made is None else Known(made, unset.origin)
 
     def _gpus(self, instance_type: Value[str]) -> Value[int]:

@@ -29,10 +29,12 @@ _NO_NETWORK = "the VPC is not in this root module"
 def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Mapping[str, Network]) -> Place:
     """Return the account, region and VPC of a cluster."""
     own = accounts.provider(reader, instance)
-    regions = [fields.text("region"), *([own.text("region")] if own is not None else ())]
+    region = accounts.first(
+        instance.span, _NO_REGION, fields.text("region"), accounts.of_provider(reader, instance, "region")
+    )
     return {
         "account": accounts.proper(_account(own, fields, instance.span), _ACCOUNT, _SAMPLES),
-        "region": accounts.proper(accounts.first(instance.span, _NO_REGION, *regions), _REGION),
+        "region": accounts.proper(region, _REGION),
         "network_id": _network(reader.root, instance, fields, networks),
     }
 

@@ -105,11 +105,7 @@ class _Eks(Reader):
             datum = fields.raw("network")
             found = resolve_reference(datum, networks) or self._of_association(datum, networks)
             network = found or unresolved_reference(fields.text("network"), "VPC")
-            cidr, tags = fields.text("cidr"), _texts(fields.raw("tags"))
-            subnet = self.subnet(
-                instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
-                zone=fields.text("zone"), public=fields.flag("public"),
-            )  # fmt: skip
+            subnet = self.subnet(instance.address, fields, network, _texts(fields.raw("tags")))
             assigned = map(parse_cidr, self._reserved.get((instance.address, "explicit"), ()))
             blocks = tuple(self._reserved.get((instance.address, "prefix"), ()))
             held = sum(one.num_addresses for one in assigned if one) + others[instance.address]

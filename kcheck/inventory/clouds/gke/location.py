@@ -4,31 +4,29 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts, registry
 from kcheck.inventory.clouds.accounts import Place
 from kcheck.inventory.clouds.reader import Reader
-from kcheck.terraform import providers
-from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped
+from kcheck.text.values import Known, Origin, Unset, Value, mapped
 
 _REGION = regex(r"[a-z]+-[a-z]+\d+")
 _PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 """https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones begin with a domain."""
+_NO_ZONE = "location is not set, and the provider has no zone"
 _NO_PROJECT = "project is not set, and the google provider has none in this code"
 
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Value[str]) -> Place:
     """Return the project, region and location; a cluster's name is unique per project and location."""
-    own = accounts.provider(reader, instance)
-    projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
-    named = mapped(accounts.first(instance.span, _NO_PROJECT, *projects), lambda text: text.removeprefix("projects/"))
+    of_provider = accounts.of_provider(reader, instance, "project")
+    project = accounts.first(instance.span, _NO_PROJECT, fields.text("project"), of_provider)
     return {
-        "account": accounts.proper(named, _PROJECT),
+        "account": accounts.proper(mapped(project, lambda text: text.removeprefix("projects/")), _PROJECT),
         "region": accounts.proper(mapped(location, registry.cloud("gke").region), _REGION),
         "group": location,
     }
 
 
-def of_fields(instance: Instance, fields: Fields, root: Module) -> tuple[Value[str], Value[bool]]:
+def of_fields(reader: Reader, instance: Instance, fields: Fields) -> tuple[Value[str], Value[bool]]:
     """Return the location of a cluster, and whether it is a zone: without one, the provider's zone, never its region.
 
     https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
@@ -36,16 +34,8 @@ def of_fields(instance: Instance, fields: Fields, root: Module) -> tuple[Value[s
     location = fields.text("location")
     if not isinstance(location, Unset):
         return location, _is_zone(location, fields.flag("regional"))
-    return _of_provider(instance, root), Known(value=True, origin=Origin((instance.span,)))
-
-
-def _of_provider(instance: Instance, root: Module) -> Value[str]:
-    provider = providers.provider_block(instance, root)
-    zone = provider.entry("zone") if provider is not None else None
-    if isinstance(zone, Known) and isinstance(zone.value, str):
-        return Known(zone.value, zone.origin)
-    why = zone.reason if isinstance(zone, Unknown) else "location is not set, and the provider has no zone"
-    return Unknown(why, Origin((instance.span,)))
+    zone = accounts.first(instance.span, _NO_ZONE, accounts.of_provider(reader, instance, "zone"))
+    return zone, Known(value=True, origin=Origin((instance.span,)))
 
 
 def _is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:

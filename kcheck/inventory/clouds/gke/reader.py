@@ -80,7 +80,7 @@ class _Gke(RangeReader):
     def subnets(self) -> None:
         for instance, fields in self.each(SUBNET):
             network = self._find(fields, "network", Network)
-            subnet = self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
+            subnet = self.subnet(instance.address, fields, network)
             nested = instance.blocks("secondary_ip_range")
             read = [self.fields(RANGE, record) for record in blocks_below(instance, "secondary_ip_range")]
             self.secondary[subnet.id] = [
@@ -119,7 +119,7 @@ class _Gke(RangeReader):
     def _cluster(self, instance: Instance, fields: Fields, nats: list[Fields]) -> Cluster:
         nested = instance.blocks("node_pool")
         autopilot, private = fields.flag("autopilot"), fields.flag("private_nodes")
-        location, zonal = where.of_fields(instance, fields, self.root)
+        location, zonal = where.of_fields(self, instance, fields)
         near = nat_gateways.near(nats, location)
         ips = nat_gateways.addresses(near) if known(private) else NOTHING
         is_decided = known(autopilot) or isinstance(autopilot, Unknown)
