@@ -32,8 +32,10 @@ class Surge(Struct, frozen=True):
     beside: int = 0
 
 
-def surge_of(written: Known[str]) -> Value[Surge]:
+def surge_of(written: Value[str]) -> Value[Surge]:
     """Parse a surge: a number of nodes or a percentage."""
+    if not isinstance(written, Known):
+        return written
     number = whole_number(written.value.removesuffix("%"))
     if number is None:
         return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)

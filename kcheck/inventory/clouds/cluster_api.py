@@ -28,6 +28,7 @@ from kcheck.model import (
     System,
     Upgrade,
 )  # fmt: skip
+from kcheck.text.need import need, or_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equals, known, mapped
 
@@ -293,13 +294,11 @@ def _size(fields: Fields) -> Size:
     return Size(Known(value=True, origin=origin), low or Known(0, origin), high)
 
 
+@or_unknown
 def _bound(record: Record, bound: str) -> Value[int] | None:
     """Return a bound in a pool's annotations; None if not written."""
     for step in ("metadata", "annotations"):
-        inner = record.blocks(step)
-        if isinstance(inner, Unknown):
-            return inner
-        if not inner:
+        if not (inner := need(record.blocks(step))):
             return None
         record = inner[0]
     written = record.entry(_BOUNDS.format(bound))

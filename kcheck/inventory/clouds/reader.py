@@ -16,7 +16,7 @@ from kcheck.inventory.clouds import lifecycle
 from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, PodRange, Reserved, Subnet, Thing
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
-from kcheck.text.need import first_unknown
+from kcheck.text.need import need, or_unknown
 from kcheck.text.partly_known import called, possible
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text
@@ -321,17 +321,13 @@ def gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
     return mapped(types, lambda names: min((machines.gpus(cloud, name) or 0 for name in names), default=0))
 
 
+@or_unknown
 def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
     """List taints in nested blocks, as `key=value:Effect`; Unset if none."""
-    nested = record.blocks(kind)
-    if isinstance(nested, Unknown):
-        return nested
-    found = []
+    nested, found = need(record.blocks(kind)), []
     for one in nested:
-        parts = [one.entry(name) for name in ("key", "value", "effect")]
-        if unknown := first_unknown(parts):
-            return unknown
-        key, value, effect = (as_text(p.value) if isinstance(p, Known) and p.value is not None else "" for p in parts)
+        parts = [need(part) if part else None for part in map(one.entry, ("key", "value", "effect"))]
+        key, value, effect = ("" if part is None else as_text(part) for part in parts)
         found.append(f"{key}={value}:{effect}")
     if found:
         return Known(tuple(found), Origin((nested[0].span,)))

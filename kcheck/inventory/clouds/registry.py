@@ -21,25 +21,12 @@ UNJUDGED = "cluster not judged"
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """Suffixes of a Cluster API provider's kinds."""
 _JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift, kops, Kubespray and Cluster API"
-_MODULES: dict[str, str] = {}
-"""Modules of clouds that are defined elsewhere."""
-
-
-def register(name: str, folder: str, module: str) -> None:
-    """Register a cloud with the folder of its numbers and the module of its `CLOUD`."""
-    CLOUDS[name], _MODULES[name] = folder, module
-
-
-def unregister(name: str) -> None:
-    """Remove a cloud that was registered."""
-    del CLOUDS[name], _MODULES[name]
-    cloud.cache_clear()
 
 
 @cache
 def cloud(name: str) -> Cloud:
     """Return the cloud of a name."""
-    found: Cloud = import_module(_MODULES.get(name, f"kcheck.inventory.clouds.{name}.cloud")).CLOUD
+    found: Cloud = import_module(f"kcheck.inventory.clouds.{name}.cloud").CLOUD
     return found
 
 

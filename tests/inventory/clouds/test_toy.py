@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.engine import linter
 from kcheck.generate.assembly import check_files, generate
 from kcheck.generate.intent import with_defaults
@@ -19,6 +21,7 @@ from kcheck.model.pods import Requirement
 from kcheck.scale import placement, walls
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known, known
+from tests.inventory.clouds.toy import cloud as toy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,14 +32,20 @@ pytestmark = pytest.mark.medium
 
 
 def register() -> None:
-    registry.register("toy", str(Path(__file__).parent / "toy" / "profile"), "tests.inventory.clouds.toy.cloud")
+    CLOUDS["toy"] = str(Path(__file__).parent / "toy" / "profile")
+    sys.modules["kcheck.inventory.clouds.toy.cloud"] = toy
+
+
+def unregister() -> None:
+    del CLOUDS["toy"], sys.modules["kcheck.inventory.clouds.toy.cloud"]
+    registry.cloud.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def _toy() -> Iterator[None]:
     register()
     yield
-    registry.unregister("toy")
+    unregister()
 
 
 def code(pod_cidr: str) -> dict[str, str]:
@@ -103,7 +112,7 @@ def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Read) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: quay.io/a/b:1}]\n"
     (workload,) = read({"a.yaml": f"{pod}  nodeSelector: {{toy.example.com/spot: 'true'}}\n"}).workloads
     assert placement.asks_for_spot(workload.templates[0])
-    registry.unregister("toy")
+    unregister()
     without = placement.asks_for_spot(workload.templates[0])
     register()
     assert not without
@@ -115,7 +124,7 @@ def test_its_cards_count_while_the_cloud_is_there(read: Read) -> None:
     )
     files = {"a.yaml": f"{pod}    resources: {{limits: {{toy.example.com/card: 8}}}}\n"}
     assert known(read(files).workloads[0].gpus) == 8
-    registry.unregister("toy")
+    unregister()
     without = read(files).workloads[0].gpus
     register()
     assert known(without) == 0

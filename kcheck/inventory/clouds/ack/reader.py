@@ -44,7 +44,7 @@ from kcheck.model import (
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text import scalars
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.partly_known import address_of
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, known, mapped
@@ -156,12 +156,10 @@ class _Ack(Reader):
         found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
         return found or unresolved_reference(fields.text("cluster"), "cluster")
 
+    @or_unknown
     def _scaled(self, instance: Instance, fields: Fields) -> Value[bool]:
         """Whether a pool is autoscaled; a `scaling_config` block without `enable` turns it on."""
-        nested = instance.blocks("scaling_config")
-        if isinstance(nested, Unknown):
-            return nested
-        if not nested:
+        if not need(instance.blocks("scaling_config")):
             return Known(value=False, origin=Origin((instance.span,)))
         return fields.flag("scaling")
 
@@ -244,21 +242,14 @@ def _caps(record: Record) -> Value[dict[str, str]]:
     return found if not isinstance(found, Known) or found.value else Unset(record.absent(("spot_price_limit",)))
 
 
+@or_unknown
 def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, str]]:
     """Convert nested key-value blocks to a map; Unknown if any part is."""
-    nested = record.blocks(kind)
-    if isinstance(nested, Unknown):
-        return nested
-    found = {}
+    nested, found = need(record.blocks(kind)), {}
     for one in nested:
-        name, text = one.entry(key), one.entry(value)
-        if unknown := first_unknown((name, text)):
-            return unknown
-        plain = text.value if isinstance(text, Known) else None
+        name, text = (need(part) if part else None for part in map(one.entry, (key, value)))
         try:
-            found[str(name.value) if isinstance(name, Known) else ""] = (
-                "" if plain is None else scalars.to_string(plain)
-            )
+            found[str(name or "")] = "" if text is None else scalars.to_string(text)
         except scalars.EvaluationError as error:
             return Unknown(f"`{value}`: {error}", Origin((one.span,)))
     return Known(found, Origin(((*nested, record)[0].span,)))

@@ -65,7 +65,7 @@ def upgrade(fields: Fields, cluster: Cluster | None) -> Upgrade:
     """Read how a pool is upgraded, with surge nodes or with unavailable ones."""
     surge, missing = _surge(fields, cluster), fields.text("max_unavailable")
     without = isinstance(fields.text("max_surge"), Unset) and isinstance(missing, Known)
-    rolling = surge_of(missing) if without and isinstance(missing, Known) else surge
+    rolling = surge_of(missing) if without else surge
     priority = fields.text("priority")
     if isinstance(priority, Known) and priority.value == "Spot":
         rolling = Unset(priority.origin)  # AKS refuses both settings for these
@@ -75,10 +75,8 @@ def upgrade(fields: Fields, cluster: Cluster | None) -> Upgrade:
 def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
     """Return the upgrade surge: as written, none with max_unavailable or spot, else the AKS default."""
     written = fields.text("max_surge")
-    if isinstance(written, Known):
+    if not isinstance(written, Unset):
         return surge_of(written)
-    if isinstance(written, Unknown):
-        return written
     if equals(fields.text("priority"), "Spot") or isinstance(fields.text("max_unavailable"), Known):
         return Known(Surge(), written.origin)
     version = cluster.version if cluster else written

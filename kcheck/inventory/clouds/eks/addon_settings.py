@@ -12,6 +12,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.model import NOTHING, Cni
 from kcheck.terraform.resource import Instance
 from kcheck.text.keys import Json
+from kcheck.text.need import first_unknown
 from kcheck.text.partly_known import wrap
 from kcheck.text.text import Span
 from kcheck.text.units import as_text, whole_number
@@ -48,9 +49,8 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
     default = Known(profiles.settings("eks")["coredns.replicas"].number, origin)
     settings = _settings(addons)
     enabled, count = _member(settings, "autoScaling", "enabled"), _member(settings, "replicaCount")
-    for one in (enabled, count):
-        if isinstance(one, Unknown):
-            return one
+    if unknown := first_unknown((enabled, count)):
+        return unknown
     if isinstance(enabled, Known) and str(enabled.value).lower() == "true":
         return Unset(enabled.origin)
     replicas = whole_number(as_text(count.value)) if isinstance(count, Known) else None

@@ -41,7 +41,7 @@ from kcheck.model import (
 )
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.text import Span
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, with_origin
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, with_origin
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
@@ -262,12 +262,11 @@ class _Config:
         )  # fmt: skip
 
     def _types(self, fields: Fields) -> Value[tuple[str, ...]]:
-        several = fields.texts("instance_types")
-        if not isinstance(several, Unset):
-            return several
         one = fields.text("instance_type")
-        if not isinstance(one, Unset) and known(one) != "mixed":
-            return mapped(one, lambda name: (name,))
+        alone = NOTHING if known(one) == "mixed" else mapped(one, lambda name: (name,))
+        written = first_set(fields.texts("instance_types"), alone)
+        if not isinstance(written, Unset):
+            return written
         if fields.record.blocks("instanceSelector") or not isinstance(fields.text("template"), Unset):
             return Unknown("the instance types are in a launch template or chosen by a selector")
         return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)

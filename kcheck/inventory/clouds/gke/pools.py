@@ -75,11 +75,10 @@ def machine(fields: Fields) -> Machine:
     )
 
 
+@or_unknown
 def _networks(fields: Fields) -> Value[int]:
-    outer = fields.record.blocks("network_config")
-    found = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("additional_node_network_configs")
-    if isinstance(found, Unknown):
-        return found
+    outer = need(fields.record.blocks("network_config"))
+    found = need(outer[0].blocks("additional_node_network_configs")) if outer else ()
     return Known(len(found), Origin(((*found, fields.record)[0].span,)))
 
 
@@ -170,7 +169,7 @@ def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
     kinds = (gpu, spot, reserved, fields.flag("queued"), fields.flag("flex_start"))
     if any(known(kind) for kind in kinds):
         return Known(value=True, origin=origin)
-    return next((kind for kind in kinds if isinstance(kind, Unknown)), Known(value=False, origin=origin))
+    return first_unknown(kinds) or Known(value=False, origin=origin)
 
 
 def _rolling(fields: Fields) -> Value[Surge]:

@@ -40,7 +40,7 @@ from kcheck.model import (
 )
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.partly_known import same_value
 from kcheck.text.text import Span
 from kcheck.text.units import seconds
@@ -165,20 +165,18 @@ class _Gke(RangeReader):
         found = self.secondary_named(subnet, name)
         return found.cidr if found else outside(name, "services_secondary_range_name")
 
+    @or_unknown
     def _api_ranges(self, instance: Instance, fields: Fields) -> Value[tuple[str, ...]]:
         """Return the ranges that reach the API server; a block that lists none closes it."""
-        outer, addresses = instance.blocks("master_authorized_networks_config"), fields.flag("api_addresses")
+        addresses = fields.flag("api_addresses")
         if known(addresses) is False:
             return mapped(addresses, lambda _: ())
-        if isinstance(outer, Unknown):
-            return outer
+        outer = need(instance.blocks("master_authorized_networks_config"))
         if not outer:
             return api_access.ranges(mapped(fields.flag("api_private"), lambda inside: not inside), NOTHING)
-        inner = outer[0].blocks("cidr_blocks")
-        if isinstance(inner, Unknown):
-            return inner
-        cidrs = all_known(self.fields(f"{CLUSTER}.cidr_blocks", one).text("cidr") for one in inner)
-        return cidrs if isinstance(cidrs, Unknown) else Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
+        inner = need(outer[0].blocks("cidr_blocks"))
+        cidrs = need(all_known(self.fields(f"{CLUSTER}.cidr_blocks", one).text("cidr") for one in inner))
+        return Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
         """Find the object that a field refers to, by id, name, or a path that ends with its name."""
@@ -353,10 +351,9 @@ def _reservation_name(fields: Fields) -> Value[str]:
     return Known(str(only.value), only.origin) if isinstance(only, Known) else only
 
 
+@or_unknown
 def _taints(record: Record) -> Value[tuple[str, ...]]:
-    nested = record.blocks("node_config")
-    if isinstance(nested, Unknown):
-        return nested
+    nested = need(record.blocks("node_config"))
     return taints_of(nested[0], "taint") if nested else Unset(record.absent(("node_config", "taint")))
 
 

@@ -83,7 +83,7 @@ def makers(cluster: Cluster) -> tuple[str, ...]:
 
 def upgraded(pool: NodePool, surge: Value[str]) -> NodePool:
     """Set the surge of a pool's upgrades."""
-    return replace(pool, upgrade=Upgrade(surge=surge_of(surge) if isinstance(surge, Known) else surge))
+    return replace(pool, upgrade=Upgrade(surge=surge_of(surge)))
 
 
 def blocks_of(cluster: Cluster, found: Value[PodRange]) -> Addresses:

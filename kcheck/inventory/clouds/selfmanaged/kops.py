@@ -28,7 +28,19 @@ from kcheck.model import (
 )
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, with_origin
+from kcheck.text.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    equals,
+    first_set,
+    known,
+    mapped,
+    reason_of,
+    with_origin,
+)
 
 GROUP = "InstanceGroup"
 _API = ("kops.k8s.io/", "kops/")
@@ -168,8 +180,7 @@ class _Cluster:
             pool = clusters.upgraded(
                 pool, or_default(fields.text("max_surge"), lambda _: self.fields.text("max_surge"))
             )
-        listed = fields.texts("instance_types")
-        types = mapped(fields.text("instance_type"), lambda one: (one,)) if isinstance(listed, Unset) else listed
+        types = first_set(fields.texts("instance_types"), mapped(fields.text("instance_type"), lambda one: (one,)))
         cloud = self.machines
         machine = fields.record_of(Machine, instance_types=types)
         if cloud:
