@@ -136,18 +136,14 @@ class _Ack(Reader):
     def _workers(self, instance: Instance, owner: Value[Cluster]) -> None:
         """Read the workers that old code declares inside the cluster."""
         fields = self.fields(WORKERS, instance)
-        if isinstance(fields.number("count"), Unset):
-            return
-        place, size = Origin((instance.span,)), fields.number("count")
-        scale = Size(Known(value=False, origin=place), size, size)
-        self._pool(fields, instance, f"{instance.address}.workers", owner, Known("workers", place), scale)
+        if not isinstance(fields.number("count"), Unset):
+            self._pool(fields, f"{instance.address}.workers", owner)
 
     # --- pools
 
     def pools(self) -> None:
         for instance, fields in self.each(POOL):
-            size = _size(fields, self._scaled(instance, fields))
-            self._pool(fields, instance, instance.address, self._owner(fields), fields.text("name"), size)
+            self._pool(fields, instance.address, self._owner(fields))
         for instance, fields in self.each(AUTOSCALER):
             own = self.identity(instance.address), instance.span, self._owner(fields), CLOUD
             self.found.autoscalers.append(fields.record_of(Autoscaler, *own))
@@ -157,42 +153,36 @@ class _Ack(Reader):
         return found or unresolved_reference(fields.text("cluster"), "cluster")
 
     @or_unknown
-    def _scaled(self, instance: Instance, fields: Fields) -> Value[bool]:
+    def _scaled(self, fields: Fields) -> Value[bool]:
         """Whether a pool is autoscaled; a `scaling_config` block without `enable` turns it on."""
-        if not need(instance.blocks("scaling_config")):
-            return Known(value=False, origin=Origin((instance.span,)))
+        if not need(fields.record.blocks("scaling_config")):
+            return Known(value=False, origin=Origin((fields.record.span,)))
         return fields.flag("scaling")
 
-    def _pool(
-        self, fields: Fields, instance: Instance, address: str, owner: Value[Cluster], name: Value[str], size: Size
-    ) -> None:
-        types = fields.texts("instance_types")
-        inside = fields.resource == POOL
-        form = taint_form(instance, "taints")
+    def _pool(self, fields: Fields, address: str, owner: Value[Cluster]) -> None:
+        record, types, inside = fields.record, fields.texts("instance_types"), fields.resource == POOL
+        place, form = Origin((record.span,)), taint_form(record, "taints")
         pool = NodePool(
             self.identity(address),
-            instance.span,
+            record.span,
             address,
             owner,
-            name,
+            fields.text("name") if inside else Known("workers", place),
             self.folder,
-            size=size,
-            upgrade=Upgrade(
-                surge=Known(Surge(), Origin((instance.span,))),
-                rolling=mapped(fields.number("max_unavailable"), Surge),
-            ),
+            size=_size(fields, self._scaled(fields)),
+            upgrade=Upgrade(Known(Surge(), place), mapped(fields.number("max_unavailable"), Surge)),
             machine=fields.record_of(
                 Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types), image_disk=fields.number("data_disk")
             ),
-            addresses=self._addresses(fields, types, known(owner), Origin((instance.span,))),
-            market=_market(fields, instance) if inside else fields.record_of(Market),
+            addresses=self._addresses(fields, types, known(owner), place),
+            market=_market(fields, record) if inside else fields.record_of(Market),
             scheduling=(
-                Scheduling(_pairs(instance, "labels", "key", "value"), taints_of(instance, "taints"), form)
+                Scheduling(_pairs(record, "labels", "key", "value"), taints_of(record, "taints"), form)
                 if inside
                 else Scheduling(taint_form=form)
             ),
             placement=fields.record_of(Placement),
-            system=fields.record_of(System, hub_mirror=_hub_mirror(instance)),
+            system=fields.record_of(System, hub_mirror=_hub_mirror(record)),
             kubelet=fields.record_of(Kubelet),
         )
         self.found.pools.append(pool)

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.text import Span
     from kcheck.text.values import Record
 
 CLOUD = "aks"
@@ -150,7 +149,7 @@ class _Aks(Reader):
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
             pool = self.fields(_INLINE_POOLS[what], record, instance)
             address = f"{instance.address}.{what}" + ("" if pool.resource == DEFAULT_POOL else f"[{i}]")
-            self._pool(pool, address, record.span, owner, cluster)
+            self._pool(pool, address, owner)
 
     def pools(self) -> None:
         addresses = self.by_reference(Cluster, CLUSTER)
@@ -159,7 +158,7 @@ class _Aks(Reader):
         for kind, instance in kinds:
             fields = self.fields(kind, instance)
             owner = resolve_reference(fields.raw("cluster"), addresses) or self._cluster_with_id(fields.text("cluster"))
-            self._pool(fields, instance.address, instance.span, owner, known(owner))
+            self._pool(fields, instance.address, owner)
 
     def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
         match = _CLUSTER_ID.search(text_of(value) or "")
@@ -216,8 +215,8 @@ class _Aks(Reader):
         window = Known("maintenanceConfigurations", Origin((own.span,))) if own else None
         return replace(cluster, upgrade_window=window, image_window=window) if window else cluster
 
-    def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
-        autoscaled = fields.flag("autoscaled")
+    def _pool(self, fields: Fields, address: str, owner: Value[Cluster]) -> None:
+        place, cluster, autoscaled = fields.record.span, known(owner), fields.flag("autoscaled")
         names = {one: ("auto_scaling_enabled", f"{one}_count", "node_count") for one in ("min", "max")}
         least, most = (bound_of(fields, one, autoscaled, own) for one, own in names.items())
         pool = NodePool(

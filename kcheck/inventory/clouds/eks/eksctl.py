@@ -48,7 +48,7 @@ KIND = "ClusterConfig"
 _CHOSEN = ("auto", "auto-ssm", "static")
 """Values of `ami` with which eksctl chooses the image."""
 _SIDES = ("public", "private")
-_GROUPS = ("managedNodeGroups", "nodeGroups")
+_MANAGED = "managedNodeGroups"
 
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
@@ -67,6 +67,11 @@ class _Config:
         self.origin = Origin((item.span,))
         self.folder = item.folder
         self.defaults = profiles.settings(CLOUD)
+        self.groups = {
+            f"{kind}[{i}]": Fields(CLOUD, f"{KIND}.group", record)
+            for kind in (_MANAGED, "nodeGroups")
+            for i, record in enumerate(blocks_below(self.record, kind))
+        }
         label = known(written(item.root, "metadata", "name")) or "?"
         self.address = f"{KIND}/{label}"
         self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
@@ -106,9 +111,8 @@ class _Config:
         )
         self.inventory.clusters.append(cluster)
         subnets = self._subnets()
-        for kind in _GROUPS:
-            for i, record in enumerate(blocks_below(self.record, kind)):
-                self._group(Fields(CLOUD, f"{KIND}.group", record), cluster, subnets, kind, i)
+        for label, group in self.groups.items():
+            self._group(group, cluster, subnets, label)
 
     def _addons(self, name: str) -> list[Fields]:
         addons = [Fields(CLOUD, f"{KIND}.addon", one) for one in blocks_below(self.record, "addons")]
@@ -116,17 +120,13 @@ class _Config:
 
     def _private(self) -> bool:
         """Whether any group lacks public addresses."""
-        return any(known(group.flag("private")) is not False for group in self._groups())
-
-    def _groups(self) -> list[Fields]:
-        records = (record for kind in _GROUPS for record in blocks_below(self.record, kind))
-        return [Fields(CLOUD, f"{KIND}.group", record) for record in records]
+        return any(known(group.flag("private")) is not False for group in self.groups.values())
 
     def _grower(self) -> Value[str]:
         """Return the autoscaler of the groups: eksctl's Karpenter, or Unknown if a group has permissions for one."""
         if any(blocks_below(self.record, "karpenter")):
             return Known("karpenter", self.origin)
-        if any(known(group.flag("may_scale")) for group in self._groups()):
+        if any(known(group.flag("may_scale")) for group in self.groups.values()):
             return Unknown(
                 "a node group has the permissions of the Cluster Autoscaler, which is not in this code", self.origin
             )
@@ -203,18 +203,15 @@ class _Config:
 
     # --- groups
 
-    def _group(
-        self, fields: Fields, cluster: Cluster, subnets: dict[str, list[Subnet]], kind: str, number: int
-    ) -> None:
-        place = fields.record.span
-        managed = kind == "managedNodeGroups"
+    def _group(self, fields: Fields, cluster: Cluster, subnets: dict[str, list[Subnet]], label: str) -> None:
+        place, managed = fields.record.span, label.startswith(_MANAGED)
         types = self._types(fields)
         own = self._of_group(fields, subnets)
         self.inventory.pools.append(
             NodePool(
-                f"{self.identity}/{kind}[{number}]",
+                f"{self.identity}/{label}",
                 place,
-                f"{self.address}.{kind}[{number}]",
+                f"{self.address}.{label}",
                 Known(cluster, self.origin),
                 fields.text("name"),
                 self.folder,

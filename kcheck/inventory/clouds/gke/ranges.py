@@ -24,12 +24,19 @@ class Secondary(NamedTuple):
     place: Span
 
 
+class Owner(NamedTuple):
+    """A cluster with its fields and its subnet."""
+
+    cluster: Cluster
+    fields: Fields
+    subnet: Value[Subnet]
+
+
 class Shared(NamedTuple):
-    """Data of all roots: secondary ranges by subnet, fields and subnet by cluster."""
+    """Data of all roots: secondary ranges by subnet, and clusters by id."""
 
     secondary: dict[str, list[Secondary]]
-    fields: dict[str, Fields]
-    subnets: dict[str, Value[Subnet]]
+    owners: dict[str, Owner]
 
 
 class RangeReader(Reader):
@@ -38,30 +45,28 @@ class RangeReader(Reader):
     def __init__(self, root: Module, shared: Shared) -> None:
         super().__init__(_CLOUD, root, (POOL,))
         self.secondary = shared.secondary
-        self.cluster_fields = shared.fields
-        self.cluster_subnets = shared.subnets
+        self.owners = shared.owners
 
     def secondary_named(self, subnet: Subnet | None, name: Value[str]) -> Secondary | None:
         """Find the secondary range of that name in a subnet."""
         ranges = self.secondary[subnet.id] if subnet else ()
         return next((found for found in ranges if same_value(found.name, name)), None)
 
-    def range_of_cluster(self, cluster: Cluster, fields: Fields) -> None:
+    def range_of_cluster(self, owner: Owner) -> None:
         """Record the pod range of a cluster: a secondary range of its subnet, or its own block."""
+        cluster, fields, subnet = owner.cluster, owner.fields, known(owner.subnet)
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
-        name = given(fields.text("pod_range"))
-        subnet = known(self.cluster_subnets[cluster.id])
-        own = Secondary(f"{cluster.id}/pods", name, fields.text("pod_cidr"), cluster.place)
-        found = self.range_named(own, "cluster_secondary_range_name", cluster, subnet)
+        own = Secondary(f"{cluster.id}/pods", given(fields.text("pod_range")), fields.text("pod_cidr"), cluster.place)
+        found = self.range_named(own, "cluster_secondary_range_name", owner, subnet)
         self.ranges[cluster.id] = self.pod_range(found, cluster, self._more(fields, subnet))
 
-    def range_named(self, own: Secondary, what: str, cluster: Cluster, subnet: Subnet | None) -> Secondary:
+    def range_named(self, own: Secondary, what: str, owner: Owner, subnet: Subnet | None) -> Secondary:
         """Return the range that `own` names: in a subnet, else outside this code; itself if it names none."""
         if isinstance(own.name, Unset):
             return own
-        home = known(self.cluster_subnets[cluster.id])
-        near = self.secondary.setdefault(f"{home.id if home else cluster.id}/named", [])  # shared by all that name it
+        home = known(owner.subnet) or owner.cluster
+        near = self.secondary.setdefault(f"{home.id}/named", [])  # shared by all that name it
         beside = (one for one in near if same_value(one.name, own.name))
         found = self.secondary_named(subnet, own.name) or next(beside, None)
         if found is None:

@@ -7,7 +7,7 @@ from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
 from kcheck.inventory.clouds.gke import pools
 from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
-from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
+from kcheck.inventory.clouds.gke.ranges import POOL, Owner, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
     blocks_below,
@@ -42,7 +42,6 @@ from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.partly_known import same_value
-from kcheck.text.text import Span
 from kcheck.text.units import seconds
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, all_known, because, equals, known, mapped
 
@@ -59,7 +58,7 @@ _RESOURCES = {Network: NETWORK, Subnet: SUBNET, Cluster: CLUSTER}
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
     """Add the GKE clusters of root modules to the inventory."""
-    shared = Shared({}, {}, {})
+    shared = Shared({}, {})
     read_all([_Gke(root, shared) for root in roots], inventory)
 
 
@@ -106,15 +105,13 @@ class _Gke(RangeReader):
                 self._automatic(instance, "the subnets of its network")
             if not isinstance(plane, Unset):
                 self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
-            self.cluster_fields[cluster.id] = fields
-            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", Subnet)
+            home = self.owners[cluster.id] = Owner(cluster, fields, self._find(fields, "subnet", Subnet))
             if known(fields.flag("autopilot")):
                 continue
-            self.range_of_cluster(cluster, fields)
-            owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+            self.range_of_cluster(home)
             unneeded = self.default("autoscaler.unneeded_time", fields.text("profile").origin or Origin(()))
             self.found.autoscalers.append(_autoscaler(cluster, fields, unneeded))
-            self._own_pools(instance, fields, owner, cluster)
+            self._own_pools(instance, fields, Known(cluster, Origin((instance.span,))))
 
     def _cluster(self, instance: Instance, fields: Fields, nats: list[Fields]) -> Cluster:
         nested = instance.blocks("node_pool")
@@ -143,7 +140,7 @@ class _Gke(RangeReader):
             **where.of_cluster(self, instance, fields, location),
         )  # fmt: skip
 
-    def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
+    def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster]) -> None:
         """Add the pools inside a cluster: inline ones, else the default pool if kept."""
         nested, removed = instance.blocks("node_pool"), known(fields.flag("remove_default_pool"))
         if isinstance(nested, Unknown):
@@ -151,11 +148,11 @@ class _Gke(RangeReader):
         for i, record in enumerate(nested):
             pool = self.fields(INLINE_POOL, record, instance)
             if not (removed and equals(pool.text("name"), "default-pool")):
-                self._pool(pool, f"{instance.address}.node_pool[{i}]", record, owner, cluster)
+                self._pool(pool, f"{instance.address}.node_pool[{i}]", owner)
         pool = self.fields(DEFAULT_POOL, instance)
         kept = not nested and not removed
         if kept and not isinstance(pool.number("count"), Unset):
-            self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
+            self._pool(pool, f"{instance.address}.default_pool", owner)
 
     def _services(self, fields: Fields) -> Value[str]:
         name = given(fields.text("service_range"))
@@ -197,14 +194,11 @@ class _Gke(RangeReader):
 
     def pools(self) -> None:
         for instance, fields in self.each(POOL):
-            owner: Value[Cluster] = self._find(fields, "cluster", Cluster)
-            self._pool(fields, instance.address, instance, owner, known(owner))
+            self._pool(fields, instance.address, self._find(fields, "cluster", Cluster))
 
-    def _pool(
-        self, fields: Fields, address: str, record: Record, owner: Value[Cluster], cluster: Cluster | None
-    ) -> None:
-        default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
-        of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
+    def _pool(self, fields: Fields, address: str, owner: Value[Cluster]) -> None:
+        record, default = fields.record, fields.resource == DEFAULT_POOL
+        origin, home = Origin((record.span,)), self.owners[owner.value.id] if isinstance(owner, Known) else None
         machine = pools.machine(fields)
         own, other = fields.flag("spot"), fields.flag("preemptible")
         spot = own if known(own) or (isinstance(own, Unknown) and not known(other)) else other
@@ -212,16 +206,16 @@ class _Gke(RangeReader):
         pool = NodePool(
             self.identity(address), record.span, address, owner,
             Known("default-pool", origin) if default else fields.text("name"), self.folder,
-            size=_size(fields, self._zones(fields, of_cluster, cluster)),
+            size=_size(fields, self._zones(fields, home)),
             upgrade=upgrade if default else pools.upgrade(fields, machine.gpu, spot), machine=machine,
-            addresses=self._addresses(fields, address, of_cluster, cluster),
+            addresses=self._addresses(fields, address, home),
             market=fields.record_of(
                 Market, spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)
             ),
             scheduling=fields.record_of(Scheduling, taints=_taints(record)), placement=fields.record_of(Placement),
             system=fields.record_of(
                 System,
-                streaming=pools.streaming(fields, of_cluster),
+                streaming=pools.streaming(fields, home.fields if home is not None else None),
                 hub_mirror=pools.hub_mirror(record),
             ),
             ignored=fields.ignored,
@@ -229,33 +223,33 @@ class _Gke(RangeReader):
         self.found.pools.append(pool)
         self.found.sharings += pools.sharing(fields, pool)
 
-    def _addresses(self, fields: Fields, address: str, of_cluster: Fields | None, cluster: Cluster | None) -> Addresses:
-        subnet, place = self._subnet(fields, cluster), fields.record.span
+    def _addresses(self, fields: Fields, address: str, home: Owner | None) -> Addresses:
+        subnet = self._subnet(fields, home)
         return Addresses(
             mapped(subnet, lambda found: (found,)),
-            self._may_be_in(subnet, fields, of_cluster),
-            Known(value=False, origin=Origin((place,))),
-            self._max_pods(fields, of_cluster),
-            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
+            self._may_be_in(subnet, fields, home),
+            Known(value=False, origin=Origin((fields.record.span,))),
+            self._max_pods(fields, home),
+            pod_range=self._range_of(fields, address, home),
         )
 
-    def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
+    def _zones(self, fields: Fields, home: Owner | None) -> Value[int]:
         """Count the zones of a pool, as its counts are per zone.
 
         An empty list, and a reference to the cluster's own zones, count as not set.
         """
         own, written = fields.count("zones"), fields.raw("zones")
-        shared = cluster and isinstance(written, Unknown) and written.symbol == (cluster.address, "node_locations")
+        shared = home and isinstance(written, Unknown) and written.symbol == (home.cluster.address, "node_locations")
         is_set = not isinstance(own, Unset) and known(own) != 0
         if is_set and fields.resource != DEFAULT_POOL and not shared:
             return own
-        if of_cluster is None or cluster is None:
+        if home is None:
             why = "the zones of the pool are those of its cluster, which is not in this code; set node_locations"
             return Unknown(why, own.origin)
-        zonal = cluster.zonal
+        cluster, zonal = home.cluster, home.cluster.zonal
         if not isinstance(zonal, Known):
             return Unknown(why_missing(zonal, "location"), zonal.origin)
-        listed = of_cluster.count("zones")
+        listed = home.fields.count("zones")
         if isinstance(listed, Unknown):
             return because(listed, listed.origin)
         if zonal.value:  # the list leaves out the cluster's own zone
@@ -264,45 +258,41 @@ class _Gke(RangeReader):
             return self.default_number("cluster.zones", Origin((cluster.place,)))
         return listed
 
-    def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
+    def _subnet(self, fields: Fields, home: Owner | None) -> Value[Subnet]:
         if not isinstance(fields.text("subnet"), Unset):
             return self._find(fields, "subnet", Subnet)
-        if cluster is None:
-            return Unknown("the pool's cluster is not in this code")
-        return self.cluster_subnets[cluster.id]
+        return home.subnet if home is not None else Unknown("the pool's cluster is not in this code")
 
-    def _may_be_in(self, found: Value[Subnet], fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
+    def _may_be_in(self, found: Value[Subnet], fields: Fields, home: Owner | None) -> tuple[Subnet, ...]:
         """List the subnets that the pool's reference, else the cluster's, may resolve to."""
         own = fields.raw("subnet")
-        datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
+        datum = own if own is not None or home is None else home.fields.raw("subnet")
         return self.candidates(found, datum, self.by_reference(Subnet, SUBNET))
 
-    def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
+    def _max_pods(self, fields: Fields, home: Owner | None) -> Value[int]:
         own = fields.number("max_pods")
         if not isinstance(own, Unset):
             return own
-        if of_cluster is None:
+        if home is None:
             return Unknown("max_pods_per_node is not set, and the pool's cluster is not in this root module")
-        found = of_cluster.number("max_pods")
+        found = home.fields.number("max_pods")
         if not isinstance(found, Known):
             return found
         written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
         return Known(found.value, Origin(found.origin.spans) if written else own.origin)
 
-    def _range_of(
-        self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
-    ) -> Value[PodRange]:
+    def _range_of(self, fields: Fields, address: str, home: Owner | None) -> Value[PodRange]:
         """Return the range that a pool's nodes take their blocks from: its own, else the cluster's."""
-        origin = Origin((place,))
-        if cluster is None or of_cluster is None:
+        origin = Origin((fields.record.span,))
+        if home is None:
             return Unknown("the pool's cluster is not in this root module")
         name, cidr = given(fields.text("pod_range")), fields.text("pod_cidr")
         if isinstance(name, Unset) and isinstance(cidr, Unset):
-            shared = self.ranges.get(cluster.id)
+            shared = self.ranges.get(home.cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
-        own = Secondary(f"{self.identity(address)}/pods", name, cidr, place)
-        found = self.range_named(own, "pod_range", cluster, known(self._subnet(fields, cluster)))
-        return Known(self.pod_range(found, cluster, Unset(origin)), origin)
+        own = Secondary(f"{self.identity(address)}/pods", name, cidr, fields.record.span)
+        found = self.range_named(own, "pod_range", home, known(self._subnet(fields, home)))
+        return Known(self.pod_range(found, home.cluster, Unset(origin)), origin)
 
 
 def _size(fields: Fields, spread: Value[int]) -> Size:

@@ -20,8 +20,8 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kcheck.model import Inventory, NodePool, Size
-    from kcheck.text.text import Source, Span
+    from kcheck.model import Inventory, NodePool
+    from kcheck.text.text import Source
 
 _OWN = ("kube_pods_subnet", "kube_network_node_prefix", "kube_service_addresses", "kube_network_plugin")
 """Variables that only kubespray has."""
@@ -123,13 +123,8 @@ class _Cluster:
         self.inventory.clusters.append(cluster)
         addresses = self._addresses(cluster)
         system = System(hub_mirror=self._mirror(), neighbours=self._neighbours())
-        for name, size, place, zones in self._sizes():
-            pool = clusters.node_pool(cluster, name, size, addresses, place)
-            if zones:
-                pool = replace(pool, placement=Placement(zones=Known(zones, Origin((place,)))))
-            mode = Known(CONTROL_PLANE, Origin((place,))) if name == "control plane" else NOTHING
-            pool = replace(pool, system=system, mode=mode)
-            self.inventory.pools.append(_registered(pool, self.groups[name]) if name in self.groups else pool)
+        for pool in self._pools(cluster, addresses):
+            self.inventory.pools.append(replace(pool, system=system))
 
     def _event_servers(self) -> Value[str]:
         """Return the separate etcd of events, if there is one."""
@@ -185,18 +180,16 @@ class _Cluster:
 
     # --- nodes
 
-    def _sizes(self) -> Iterable[tuple[str, Size, Span, tuple[str, ...]]]:
-        """Yield dedicated control plane nodes, workers of groups with labels or taints, and the other workers.
-
-        Each with its name, size, place, and zones if the labels of its group name them.
-        """
+    def _pools(self, cluster: Cluster, addresses: Addresses) -> Iterable[NodePool]:
+        """Yield dedicated control plane nodes, workers of groups with labels or taints, and the other workers."""
         listed = [ansible.groups(source) for source in self.hosts]
         listed = [found for found in listed if ansible.members(found, "kube_node")]
         if len(listed) != 1:
             many = (
                 "several inventories list its hosts" if listed else "no inventory beside the variables lists its hosts"
             )
-            yield "nodes", clusters.unknown_size(f"{many}; set --nodes N", self.origin), self.place, ()
+            size = clusters.unknown_size(f"{many}; set --nodes N", self.origin)
+            yield clusters.node_pool(cluster, "nodes", size, addresses)
             return
         workers = ansible.members(listed[0], "kube_node")
         control = ansible.members(listed[0], *_CONTROL) - workers
@@ -209,10 +202,15 @@ class _Cluster:
         for name, hosts, names in (*parts, (rest, workers, ("kube_node",))):
             if hosts:
                 place = next(listed[0][one].place for one in names if one in listed[0])
-                size = clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,)))
-                label = yaml.get(self.groups.get(name), "node_labels", clusters.ZONE)
+                origin, label = Origin((place,)), yaml.get(self.groups.get(name), "node_labels", clusters.ZONE)
                 zones = ansible.values(listed[0], label.text, hosts) if isinstance(label, yaml.Scalar) else set()
-                yield name, size, place, tuple(sorted(zones))
+                size = clusters.fixed_size(Known(len(hosts), origin), origin)
+                pool = replace(
+                    clusters.node_pool(cluster, name, size, addresses, place),
+                    placement=Placement(zones=Known(tuple(sorted(zones)), origin) if zones else NOTHING),
+                    mode=Known(CONTROL_PLANE, origin) if hosts is control else NOTHING,
+                )
+                yield _registered(pool, self.groups[name]) if name in self.groups else pool
 
 
 def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
