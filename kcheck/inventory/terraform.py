@@ -100,7 +100,7 @@ def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:
         label = identity(cloud.name, root, instance.address)
         folder, environment = root.configuration.folder, root.environment
         yield fields.record_of(
-            Reservation, label, instance.span, instance.address, folder, environment, fields.number("size")
+            Reservation, label, instance.span, instance.address, folder, environment, size=fields.number("size")
         )
 
 

@@ -119,6 +119,11 @@ def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
         yield from ((family, f"{prefix}{family}.{size}") for size in row(line))
 
 
+def has_accelerator(cloud: str, instance_type: str) -> bool:
+    """Whether machines of a type have GPUs or other accelerators."""
+    return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
+
+
 def gpus(cloud: str, name: str) -> int | None:
     """Count the GPUs of a machine; None if it has none or is unknown."""
     found = machine(cloud, name)

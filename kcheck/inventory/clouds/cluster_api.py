@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
+from kcheck.inventory.clouds.reader import machine_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
 from kcheck.inventory.clouds.selfmanaged.clusters import Calico
 from kcheck.kubernetes.objects import Object
@@ -245,7 +245,7 @@ class _Cluster:
             return replace(pool, machine=Machine(instance_types=Unknown(why, Origin((pool.place,)))))
         fields = _fields(item, cloud=cloud)
         types = mapped(fields.text("instance_type"), lambda name: (name,))
-        machine = fields.record_of(Machine, instance_types=types, gpu=gpu_of(cloud, types), gpus=gpus_of(cloud, types))
+        machine = machine_of(fields, cloud, types)
         if kind.endswith("Template"):
             return replace(pool, machine=machine)
         low, high = fields.number("min"), fields.number("max")

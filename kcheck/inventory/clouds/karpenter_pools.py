@@ -6,7 +6,6 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines
 from kcheck.inventory.clouds.karpenter_machines import Requirement
-from kcheck.inventory.clouds.reader import has_accelerator
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import Cluster, KarpenterPool
 from kcheck.text import placeholders
@@ -193,11 +192,11 @@ def _counts(budget: yaml.Node, reason: str) -> bool:
 
 def _has_gpus(name: str) -> bool:
     cloud = "aks" if name.startswith("Standard_") else "eks"
-    return bool(machines.gpus(cloud, name)) or has_accelerator(cloud, name)
+    return bool(machines.gpus(cloud, name)) or machines.has_accelerator(cloud, name)
 
 
 def _is_gpu_family(name: str) -> bool:
     """Whether all machines of a family have GPUs: `p5`, or the categories `p` and `g` (EC2); `NC` (Azure)."""
     if name.isupper():
         return name.startswith("N")
-    return name in GPU_FAMILIES or has_accelerator("eks", name)
+    return name in GPU_FAMILIES or machines.has_accelerator("eks", name)

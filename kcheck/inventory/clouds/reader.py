@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import lifecycle
-from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, PodRange, Reserved, Subnet, Thing
+from kcheck.model import NOTHING, Cluster, Inventory, Machine, Network, NodePool, PodRange, Reserved, Subnet, Thing
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.need import need, or_unknown
-from kcheck.text.partly_known import called, possible
+from kcheck.text.partly_known import address_of, called, possible
 from kcheck.text.regex import regex
+from kcheck.text.text import grouped
 from kcheck.text.units import as_text
 from kcheck.text.values import Either, Known, Missing, Origin, Unknown, Unset, Value, agreed, equals, known, mapped
 
@@ -162,11 +163,17 @@ class Reader:
         """Subnets of this root by address."""
         return {subnet.address: subnet for subnet in self.found.subnets}
 
-    def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
+    def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> None:
         """Add a virtual network."""
-        found = Network(self.identity(instance.address), instance.span, instance.address, self.folder, name, cidrs)
-        self.found.networks.append(found)
-        return found
+        own = self.identity(instance.address), instance.span, instance.address, self.folder
+        self.found.networks.append(Network(*own, name, cidrs))
+
+    def networks_of(self, kind: str, more: str) -> None:
+        """Add networks, with the further ranges that resources of another type give them."""
+        others = grouped((own for _, own in self.each(more)), lambda own: address_of(own.raw("network")))
+        for instance, fields in self.each(kind):
+            every = (fields, *others.get(instance.address, ()))
+            self.network(instance, fields.text("name"), _joined([one.text("cidr") for one in every]))
 
     def subnet(
         self, address: str, fields: Fields, network: Value[Network], tags: Value[dict[str, str]] = NOTHING
@@ -176,8 +183,8 @@ class Reader:
         if isinstance(cidr, Unset) and cidr.origin.missing is None and len(cidr.origin.spans) > 1:
             cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
         found = fields.record_of(
-            Subnet, self.identity(address), fields.record.span, self.cloud, address, self.folder, self.gap,
-            name=fields.text("name"), cidr=cidr, network=network, tags=tags,
+            Subnet, self.identity(address), fields.record.span, self.cloud, address, self.folder,
+            gap=self.gap, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
         )  # fmt: skip
         self.found.subnets.append(found)
         return found
@@ -193,14 +200,6 @@ class Reader:
     def reserve(self, identity: str, place: Span, what: str, cidr: Value[str]) -> None:
         """Reserve addresses that pod ranges may not overlap."""
         self.found.reserved.append(Reserved(identity, place, self.folder, what, cidr))
-
-    def default(self, key: str, origin: Origin) -> Known[str]:
-        """Return the cloud's default text of a setting."""
-        return Known(self.defaults[key].text, origin)
-
-    def default_number(self, key: str, origin: Origin) -> Known[int]:
-        """Return the cloud's default number of a setting."""
-        return Known(self.defaults[key].number, origin)
 
     def identity(self, address: str) -> str:
         """Return the identity of a resource in this root."""
@@ -306,14 +305,14 @@ def unique_identity(identity: str, inventory: Inventory) -> str:
     return identity if identity not in taken else next(name for name in numbered if name not in taken)
 
 
-def has_accelerator(cloud: str, instance_type: str) -> bool:
-    """Whether machines of a type have GPUs or other accelerators."""
-    return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
+def machine_of(fields: Fields, cloud: str, types: Value[tuple[str, ...]]) -> Machine:
+    """Read a machine, with what its types say of GPUs."""
+    return fields.record_of(Machine, types, gpu_of(cloud, types), gpus_of(cloud, types))
 
 
 def gpu_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[bool]:
     """Whether nodes of some machine types may have GPUs or other accelerators."""
-    return mapped(types, lambda names: any(has_accelerator(cloud, name) for name in names))
+    return mapped(types, lambda names: any(machines.has_accelerator(cloud, name) for name in names))
 
 
 def gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
@@ -356,7 +355,7 @@ _MEMBER = "gpu"
 """Key of the GPU nodes' taint in a map of taints."""
 
 
-def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
+def _joined(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
     """Join the ranges of a network; Unknown if any is."""
     texts = []
     for cidr in cidrs:

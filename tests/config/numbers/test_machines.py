@@ -10,7 +10,6 @@ from kcheck.config.config import Config
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.aks import pools as sizes
 from kcheck.inventory.clouds.gke import pools as own
-from kcheck.inventory.clouds.reader import has_accelerator
 from tests.conftest import names
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: 
     ],
 )  # fmt: skip
 def test_machines_with_accelerators(cloud: str, name: str, has: bool) -> None:
-    assert has_accelerator(cloud, name) is has
+    assert machines.has_accelerator(cloud, name) is has
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from kcheck.config.numbers import fabrics, machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts, nat_gateways
@@ -11,9 +13,7 @@ from kcheck.inventory.clouds.reader import (
     Reader,
     blocks_below,
     bound_of,
-    gpu_of,
-    gpus_of,
-    joined_ranges,
+    machine_of,
     not_empty,
     read_all,
     resolve_list,
@@ -30,7 +30,6 @@ from kcheck.model import (
     Cluster,
     Inventory,
     Kubelet,
-    Machine,
     Market,
     Network,
     NodePool,
@@ -75,13 +74,7 @@ class _Ack(Reader):
     # --- networks and vSwitches
 
     def networks(self) -> None:
-        more: dict[str, list[Value[str]]] = {}
-        for _, fields in self.each(MORE):
-            if owner := address_of(fields.raw("network")):
-                more.setdefault(owner, []).append(fields.text("cidr"))
-        for instance, fields in self.each(NETWORK):
-            cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
-            self.network(instance, fields.text("name"), joined_ranges(cidrs))
+        self.networks_of(NETWORK, MORE)
 
     def subnets(self) -> None:
         for instance, fields in self.each(SUBNET):
@@ -171,9 +164,7 @@ class _Ack(Reader):
             self.folder,
             size=_size(fields, self._scaled(fields)),
             upgrade=Upgrade(Known(Surge(), place), mapped(fields.number("max_unavailable"), Surge)),
-            machine=fields.record_of(
-                Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types), image_disk=fields.number("data_disk")
-            ),
+            machine=replace(machine_of(fields, CLOUD, types), image_disk=fields.number("data_disk")),
             addresses=self._addresses(fields, types, known(owner), place),
             market=_market(fields, record) if inside else fields.record_of(Market),
             scheduling=(

@@ -17,7 +17,6 @@ from kcheck.inventory.clouds.reader import (
     blocks_below,
     bound_of,
     gpu_of,
-    has_accelerator,
     or_default,
     read_all,
     resolve_reference,
@@ -182,7 +181,11 @@ class _Aks(Reader):
             return
         cidr = fields.text("pod_cidr")
         if isinstance(cidr, Unset):
-            cidr = self.default("network.pod_cidr", cidr.origin) if modes else Unknown(reason_of(mode), cidr.origin)
+            cidr = (
+                Known(self.defaults["network.pod_cidr"].text, cidr.origin)
+                if modes
+                else Unknown(reason_of(mode), cidr.origin)
+            )
         block = profiles.limits(CLOUD)["pod_range.block"].number
         self.add_range(cluster, cidr, Known(block, Origin((cluster.place,))))
 
@@ -280,7 +283,7 @@ class _Aks(Reader):
         address = f"{cluster.address}.aks-subnet"
         made = self.subnets_by_address.get(address)
         if made is None and is_first:
-            cidr = self.default("network.subnet", unset.origin)
+            cidr = Known(self.defaults["network.subnet"].text, unset.origin)
             made = self.subnets_by_address[address] = Subnet(
                 self.identity(address), cluster.place, CLOUD, address, self.folder, self.gap,
                 name=Known("aks-subnet", unset.origin), cidr=cidr, network=NOTHING,
@@ -293,7 +296,7 @@ class _Aks(Reader):
         if not isinstance(instance_type, Known):
             return instance_type
         cards = machines.gpus(CLOUD, instance_type.value)
-        if not cards and has_accelerator(CLOUD, instance_type.value):
+        if not cards and machines.has_accelerator(CLOUD, instance_type.value):
             return NOTHING
         return Known(cards or 0, instance_type.origin)
 
@@ -317,8 +320,10 @@ class _Aks(Reader):
             return Unknown(
                 "max_pods is not set; the documented defaults for a pod subnet contradict each other (110, 250)"
             )
-        defaults = [self.default_number(f"max_pods.{one.value.replace('-', '_')}", written.origin) for one in modes]
-        return either(defaults, reason_of(mode), written.origin)
+        keys = (f"max_pods.{one.value.replace('-', '_')}" for one in modes)
+        return either(
+            [Known(self.defaults[key].number, written.origin) for key in keys], reason_of(mode), written.origin
+        )
 
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
         found = resolve_reference(fields.raw(name), self.subnets_by_address)

@@ -10,15 +10,7 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
 from kcheck.inventory.clouds.eks import addon_settings, launch_templates, location
-from kcheck.inventory.clouds.reader import (
-    blocks_below,
-    gpu_of,
-    gpus_of,
-    growing,
-    or_default,
-    taints_of,
-    unique_identity,
-)
+from kcheck.inventory.clouds.reader import blocks_below, growing, machine_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
@@ -29,7 +21,6 @@ from kcheck.model import (
     Cluster,
     Inventory,
     Kubelet,
-    Machine,
     Market,
     Network,
     NodePool,
@@ -218,13 +209,7 @@ class _Config:
                 managed=managed,
                 size=self._size(fields, managed=managed),
                 upgrade=launch_templates.upgrade(fields, len(known(own) or ()), managed=managed),
-                machine=fields.record_of(
-                    Machine,
-                    instance_types=types,
-                    gpu=gpu_of(CLOUD, types),
-                    gpus=gpus_of(CLOUD, types),
-                    efa=_efa(fields, types, place),
-                ),
+                machine=replace(machine_of(fields, CLOUD, types), efa=_efa(fields, types, place)),
                 addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
                 market=_market(fields),
                 scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
@@ -252,7 +237,7 @@ class _Config:
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
-        alone = any(blocks_below(fields.record, "capacityReservation")) or known(fields.flag("efa"))
+        alone = any(blocks_below(fields.record, "capacityReservation")) or known(fields.flag("with_efa"))
         return Size(
             growing(minimum, maximum), minimum, maximum,
             Known(1, Origin((fields.record.span,))) if alone else NOTHING,
@@ -275,7 +260,7 @@ class _Config:
             return Unknown("privateNetworking is not known", inside.origin)
         side = subnets["private" if inside.value else "public"]
         named, zones = fields.texts("subnets"), fields.texts("zones")
-        alone = known(fields.flag("efa"))  # eksctl takes one of them
+        alone = known(fields.flag("with_efa"))  # eksctl takes one of them
         for wanted, label in ((named, "subnets"), (zones, "zones")):
             if isinstance(wanted, Unset):
                 continue
@@ -349,7 +334,7 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
 
 def _together(fields: Fields) -> Value[str]:
     """Return the placement group: the one named, else the one that eksctl makes for EFA."""
-    written, efa = fields.text("together"), fields.flag("efa")
+    written, efa = fields.text("together"), fields.flag("with_efa")
     if isinstance(written, Unset) and isinstance(efa, Known) and efa.value:
         return Known("placement group of eksctl", efa.origin)
     return written
@@ -357,7 +342,7 @@ def _together(fields: Fields) -> Value[str]:
 
 def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tuple[str, ...]]:
     """Return the EFA interfaces of the smallest machine type; eksctl makes all of them `efa`."""
-    if not known(fields.flag("efa")):
+    if not known(fields.flag("with_efa")):
         return or_default(launch_templates.elsewhere(fields.text("template")), lambda _: Known((), Origin((place,))))
 
     return mapped(types, lambda _: ("efa",) * max(1, launch_templates.cards(types)))

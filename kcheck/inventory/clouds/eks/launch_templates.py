@@ -13,19 +13,7 @@ from kcheck.model import NOTHING, Kubelet, Market, Surge, System, Upgrade
 from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.partly_known import same_value
-from kcheck.text.values import (
-    Known,
-    Origin,
-    Record,
-    Unknown,
-    Unrendered,
-    Unset,
-    Value,
-    equals,
-    first_set,
-    known,
-    mapped,
-)
+from kcheck.text.values import Known, Origin, Record, Unknown, Unrendered, Unset, Value, first_set, known, mapped
 
 T = TypeVar("T")
 
@@ -89,7 +77,7 @@ class NodeGroup(NamedTuple):
         capacity, template = self.fields.text("capacity"), known(self.template)
         by_capacity = mapped(capacity, lambda kind: kind == "SPOT")
         spot = by_capacity if self.managed else is_spot(self.fields, template)
-        reservation = capacity if equals(capacity, "CAPACITY_BLOCK") else self.of_template(reserved)
+        reservation = capacity if known(capacity) == "CAPACITY_BLOCK" else self.of_template(reserved)
         own = template.text("reservation") if template is not None else NOTHING
         return self.fields.record_of(Market, spot, reservation=reservation, reservation_id=own)
 

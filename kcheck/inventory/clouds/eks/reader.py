@@ -15,10 +15,8 @@ from kcheck.inventory.clouds.eks.launch_templates import KIND, POOL, NodeGroup, 
 from kcheck.inventory.clouds.reader import (
     Reader,
     blocks_below,
-    gpu_of,
-    gpus_of,
     growing,
-    joined_ranges,
+    machine_of,
     matches_pattern,
     not_empty,
     or_default,
@@ -36,7 +34,6 @@ from kcheck.model import (
     Cluster,
     Cni,
     Inventory,
-    Machine,
     Network,
     NodePool,
     Placement,
@@ -83,20 +80,11 @@ class _Eks(Reader):
     # --- networks and subnets
 
     def networks(self) -> None:
-        more: dict[str, list[Value[str]]] = {}
-        owners: dict[str, str] = {}  # an association stands for its network, too
-        for instance, fields in self.each(ASSOCIATION):
-            if owner := address_of(fields.raw("network")):
-                owners[instance.address] = owner
-                more.setdefault(owner, []).append(fields.text("cidr"))
-        for instance, fields in self.each(NETWORK):
-            cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
-            self.networks_by_address[instance.address] = self.network(
-                instance, fields.text("name"), joined_ranges(cidrs)
-            )
-        for address, owner in owners.items():
-            if owner in self.networks_by_address:
-                self.networks_by_address[address] = self.networks_by_address[owner]
+        self.networks_of(NETWORK, ASSOCIATION)
+        self.networks_by_address = {one.address: one for one in self.found.networks}
+        for instance, fields in self.each(ASSOCIATION):  # it stands for its network, too
+            if network := self.networks_by_address.get(address_of(fields.raw("network"))):
+                self.networks_by_address[instance.address] = network
 
     def subnets(self) -> None:
         kinds = (nat_gateways.ENDPOINT, MOUNT_TARGET, nat_gateways.KIND_OF_EKS)
@@ -216,14 +204,9 @@ class _Eks(Reader):
             self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
             managed=group.managed, size=_size(fields, instance.span),
             upgrade=upgrade(fields, max(1, len(known(subnets) or ())), managed=group.managed),
-            machine=of_machine.record_of(
-                Machine,
-                types,
-                gpu_of(CLOUD, types),
-                gpus_of(CLOUD, types),
-                disk_size=group.disk_size(),
-                image_disk=group.image_disk(),
-                efa=group.efa(types),
+            machine=replace(
+                machine_of(of_machine, CLOUD, types),
+                disk_size=group.disk_size(), image_disk=group.image_disk(), efa=group.efa(types),
             ),
             addresses=Addresses(
                 subnets,

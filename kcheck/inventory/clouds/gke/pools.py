@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.config.numbers.machines import tables_of
+from kcheck.config.numbers.machines import has_accelerator, tables_of
 from kcheck.config.numbers.profiles import row
-from kcheck.inventory.clouds.reader import blocks_below, has_accelerator
+from kcheck.inventory.clouds.reader import blocks_below
 from kcheck.model import NOTHING, Machine, NodePool, Sharing, Surge, Upgrade
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex

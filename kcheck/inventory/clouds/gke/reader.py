@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
@@ -73,7 +74,7 @@ class _Gke(RangeReader):
 
     def _automatic(self, instance: Instance, what: str) -> None:
         """Reserve the addresses of a network in auto mode, which has a subnet in every region."""
-        cidr = self.default("network.automatic_range", Origin((instance.span,)))
+        cidr = Known(self.defaults["network.automatic_range"].text, Origin((instance.span,)))
         self.reserve(f"{self.identity(instance.address)}/automatic", instance.span, what, cidr)
 
     def subnets(self) -> None:
@@ -109,8 +110,7 @@ class _Gke(RangeReader):
             if known(fields.flag("autopilot")):
                 continue
             self.range_of_cluster(home)
-            unneeded = self.default("autoscaler.unneeded_time", fields.text("profile").origin or Origin(()))
-            self.found.autoscalers.append(_autoscaler(cluster, fields, unneeded))
+            self.found.autoscalers.append(_autoscaler(cluster, fields))
             self._own_pools(instance, fields, Known(cluster, Origin((instance.span,))))
 
     def _cluster(self, instance: Instance, fields: Fields, nats: list[Fields]) -> Cluster:
@@ -202,7 +202,7 @@ class _Gke(RangeReader):
         machine = pools.machine(fields)
         own, other = fields.flag("spot"), fields.flag("preemptible")
         spot = own if known(own) or (isinstance(own, Unknown) and not known(other)) else other
-        upgrade = Upgrade(mapped(self.default_number("pool.max_surge", origin), Surge), Unset(origin))
+        upgrade = Upgrade(Known(Surge(self.defaults["pool.max_surge"].number), origin), Unset(origin))
         pool = NodePool(
             self.identity(address), record.span, address, owner,
             Known("default-pool", origin) if default else fields.text("name"), self.folder,
@@ -255,7 +255,7 @@ class _Gke(RangeReader):
         if zonal.value:  # the list leaves out the cluster's own zone
             return Known(1 + (known(listed) or 0), cluster.location.origin or Origin((cluster.place,)))
         if isinstance(listed, Unset) or not known(listed):
-            return self.default_number("cluster.zones", Origin((cluster.place,)))
+            return Known(self.defaults["cluster.zones"].number, Origin((cluster.place,)))
         return listed
 
     def _subnet(self, fields: Fields, home: Owner | None) -> Value[Subnet]:
@@ -350,10 +350,11 @@ def _taints(record: Record) -> Value[tuple[str, ...]]:
 _LIMITS = "google_container_cluster.resource_limits"
 
 
-def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autoscaler:
-    """Build a cluster's autoscaler; `unneeded` is how long the BALANCED profile keeps an idle node."""
+def _autoscaler(cluster: Cluster, fields: Fields) -> Autoscaler:
+    """Build a cluster's autoscaler; how long an idle node stays is known for the BALANCED profile."""
     profile = fields.text("profile")
-    balanced = equals(profile, "BALANCED")
+    unset = Unset(profile.origin or Origin(()))
+    unneeded = seconds(profiles.settings(CLOUD)["autoscaler.unneeded_time"].text)
     most, place = _provisioning_limits(fields)
     unknown = first_unknown(most.values())
     cards = {name: amount.value for name, amount in most.items() if isinstance(amount, Known) and "-" in name}
@@ -364,7 +365,7 @@ def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autos
         "gke",
         profile=profile,
         provisioning=fields.flag("provisioning"),
-        unneeded_time=mapped(unneeded, seconds) if balanced else Unset(profile.origin or Origin(())),
+        unneeded_time=Known(unneeded, unset.origin) if equals(profile, "BALANCED") else unset,
         max_cores=most.get("cpu", NOTHING),
         max_memory=most.get("memory", NOTHING),
         max_accelerators=unknown or (Known(cards, place) if place else NOTHING),

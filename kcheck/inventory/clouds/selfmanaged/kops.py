@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import gpu_of, gpus_of, growing, or_default, unique_identity
+from kcheck.inventory.clouds.reader import growing, machine_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.kubernetes.objects import Object
@@ -28,19 +28,7 @@ from kcheck.model import (
 )
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.syntax import yaml
-from kcheck.text.values import (
-    Known,
-    Origin,
-    Unknown,
-    Unset,
-    Value,
-    equals,
-    first_set,
-    known,
-    mapped,
-    reason_of,
-    with_origin,
-)
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, with_origin
 
 GROUP = "InstanceGroup"
 _API = ("kops.k8s.io/", "kops/")
@@ -180,11 +168,10 @@ class _Cluster:
             pool = clusters.upgraded(
                 pool, or_default(fields.text("max_surge"), lambda _: self.fields.text("max_surge"))
             )
-        types = first_set(fields.texts("instance_types"), mapped(fields.text("instance_type"), lambda one: (one,)))
-        cloud = self.machines
-        machine = fields.record_of(Machine, instance_types=types)
-        if cloud:
-            machine = replace(machine, gpu=gpu_of(cloud, types), gpus=gpus_of(cloud, types))
+        one = mapped(fields.text("instance_type"), lambda name: (name,))
+        types = or_default(fields.texts("instance_types"), lambda _: one)
+        unknown = fields.record_of(Machine, instance_types=types)
+        machine = machine_of(fields, self.machines, types) if self.machines else unknown
         named = [subnets.get(name) for name in known(fields.texts("subnets")) or ()]
         found = [subnet for subnet in named if subnet is not None]
         where: Value[tuple[Subnet, ...]] = Unknown("its subnets are not those of the cluster", origin)
