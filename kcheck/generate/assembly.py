@@ -28,7 +28,7 @@ from kcheck.scale.world import World
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree
 from kcheck.text.units import counted
-from kcheck.text.values import Unknown, known
+from kcheck.text.values import known
 
 _SETTINGS = "kcheck.yaml"
 _FEW_WALLS = 4  # in the README of a small cluster
@@ -174,7 +174,7 @@ def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
     for slot in slots:
         if slot.prefix is None:
             found = demands.bounds(places[drafted[slot.name]], world)
-            high = None if isinstance(found, Unknown) else demands.needed(found).high
+            high = demands.needed(found).high
             if high is None:
                 raise AssertionError(f"what {slot.name} needs is not known: {found}")
             result[slot.name] = recommended.with_growth("any", high)

@@ -17,9 +17,9 @@ from kcheck.scale.growth import Demand, addresses_needed, surge_bounds
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.ip_ranges import parse_cidr, prefix_of, range_of, usable_addresses
-from kcheck.text.need import NotKnown, need, or_unknown
+from kcheck.text.need import NotKnown, first_unknown, need, or_unknown
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, because, known, mapped, number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,23 +143,21 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Amount:
 
     Where pods have subnets of their own, the first interface, the node's `own`, does not serve them.
     """
-    found = _held_by_type(pool, cni, own=own)
-    if isinstance(found, Unknown):
-        return Amount(1, None, found)
+    try:
+        found = _held_by_type(pool, cni, own=own)
+    except NotKnown as error:
+        return Amount(1, None, error.missing)
     least, most = min(found), max(found)
     name = known(pool.name) or pool.address
     return Amount(least, most, Unknown(f"the instance types of {name} take {least} to {most} addresses"))
 
 
-@or_unknown
-def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int] | Unknown:
+def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int]:
     """List the addresses that a node holds, one number for each instance type of its pool."""
     types = need(pool.machine.instance_types)
     for value in (cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes):
         need(value)
-    for optional in (cni.warm_ips, cni.minimum_ips):
-        if isinstance(optional, Unknown):
-            raise NotKnown(optional)
+    need(first_unknown((cni.warm_ips, cni.minimum_ips)))
     own_cloud = cloud(need(pool.cluster).cloud)
     extra = pool.machine.efa_addresses if own else 0
     found, why = [], "" if types else "no instance type is set"
@@ -170,7 +168,8 @@ def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int] | Unknown
         else:
             count, addresses = interfaces
             found.append(own_cloud.node_addresses(cni, count if own else count - 1, addresses, 1) + extra)
-    return Unknown(why) if why else found
+    need(Unknown(why) if why else None)
+    return found
 
 
 def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
@@ -230,34 +229,23 @@ def of_pool(pool: NodePool) -> list[Place]:
     return [*subnets, *([] if pods is None else [pods])]
 
 
-def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
-    """List the pools with nodes or pods in a subnet or range."""
-    return world.pools.in_subnet(place) if isinstance(place, Subnet) else world.pools.in_range(place)
-
-
-@once
-@or_unknown
 def bounds(place: Place, world: World) -> Demands:
-    """Count the lower and the upper demand of each pool in a place."""
-    return _bounds_of(need(pools_of(place, world)), place, world)
+    """Count the lower and the upper demand of each pool in a place. Raises NotKnown if one may be elsewhere."""
+    found = at_most(place, world)
+    need(world.pools.doubt(place))
+    return found
 
 
 @once
-def at_most(place: Place, world: World) -> Demands | Unknown:
+def at_most(place: Place, world: World) -> Demands:
     """Count the demand as `bounds` does; pools that may be elsewhere take nothing at least, and all at most."""
-    found = bounds(place, world)
-    if not isinstance(found, Unknown) or not isinstance(place, Subnet):
-        return found
-    pools = world.pools.at_most_in_subnet(place)
-    return found if isinstance(pools, Unknown) else _bounds_of(pools, place, world, found)
-
-
-def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown | None = None) -> Demands:
+    pools, doubt = world.pools.perhaps_inside(place), world.pools.doubt(place)
     shared = Counter(pool.display_name for pool in pools)
     least: list[Demand] = []
-    most: list[Demand] | None = []
+    most: list[Demand] = []
     reasons: list[Unknown | None] = []
     seen: set[NodePool] = set()
+    bounded = True
     kept = _reserved_prefixes(place)
     for pool in pools:
         measure, parts = _measure(place, pool, seen)
@@ -273,18 +261,18 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World, doubt: Unknown
         whole, more = (max(0, one - fixed) // size * size if size else 0 for one in (each.low, each.high or 0))
         demand = Demand(name, number(nodes, 0), low, per_node=each.low, subnets=parts, by_default=default)
         least.append(demand._replace(prefixed=whole))
-        if most is not None:
-            upper = least[-1]._replace(surge=high, per_node=each.high or 0, prefixed=more)
-            most = None if each.high is None else [*most, upper]
+        most.append(least[-1]._replace(surge=high, per_node=each.high or 0, prefixed=more))
+        bounded = bounded and each.high is not None
         reasons += [each.why] if each.exact is None else []
         reasons += [because(surge)] if low != high else []
         reasons += [] if isinstance(nodes, Known) else [because(nodes)]
     lowest = _sized(pools, least, world, kind=True)
-    highest = None if most is None else _sized(pools, most, world, kind=False)
+    highest = _sized(pools, most, world, kind=False) if bounded else None
     if kept:
         reasons.append(Unknown(f"whether nodes get prefixes beyond the {kept:,} reserved addresses is not known"))
     why = next(filter(None, reasons), None)
-    return Demands(pools, least, most, lowest or [], highest, why, kept=kept, rest=number(room(place, world), 0) - kept)
+    rest = number(room(place, world), 0) - kept
+    return Demands(pools, least, most if bounded else None, lowest or [], highest, why, kept=kept, rest=rest)
 
 
 def _reserved_prefixes(place: Place) -> int:
@@ -337,13 +325,11 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
     """List possible pool sizes of a cluster at its target; empty without an upper bound."""
     cluster = known(pools[own[0]].cluster)
     nodes = [world.sizes.of_pool(pools[i]) for i in own]
-    sizes = all_known(nodes)
-    if not isinstance(sizes, Unknown):
-        return [{pools[i].id: size for i, size in zip(own, sizes, strict=True)}]
-    aim = world.sizes.target_amount(cluster) if cluster else None
-    target = aim.low if aim and kind else aim.high if aim else None
-    if cluster is None or target is None or isinstance(world.pools.all_of_cluster(cluster), Unknown):
-        return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind else []
+    every = all(isinstance(count, Known) for count in nodes)
+    aim = world.sizes.target_amount(cluster) if cluster else Amount()
+    target = aim.low if kind else aim.high
+    if every or cluster is None or target is None or isinstance(world.pools.all_of_cluster(cluster), Unknown):
+        return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind or every else []
     growth, names = world.sizes.growth(cluster), [pool.id for pool in world.pools.of_cluster(cluster)]
     unknown, own_names = [i for i, size in enumerate(growth.maxima) if size is None], {pools[i].id for i in own}
     others = [i for i in unknown if names[i] not in own_names][1:-1]  # each gives `own` the sizes that the first gives

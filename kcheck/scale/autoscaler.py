@@ -50,16 +50,14 @@ def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
 @or_unknown
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Count the nodes that the autoscaler adds and removes up to the target of its cluster."""
-    return computed(autoscaler, sum(nodes for _, nodes in need(growing(autoscaler, world))))
+    return computed(autoscaler, sum(nodes for _, nodes in growing(autoscaler, world)))
 
 
 @once
-@or_unknown
-def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
+def growing(autoscaler: Autoscaler, world: World) -> list[money.Share]:
     """List the pools that the autoscaler grows, with the nodes that it adds to each."""
     if not isinstance(autoscaler.cluster, Known):
-        asked = world.config.nodes.get("")
-        return [(None, asked)] if asked else unknown_size(autoscaler, world)
+        return [(None, need(world.config.nodes.get("") or unknown_size(autoscaler, world)))]
     grown = (pool for pool in need(world.pools.all_of_cluster(autoscaler.cluster.value)) if need(pool.size.autoscaled))
     return [(pool, max(0, need(world.sizes.of_pool(pool)) - number(pool.size.min_nodes, 0))) for pool in grown]
 
@@ -67,7 +65,7 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
 @or_unknown
 def zones(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Count the zones of the pools that it scales; unset where they name none."""
-    pools = [pool for pool, _ in need(growing(autoscaler, world)) if pool is not None]
+    pools = [pool for pool, _ in growing(autoscaler, world) if pool is not None]
     return computed(autoscaler, len({zone for pool in pools for zone in need(pool.placement.zones)}) or None)
 
 

@@ -1,7 +1,7 @@
 """Helpers that computed words share."""
 
 import re
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
@@ -14,17 +14,10 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 
-def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
+def computed(thing: Thing, value: T | None) -> Value[T]:
     """Wrap a computed value; None stands for unset."""
-    if isinstance(value, Unknown):
-        return value
     origin = Origin((thing.place,))
     return Unset(origin) if value is None else Known(value, origin)
-
-
-def count(thing: Thing, found: Sized | Unknown) -> Value[int]:
-    """Count what was found, or return why that is unknown."""
-    return found if isinstance(found, Unknown) else computed(thing, len(found))
 
 
 def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:

@@ -25,17 +25,18 @@ def classes_in(scope: str, world: World) -> list[PriorityClass]:
     return sorted(own, key=lambda one: (one.place.source.path, one.place.start))
 
 
-def classes(thing: Thing, world: World) -> Value[tuple[str, ...]]:
+def classes(thing: Thing, world: World) -> tuple[str, ...]:
     """Name the priority classes of pods that are applied with a thing."""
-    return computed(thing, _class_names(world.deployed.scope(thing), world))
+    return _class_names(world.deployed.scope(thing), world)
 
 
 @once
-def _class_names(scope: str, world: World) -> tuple[str, ...] | Unknown:
+def _class_names(scope: str, world: World) -> tuple[str, ...]:
     names = [one.name for one in classes_in(scope, world)]
     sure = tuple(dict.fromkeys(name.value for name in names if isinstance(name, Known)))
-    missing = first_unknown(names) if len(sure) < _SEVERAL else None
-    return missing or sure
+    if len(sure) < _SEVERAL:
+        need(first_unknown(names))
+    return sure
 
 
 _SEVERAL = 2

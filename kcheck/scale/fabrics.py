@@ -79,37 +79,26 @@ def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
     )
 
 
-def spread_job(pool: NodePool, world: World) -> Value[Workload]:
-    """Find the job with traffic between several nodes that fills most of a pool; null without one."""
-    found = _most_spread(pool, world)
-    return computed(pool, found[0] if found else None)
-
-
-def spread_nodes(pool: NodePool, world: World) -> Value[int]:
-    """Count the nodes of the pool that this job fills; 0 without one."""
-    found = _most_spread(pool, world)
-    return computed(pool, found[1] if found else 0)
-
-
-def _most_spread(pool: NodePool, world: World) -> tuple[Workload, int] | None:
+@once
+def most_spread(pool: NodePool, world: World) -> tuple[Workload | None, int]:
+    """Return the job with traffic between several nodes that fills most of a pool, and how many it fills."""
     cluster = known(pool.cluster)
-    jobs = need(_spread_jobs(cluster, world)).get(pool.id, []) if cluster else []
-    found = [(job, nodes) for job, nodes in jobs if isinstance(nodes, int) and nodes > 1]
+    jobs = _spread_jobs(cluster, world).get(pool.id, []) if cluster else []
+    filled = [(job, or_unknown(_fewest)(job, pool, world)) for job in jobs]
+    found = [(job, nodes) for job, nodes in filled if isinstance(nodes, int) and nodes > 1]
     if not found:
-        need(first_unknown(nodes for _, nodes in jobs))
-    return max(found, key=itemgetter(1), default=None)
+        need(first_unknown(nodes for _, nodes in filled))
+    return max(found, key=itemgetter(1), default=(None, 0))
 
 
 @once
-@or_unknown
-def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[tuple[Workload, int | Unknown]]]:
-    """List by pool the GPU jobs whose pods talk to each other, with the nodes that each fills."""
-    result: dict[str, list[tuple[Workload, int | Unknown]]] = {}
+def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
+    """List by pool the GPU jobs whose pods talk to each other."""
+    result: dict[str, list[Workload]] = {}
     for workload in world.deployed.on(cluster).workloads:
         templates = [one for one in workload.templates if or_unknown(_distributed)(workload, one)]
         for pool in (pool for one in templates for pool, _ in need(world.pools.candidates(one))):
-            nodes = or_unknown(_fewest)(workload, pool, world)
-            result.setdefault(pool.id, []).append((workload, nodes))
+            result.setdefault(pool.id, []).append(workload)
     return result
 
 
@@ -206,15 +195,15 @@ def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
     return None if found is None or cluster is None else fabrics.fabric(cluster.cloud, found.machine)
 
 
-def switched_off(template: PodTemplate, world: World) -> Value[str]:
-    """Return the part of a pod's command or variables that switches the fabric off; null without one."""
+def switched_off(template: PodTemplate, world: World) -> str | None:
+    """Return the part of a pod's command or variables that switches the fabric off; None without one."""
     entry = _entry(template, world)
     if entry is None:
-        return computed(template, None)
+        return None
     texts = [one.text for one in template.containers]
     found = next(filter(None, map(entry.disabled.search, texts)), None)
     given = (match[1] for text in texts for match in _switch(entry).finditer(text))
-    return computed(template, found[0].replace(" ", "=", 1) if found else placeholders.unknown(given))
+    return found[0].replace(" ", "=", 1) if found else need(placeholders.unknown(given))
 
 
 @cache

@@ -8,7 +8,7 @@ from kcheck.scale.control_plane import minor
 from kcheck.scale.queues import queued_by_default
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import NotKnown, need
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
@@ -77,12 +77,11 @@ def volcano(workload: Workload, world: World) -> Value[Scheduler]:
 
 
 @once
-@or_unknown
-def admitted(cluster: Cluster, world: World) -> int | Unknown:
-    """Count the GPUs that Volcano admits at once on a cluster."""
+def admitted(cluster: Cluster, world: World) -> int:
+    """Count the GPUs that Volcano admits at once on a cluster. Raises NotKnown if a size is unknown."""
     pools = need(world.pools.all_of_cluster(cluster))
     if known(cluster.provisioned):
-        return Unknown(f"{cluster.address} gets nodes beside its pools")
+        raise NotKnown(Unknown(f"{cluster.address} gets nodes beside its pools"))
     sum_ = 0
     for pool in pools:
         least = pool.size.min_nodes if known(pool.size.autoscaled) is not False else pool.size.max_nodes

@@ -16,18 +16,19 @@ _WHOLE = frozenset({"nvidia.com/gpu", "nvidia.com/gpu.shared"})
 
 def ways(one: Sharing, world: World) -> Value[tuple[str, ...]]:
     """List how cards are divided: time slices, MPS, or MIG with named slices (strategy mixed)."""
-    mig = any(name.startswith(_MIG) for name in one.names) or if_set(strategy(one, world)) == "mixed"
+    mig = any(name.startswith(_MIG) for name in one.names) or strategy(one, world) == "mixed"
     found = {"timeSlicing": bool(one.slices), "mps": bool(one.mps), "mig": mig}
     return computed(one, tuple(name for name, holds in found.items() if holds))
 
 
-def strategy(thing: Sharing | Container, world: World) -> Value[str]:
-    """Return the MIG strategy that all configurations applied together agree on, the operator's first; else null."""
+def strategy(thing: Sharing | Container, world: World) -> str | None:
+    """Return the MIG strategy that all configurations applied together agree on, the operator's first; else None."""
     near = world.deployed.beside(thing).sharings
     written = [one for one in near if isinstance(one.mig, Known)]
     given = {known(one.mig) for one in written if one.strategy_only} or {known(one.mig) for one in written}
-    missing = first_unknown(one.mig for one in near) if not written else None
-    return computed(thing, missing or (given.pop() if len(given) == 1 else None))
+    if not written:
+        need(first_unknown(one.mig for one in near))
+    return given.pop() if len(given) == 1 else None
 
 
 def copies(one: Sharing, _world: World) -> Value[int]:

@@ -37,12 +37,10 @@ def _scale(workload: Workload, world: World) -> Value[int]:
     if cluster is None:
         most = max(own, asked or 0)
         return computed(workload, most) if asked or own > large else world.inventory.unknown_size(workload)
-    sizes: list[Value[int]] = []
-    for template in workload.templates:
-        found = world.pools.candidates(template)
-        if isinstance(found, Unknown):
-            return computed(workload, own) if own > large else found
-        sizes += [world.sizes.of_pool(pool) for pool, _ in found]
+    found = [world.pools.candidates(template) for template in workload.templates]
+    if (missing := first_unknown(found)) is not None:
+        return computed(workload, own) if own > large else missing
+    sizes = [world.sizes.of_pool(pool) for one in found for pool, _ in known(one) or ()]
     most = max([own, *(size.value for size in sizes if isinstance(size, Known))])
     unknown = first_unknown(sizes)
     if world.autoscaling.beyond_pools(cluster):
@@ -101,8 +99,8 @@ def on_spot(workload: Workload, world: World) -> Value[bool]:
 
 
 def _lands_on_spot(template: PodTemplate, world: World) -> bool:
-    found = world.pools.candidates(template)
-    if isinstance(found, Unknown) or not found:
+    found = known(world.pools.candidates(template))
+    if not found:
         return False
     markets = [pool.market.spot for pool, _ in found]
     unsure = [world.pools.fit(template, pool) for pool, certain in found if not certain]

@@ -12,7 +12,7 @@ from kcheck.inventory.clouds.cloud import Cloud
 from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
 from kcheck.scale.allocatable import NOTHING_TAKEN, Room, Taken, rooms
 from kcheck.text.amount import Amount, exactly
-from kcheck.text.need import first_unknown
+from kcheck.text.need import NotKnown, first_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, whole_number
@@ -188,8 +188,11 @@ def _is_spot(one: Requirement) -> bool:
 
 def landed(
     template: PodTemplate, pools: Iterable[NodePool], alike: Mapping[NodePool, NodePool]
-) -> list[NodePool] | Unknown | None:
-    """List the pools that a DaemonSet runs on, `alike` ones asked once; None if it runs on every node."""
+) -> list[NodePool] | None:
+    """List the pools that a DaemonSet runs on, `alike` ones asked once; None if it runs on every node.
+
+    Raises NotKnown if some nodes may lack a label that it asks for.
+    """
     terms = [tuple(one for one in term if one.key not in _COMMON) for term in known(template.selection) or ()]
     if isinstance(template.selection, Known):
         template = replace(template, selection=replace(template.selection, value=tuple(terms)))
@@ -198,7 +201,7 @@ def landed(
     found = [(pool, fits[own]) for pool, own in like.items()]
     asked = [one.key for term in terms for one in term if one.operator not in _RULES_OUT][:1]
     if asked and (not found or any(fits is None for _, fits in found)):
-        return Unknown(f"the number of nodes with the label {asked[0]} is not known")
+        raise NotKnown(Unknown(f"the number of nodes with the label {asked[0]} is not known"))
     return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
 
 

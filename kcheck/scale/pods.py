@@ -14,7 +14,7 @@ from kcheck.text import placeholders
 from kcheck.text.amount import Amount
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, sure, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, sure
 
 
 def workload(thing: Thing, world: World) -> Value[Workload]:
@@ -99,10 +99,10 @@ def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
     return computed(pods, next(iter(need(alike(pods, world))), None))
 
 
-def nodes(pods: PodTemplate, world: World) -> Value[int]:
-    """Count the nodes of all pools that pods can land on; null without any."""
-    found = pools(pods, world)
-    return computed(pods, total(map(world.sizes.of_pool, found)) if found else None)
+def nodes(pods: PodTemplate, world: World) -> int | None:
+    """Count the nodes of all pools that pods can land on; None without any."""
+    found = [need(world.sizes.of_pool(pool)) for pool in pools(pods, world)]
+    return sum(found) if found else None
 
 
 def per_node(pods: PodTemplate, world: World) -> Value[int]:
@@ -127,18 +127,18 @@ _FIRST = regex(r"(?:sleep +)?(\S+)")
 """The program of a command, or how long it sleeps."""
 
 
-def idles(pods: PodTemplate, world: World) -> Value[str]:
-    """Return the command that keeps pods and their GPUs idle; null without, and for workers that a launcher drives."""
+def idles(pods: PodTemplate, world: World) -> str | None:
+    """Return the command that keeps pods and their GPUs idle; None without, and for workers that a launcher drives."""
     owner = world.deployed.workload(pods)
     starters = [
         word for other in owner.templates if other is not pods for one in other.containers for word in one.starters
     ]
     if owner.kind == "MPIJob" or starters:
-        return computed(pods, None)
+        return None
     texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
     found = next((match[0] for match in map(_IDLE.search, texts) if match), None)
     words = [match[1] for text in texts if (match := _FIRST.match(text))]
-    return computed(pods, found or placeholders.unknown(word for word in words if placeholders.first(word) == word))
+    return found or need(placeholders.unknown(word for word in words if placeholders.first(word) == word))
 
 
 @or_unknown

@@ -14,7 +14,7 @@ from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import first_unknown, if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_none
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, known, mapped, number
 
@@ -28,23 +28,12 @@ def counted(pool: NodePool, world: World) -> Value[int]:
     return Known(many.value, nodes.origin) if isinstance(many, Known) else many
 
 
-def biggest_job(pool: NodePool, world: World) -> Value[Workload]:
-    """Return the GPU workload that fills most nodes of a pool and fits neither other pools nor all together."""
-    return mapped(computed(pool, _biggest_job(pool, world)), operator.itemgetter(0))
-
-
-def biggest_job_nodes(pool: NodePool, world: World) -> Value[int]:
-    """Count the nodes that the biggest job fills; 0 without one."""
-    found = _biggest_job(pool, world)
-    return found if isinstance(found, Unknown) else computed(pool, found[1] if found else 0)
-
-
 @once
-@or_unknown
-def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
+def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
+    """Return the GPU workload that fills most nodes of a pool and fits neither other pools nor all together."""
     cluster = known(pool.cluster)
     if cluster is None:
-        return None
+        return None, 0
     found: list[tuple[Workload, int]] = []
     lacking: Unknown | None = None
     for workload in world.deployed.on(cluster).workloads:
@@ -61,7 +50,7 @@ def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
             found.append((workload, nodes))
     if not found:
         need(lacking)
-    return max(found, key=operator.itemgetter(1), default=None)
+    return max(found, key=operator.itemgetter(1), default=(None, 0))
 
 
 def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | None:
@@ -149,7 +138,7 @@ def _with_gpus(cluster: Cluster, world: World) -> list[Workload]:
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
     """Return the size to write: exactly the biggest job, or a larger share of the target in round numbers."""
-    least = known(biggest_job_nodes(pool, world)) or 0
+    _, least = or_none(biggest_job)(pool, world) or (None, 0)
 
     def written(nodes: int) -> int:
         each = -(-max(least, nodes) // need(pool.size.times))

@@ -8,8 +8,8 @@ from kcheck.scale.jobs import priority_class
 from kcheck.scale.pods import requests_from
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import first_unknown, if_set, need
-from kcheck.text.values import Known, Unknown, Unset, Value, known, number
+from kcheck.text.need import first_unknown, if_set, need, or_none
+from kcheck.text.values import Known, Unset, Value, known, number
 
 _MOST = 3
 """Most neighbours named for each pool."""
@@ -49,7 +49,7 @@ def lower_neighbours(template: PodTemplate, world: World) -> list[Workload]:
     if not owner.batch or if_set(priority_class(owner, world)) is None or _rank(owner, world) != tiers.highest:
         return []
     found: dict[Workload, None] = {}
-    for pool in need(_pools(template, world)):
+    for pool in _pools(template, world):
         found |= dict.fromkeys(tiers.lower.get((pool, False), ()))
         if pool is None or known(pool.machine.gpus) != known(template.gpus):  # cards are left
             found |= dict.fromkeys(tiers.lower.get((pool, True), ()))
@@ -67,8 +67,7 @@ def _tiers(scope: str, world: World) -> _Tiers:
     result = _Tiers(highest, {})
     for workload, rank in ranked:
         for template in workload.templates if rank < highest else ():
-            pools = _pools(template, world)
-            for pool in () if isinstance(pools, Unknown) else pools:
+            for pool in or_none(_pools)(template, world) or ():
                 group = result.lower.setdefault((pool, bool(number(template.gpus, 0))), [])
                 if len(group) < _MOST and workload not in group:
                     group.append(workload)
@@ -81,9 +80,8 @@ def _rank(workload: Workload, world: World) -> int | None:
     return if_set(own.number) if own is not None else None
 
 
-def _pools(template: PodTemplate, world: World) -> list[NodePool | None] | Unknown:
+def _pools(template: PodTemplate, world: World) -> list[NodePool | None]:
     """List the pools that pods may land on; None stands for nodes outside the code, without a selector."""
     if not world.inventory.clusters:
         return [None] if known(template.selection) == ((),) else []
-    found = world.pools.candidates(template)
-    return found if isinstance(found, Unknown) else [pool for pool, _ in found]
+    return [pool for pool, _ in need(world.pools.candidates(template))]

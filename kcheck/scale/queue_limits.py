@@ -76,7 +76,7 @@ def gpu_quota(queue: Queue, _world: World) -> Value[int]:
 def gpus_at_most(queue: Queue, world: World) -> Value[int]:
     """Count the GPUs that the pools of a queue's cluster may have; null where others may add nodes."""
     cluster = world.inventory.cluster_of.get(queue)
-    if cluster is None or need(more_nodes(cluster, world)):
+    if cluster is None or more_nodes(cluster, world):
         return computed(queue, None)
     total = 0
     for pool in (one for one in world.pools.of_cluster(cluster) if if_set(one.machine.gpu)):

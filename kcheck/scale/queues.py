@@ -95,7 +95,7 @@ def _of_folders(kind: str, world: World) -> dict[str, list[Queue]]:
     return grouped(_of_kind(kind, world), _folder)
 
 
-def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unknown:
+def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...]:
     """List the first queues of a kind in the folder of a thing or above it, by name.
 
     Where the settings say which manifests a cluster has, all of its queues count.
@@ -104,7 +104,7 @@ def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unkn
 
 
 @once
-def _names_near(kind: str, path: str, cluster: Cluster | None, world: World) -> tuple[str, ...] | Unknown:
+def _names_near(kind: str, path: str, cluster: Cluster | None, world: World) -> tuple[str, ...]:
     folders, own = _of_folders(kind, world), f"{os.path.dirname(path)}/"
     above = [own[:end] for end, char in enumerate(own) if char == "/"]
     found = [other for folder in ("", *above) for other in folders.get(folder, [])]
@@ -113,7 +113,8 @@ def _names_near(kind: str, path: str, cluster: Cluster | None, world: World) -> 
         found = [other for other in _of_kind(kind, world) if world.inventory.cluster_of.get(other) is cluster]
     near = [other.name for other in found if not _is_example(other, path, world)]
     names = dict.fromkeys(name.value for name in near if isinstance(name, Known))
-    return first_unknown(near) or tuple(islice(names, _MOST_NAMES))
+    need(first_unknown(near))
+    return tuple(islice(names, _MOST_NAMES))
 
 
 _MOST_NAMES = 5
@@ -145,10 +146,9 @@ def _leading(queue: Queue, world: World) -> list[Queue]:
     return _near(queue, _by_target(world).get(str(known(queue.name)), []), world)
 
 
-def leading(queue: Queue, world: World) -> Value[int]:
+def leading(queue: Queue, world: World) -> int:
     """Count the LocalQueues that lead to a ClusterQueue."""
-    found = _leading(queue, world)
-    return computed(queue, len(found) or _unnamed(queue, world) or 0)
+    return len(_leading(queue, world)) or need(_unnamed(queue, world)) or 0
 
 
 def _unnamed(queue: Queue, world: World) -> Unknown | None:
@@ -301,16 +301,16 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
     return computed(one, space in found or None in found)
 
 
-def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]:
+def nearby_queues(one: Queue | Workload, world: World) -> tuple[str, ...]:
     """List queues possibly meant, in its folder or above; for jobs also those of that name in other namespaces."""
     if isinstance(one, Queue):
-        return computed(one, _near_names(one, "ClusterQueue", world))
+        return _near_names(one, "ClusterQueue", world)
     kind = _KINDS.get(known(one.queue_system) or "", "")
-    near = need(_near_names(one, kind, world))
+    near = _near_names(one, kind, world)
     spaces = islice((space for space in _spaces(one, world) if space is not None), _MOST_NAMES)
     elsewhere = [f"{space}/{known(one.queue)}" for space in spaces]
     here = [name for name in near if not elsewhere or name != known(one.queue)]
-    return computed(one, (*here, *elsewhere)[:_MOST_NAMES])
+    return (*here, *elsewhere)[:_MOST_NAMES]
 
 
 def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:

@@ -15,9 +15,9 @@ from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount, exactly
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, range_of, sufficient_prefix, widened, with_newbits
-from kcheck.text.need import need, or_unknown
+from kcheck.text.need import need, or_none, or_unknown
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known, total
+from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,27 +42,26 @@ class Share(NamedTuple):
 @once
 def needed(place: Place, world: World) -> Amount:
     """Count the addresses that the pools need while one of them is upgraded."""
-    doubt = demands.bounds(place, world)
-    found = demands.needed(need(demands.at_most(place, world)))
-    if isinstance(doubt, Unknown):
+    found, doubt = demands.needed(demands.at_most(place, world)), world.pools.doubt(place)
+    if doubt is not None:
         return replace(found, why=doubt, origin=doubt.origin)
     return found if found.exact is not None else replace(found, origin=place.cidr.origin)
 
 
 def needed_as_written(place: Place, world: World) -> Value[int]:
     """Count the needed addresses of pools with a written size."""
-    found = need(demands.bounds(place, world)).least
+    found = demands.bounds(place, world).least
     return computed(place, addresses_needed([one for one in found if not one.by_default]))
 
 
 def needed_all_at_once(place: Place, world: World) -> Value[int]:
     """Count the addresses that the pools need while all are upgraded at once."""
-    return computed(place, sum(one.addresses(one.nodes) for one in need(demands.bounds(place, world)).least))
+    return computed(place, sum(one.addresses(one.nodes) for one in demands.bounds(place, world).least))
 
 
 def shares(place: Place, world: World) -> list[Share]:
     """List the least share of each pool, the largest first."""
-    found = need(demands.bounds(place, world))
+    found = demands.bounds(place, world)
     ordered = sorted(upgraded_in_turn(found.least), key=lambda one: -one.addresses(one.nodes))
     return [
         Share(
@@ -75,8 +74,8 @@ def shares(place: Place, world: World) -> list[Share]:
 
 def nodes(place: Place, world: World) -> Value[int]:
     """Count the nodes in a subnet or a pod range at the targets of their clusters."""
-    pools = dict.fromkeys(need(demands.pools_of(place, world)))
-    return computed(place, total(map(world.sizes.of_pool, pools)))
+    pools = dict.fromkeys(world.pools.inside(place))
+    return computed(place, sum(need(world.sizes.of_pool(pool)) for pool in pools))
 
 
 def full(place: Place, world: World) -> Value[int] | Amount:
@@ -84,7 +83,7 @@ def full(place: Place, world: World) -> Value[int] | Amount:
     there = demands.room(place, world)
     if not isinstance(there, Known):
         return there
-    found, usable = need(demands.bounds(place, world)), there.value
+    found, usable = demands.bounds(place, world), there.value
     if addresses_needed(found.least) <= usable:
         return computed(place, None)
     at = walls.nodes_at(place, found.pools, world)
@@ -101,7 +100,7 @@ def first_full(pool: NodePool, world: World) -> Value[Place]:
 
 def widest(place: Place, world: World) -> Value[int]:
     """Count the addresses of the hungriest node in a subnet, or of the largest block of a pod range."""
-    pools = need(demands.pools_of(place, world))
+    pools = world.pools.inside(place)
     measure = demands.per_node if isinstance(place, Subnet) else demands.block_size
     return computed(place, max((need(measure(pool, world)) for pool in pools), default=0))
 
@@ -116,7 +115,7 @@ _MOST_DOUBLINGS = 1
 @or_unknown
 def sufficient_cidr(place: Place, world: World) -> Value[str]:
     """Propose a free block of the subnet's network, or the pod range widened; null if there is none."""
-    need(demands.bounds(place, world))
+    demands.bounds(place, world)  # the need must be known
     if not isinstance(place, Subnet):
         return computed(place, _widening(place, world).cidr)
     network = known(place.network)
@@ -166,10 +165,11 @@ def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> 
     return {name for name, place in places if (place.source.path, place.keys[:-1]) == own}
 
 
+@or_none
 def _wanted(subnet: Subnet, world: World) -> int | None:
     """Return the prefix with room for the pools' need; None where they have it, or it is unknown."""
-    found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
-    if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
+    found, usable = demands.bounds(subnet, world), need(demands.room(subnet, world))
+    if addresses_needed(found.most or found.least) <= usable:
         return None
     reserved = world.numbers.limits(subnet.cloud)["subnet.reserved"].number
     least, most = (
@@ -250,11 +250,10 @@ class _Widening(NamedTuple):
 def _widening(pod_range: Place, world: World) -> _Widening:
     if isinstance(pod_range, Subnet):  # it moves instead
         return _Widening()
-    found = demands.bounds(pod_range, world)
-    addresses = known(demands.room(pod_range, world))
+    found, addresses = or_none(demands.bounds)(pod_range, world), known(demands.room(pod_range, world))
     written = known(pod_range.cidr) or ""
     network = range_of(written)
-    if isinstance(found, Unknown) or network is None or addresses is None:
+    if found is None or network is None or addresses is None:
         return _Widening()
     needed = network.num_addresses - addresses + addresses_needed(found.most or found.least)
     if written.startswith("/"):
@@ -271,8 +270,7 @@ def _widening(pod_range: Place, world: World) -> _Widening:
 
 def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
     """Yield all that a range may not overlap: networks, subnets, other ranges, services, control planes."""
-    pools = world.pools.in_range(pod_range)
-    users = () if isinstance(pools, Unknown) else pools
+    users = world.pools.inside(pod_range)
     clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
     own = [one for one in world.inventory.reserved if one.id == pod_range.id]
     for pool in users:

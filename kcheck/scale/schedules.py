@@ -195,7 +195,7 @@ def start(cluster: Cluster, world: World) -> Value[Start]:
 def _start(found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:
     """Find the jobs that start together and ask for most, with what is known to be asked for."""
     every = together(found, lambda one: one.cpu)  # pods that no node takes wait for ever, and take nothing
-    group = [pair for pair in every if all(world.pools.candidates(one) != [] for one in pair[0].templates)]
+    group = [pair for pair in every if all(known(world.pools.candidates(one)) != [] for one in pair[0].templates)]
     if len(group) < 2:
         return None
     held = _held((template for job, _ in group for template in job.templates), world)

@@ -63,10 +63,10 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     if not pools:
         return computed(template, None)
     serverless = known(cluster.serverless) or isinstance(cluster.serverless, Unknown)
-    if need(more_nodes(cluster, world)) or serverless:
+    if more_nodes(cluster, world) or serverless:
         return computed(template, None)
     if few or missing:
-        return computed(template, few or missing)
+        return computed(template, few or need(missing))
     obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
     pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
     kind, origin = found[0].kind, template.gpus.origin
@@ -114,21 +114,21 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
     fits = [world.pools.fit(template, pool) for pool in pools]
     if any(fit.fits or fit.kind == "taint" for fit in fits):  # a queue may add the toleration
         unknown = None if any(fit.kind == "taint" for fit in fits) else first_unknown((template.cpu, template.memory))
-        return computed(template, None if unknown is None or need(more_nodes(cluster, world)) else unknown)
+        return computed(template, None) if unknown is None or more_nodes(cluster, world) else unknown
     if any(fit.fits is None for fit in fits):
         inputs = (template.cpu, template.memory, *(pool.machine.instance_types for pool in pools))
         return first_unknown(inputs) or computed(template, None)
     every = [(world.pools.shortage(template, pool), pool) for pool in pools if world.pools.chosen(template, pool)]
     found = [(share, pool) for share, pool in every if share is not None]
-    if not found or need(more_nodes(cluster, world)):
+    if not found or more_nodes(cluster, world):
         return computed(template, None)
     return computed(template, _told(*max(found, key=lambda one: one[0].left.high or 0), template))
 
 
-def more_nodes(cluster: Cluster, world: World) -> bool | Unknown:
-    """Whether there are other pools, or something may add nodes of other kinds."""
-    values = (world.pools.all_of_cluster(cluster), cluster.provisioned, world.autoscaling.tool(cluster))
-    return first_unknown(values) or world.autoscaling.beyond_pools(cluster)
+def more_nodes(cluster: Cluster, world: World) -> bool:
+    """Whether something may add nodes of other kinds. Raises NotKnown if there may be other pools."""
+    need(first_unknown((world.pools.all_of_cluster(cluster), cluster.provisioned, world.autoscaling.tool(cluster))))
+    return world.autoscaling.beyond_pools(cluster)
 
 
 def _told(share: Share, pool: NodePool, template: PodTemplate) -> Shortage:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Definition, PodTemplate, Workload
-from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, need
@@ -37,8 +36,8 @@ class Split(Struct, frozen=True):
     cloud: Annotated[str, "the cloud of the cluster: eks, gke, aks, ack, selfmanaged; any where it is not known"]
 
 
-def split_claim(workload: Workload, world: World) -> Value[Split]:
-    """Find the claim on a volume of one node that pods of a workload mount on several; null without one."""
+def split_claim(workload: Workload, world: World) -> Split | None:
+    """Find the claim on a volume of one node that pods of a workload mount on several; None without one."""
     users: dict[str, list[PodTemplate]] = {}
     for template in workload.templates:
         for name in dict.fromkeys(known(one.name) for one in template.references if one.kind == _CLAIM):
@@ -46,9 +45,9 @@ def split_claim(workload: Workload, world: World) -> Value[Split]:
     for name, templates in users.items():
         found = _split(name, templates, workload, world) if name else None
         if found is not None:
-            return computed(workload, found)
+            return found
     named = (one.name for template in workload.templates for one in template.references if one.kind == _CLAIM)
-    return computed(workload, first_unknown(named) if known(workload.pods) != 1 else None)
+    return need(first_unknown(named)) if known(workload.pods) != 1 else None
 
 
 def _split(name: str, templates: list[PodTemplate], workload: Workload, world: World) -> Split | None:

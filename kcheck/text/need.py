@@ -57,3 +57,16 @@ def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:
             return error.missing
 
     return attempt
+
+
+def or_none(function: Callable[P, T]) -> Callable[P, T | None]:
+    """Make a function return None where it lacks a value that it needs."""
+
+    @wraps(function)
+    def attempt(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        try:
+            return function(*args, **kwargs)
+        except NotKnown:
+            return None
+
+    return attempt

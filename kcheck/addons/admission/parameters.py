@@ -7,7 +7,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.model import NODE_ADDRESSES, Cluster, NodePool, Queue, Scheduler
 from kcheck.scale import gangs, gpus, placement, pods, queues
 from kcheck.scale.world import World
-from kcheck.text.need import NotKnown, if_set, need
+from kcheck.text.need import NotKnown, if_set, need, or_none
 from kcheck.text.values import Known, Unknown, Value, equals, known, number
 
 
@@ -78,7 +78,7 @@ def _limit_ranges(world: World) -> str:
 
 
 def _strategy(world: World) -> str:
-    found = {known(gpus.strategy(one, world)) for one in world.inventory.sharings}
+    found = {or_none(gpus.strategy)(one, world) for one in world.inventory.sharings}
     return found.pop() or "" if len(found) == 1 else ""
 
 
@@ -187,6 +187,6 @@ _OF_CLUSTER: dict[str, Callable[[World, Cluster], str]] = {
     "mirrored": _mirrored, "nodes": lambda world, cluster: str(need(world.sizes.target(cluster))), "pools": _pools,
     "public_cache": lambda _world, cluster: _yes(registry.cloud(cluster.cloud).caches_docker_hub),
     "releases": lambda world, cluster: _yes(any(one.tree is None for one in world.deployed.on(cluster).addons)),
-    "spot_notice": _notice, "volcano_gpus": lambda world, cluster: str(need(gangs.admitted(cluster, world))),
+    "spot_notice": _notice, "volcano_gpus": lambda world, cluster: str(gangs.admitted(cluster, world)),
 }  # fmt: skip
 """Values of a cluster; `NotKnown` is raised where the code does not say one."""

@@ -189,8 +189,8 @@ def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot)
     if len(templates) != 1 or not (known(templates[0].gpus) or 0) or (known(templates[0].count) or 0) < 2:
         return None
     template, pools = templates[0], snapshot.world.pools
-    fitting = pools.candidates(template)
-    pool = fitting[0][0] if not isinstance(fitting, Unknown) and len(fitting) == 1 else None
+    fitting = pools.fitting(template)
+    pool = fitting[0] if len(fitting) == 1 else None
     each = pools.per_node(template, pool) if pool is not None else None
     if pool is None or each is None:
         return None

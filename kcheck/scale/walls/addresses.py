@@ -14,6 +14,7 @@ from kcheck.scale.growth import Demand, Trial, addresses_needed, arithmetic, rea
 from kcheck.scale.walls.model import Fits, Sizes, Takes, Wall, WallFinder, grown, scope_of, unknown
 from kcheck.text.amount import Amount
 from kcheck.text.ip_ranges import prefix_of
+from kcheck.text.need import NotKnown, need, or_none
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, known, number
 
@@ -48,20 +49,23 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
         mechanism = "pod-subnet"
     block = "pod_range.block" if "pod_range.block" in finder.limits else "pod_range.formula"
     entry = finder.limits[block if mechanism == "pod-range" else "subnet.reserved"]
-    found, there = demands.at_most(place, world), demands.room(place, world)
-    own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is finder.cluster]
+    inside = or_none(world.pools.perhaps_inside)(place) or []
+    own = [pool for pool in inside if known(pool.cluster) is finder.cluster]
     scope = scope_of(own) if mechanism == "pod-range" and own else _called(place, finder)
     wall = finder.limit(mechanism, scope, place.cidr, entry, key=place.id, pools=own)
-    if isinstance(found, Unknown) or not isinstance(there, Known) or finder.gap:
-        return unknown(wall, finder.gap or (found if isinstance(found, Unknown) else there))
-    trial = _trial(found, there.value, finder)
+    try:
+        need(finder.gap)
+        found, there = demands.at_most(place, world), need(demands.room(place, world))
+    except NotKnown as error:
+        return unknown(wall, error.missing)
+    trial = _trial(found, there, finder)
     nodes = reach(trial, finder.growth)
     if nodes is None:
         return None
     if nodes.is_open:
         return unknown(wall, found.why or "")
     takes: Takes = lambda sizes: addresses_needed(_at(sizes, found, found.low, finder))  # noqa: E731
-    text, why = _text(place, there.value, found, nodes, finder), found.why if nodes.exact is None else None
+    text, why = _text(place, there, found, nodes, finder), found.why if nodes.exact is None else None
     return replace(finder.at(wall, replace(nodes, why=why), text, trial), takes=takes)
 
 

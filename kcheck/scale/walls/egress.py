@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import NODE_ADDRESSES, Cluster, Image, PodTemplate, Surge, Workload
+from kcheck.model import NODE_ADDRESSES, Cluster, Image, PodTemplate, Workload
 from kcheck.model.image_names import DOCKER_HUB
 from kcheck.scale.addresses import has_public_nodes
 from kcheck.scale.basics import computed, may_count
@@ -14,9 +14,9 @@ from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
 from kcheck.scale.walls.model import Takes, Wall, WallFinder, unknown
 from kcheck.scale.world import World
 from kcheck.text.amount import Amount, exactly
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, need, or_none
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, number, total
+from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, number
 
 
 class Pull(NamedTuple):
@@ -53,8 +53,8 @@ def pulls_of(workload: Workload, world: World) -> list[Pull]:
 
 def _sharing(template: PodTemplate, workload: Workload, world: World) -> frozenset[str] | None:
     """Return the pools with a shared way out that pods may land on; None where unknown."""
-    cluster, pools = world.inventory.cluster_of.get(workload), world.pools.candidates(template)
-    if cluster is None or not world.pools.of_cluster(cluster) or isinstance(pools, Unknown):
+    cluster, pools = world.inventory.cluster_of.get(workload), known(world.pools.candidates(template))
+    if cluster is None or not world.pools.of_cluster(cluster) or pools is None:
         return None
     public = equals(cluster.outbound_type, NODE_ADDRESSES)
     return frozenset(pool.id for pool, _ in pools if not (public or has_public_nodes(pool)))
@@ -95,18 +95,17 @@ def shared_addresses(cluster: Cluster) -> Known[int]:
     return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))
 
 
-def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
-    """Count the public addresses with room for the outbound ports of all nodes; null without ports, or if unknown."""
+@or_none
+def outbound_addresses(cluster: Cluster, world: World) -> int | None:
+    """Count the public addresses with room for the outbound ports of all nodes; None without ports, or if unknown."""
     ports, entry = known(cluster.outbound_ports), world.numbers.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
-        return computed(cluster, None)
+        return None
     pools = world.pools.of_cluster(cluster)
-    sizes = all_known(map(world.sizes.of_pool, pools))
-    if isinstance(sizes, Unknown) or isinstance(all_known(pool.upgrade.surge for pool in pools), Unknown):
-        return computed(cluster, None)
-    surges = [surge_nodes(known(pool.upgrade.surge) or Surge(), size) for pool, size in zip(pools, sizes, strict=True)]
+    sizes = [need(world.sizes.of_pool(pool)) for pool in pools]
+    surges = [surge_nodes(need(pool.upgrade.surge), size) for pool, size in zip(pools, sizes, strict=True)]
     nodes = sum(sizes) + max(surges, default=0)  # one pool is upgraded at a time
-    return computed(cluster, cloud(cluster.cloud).outbound_addresses(ports, nodes, entry.number))
+    return cloud(cluster.cloud).outbound_addresses(ports, nodes, entry.number)
 
 
 # --- walls
@@ -135,9 +134,10 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
     text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
     wall = finder.limit("outbound-ports", "the cluster", cluster.outbound_ports, entry)
     sharing = _gateway_sharers(finder)
-    others = total(map(finder.world.sizes.target, sharing))
+    targets = [known(finder.world.sizes.target(one)) for one in sharing]
+    others = sum(target or 0 for target in targets)
     others_today = sum(number(pool.size.standing, 0) for one in sharing for pool in finder.world.pools.of_cluster(one))
-    if finder.gap or isinstance(others, Unknown):
+    if finder.gap or None in targets:
         yield unknown(wall, finder.gap or "other clusters of unknown size use the same gateway")
         return
     if not finder.pools:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from kcheck.text.need import NotKnown
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -16,14 +18,23 @@ class Memory:
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
-    """Keep the results of a function in the `Memory` that is its first or its last argument."""
+    """Keep the results of a function in the `Memory` that is its first or its last argument.
+
+    A result that is not known is kept too: NotKnown is raised again.
+    """
 
     @wraps(function)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
         memory, rest = (args[0], args[1:]) if isinstance(args[0], Memory) else (args[-1], args[:-1])
         results, key = memory.results, (function, rest)  # type: ignore[attr-defined]
         if key not in results:
-            results[key] = function(*args, **kwargs)
-        return results[key]  # type: ignore[no-any-return] # of this function: a cast takes as long as the look-up
+            try:
+                results[key] = function(*args, **kwargs)
+            except NotKnown as error:
+                results[key] = error
+        found = results[key]
+        if type(found) is NotKnown:
+            raise found.with_traceback(None)
+        return found  # type: ignore[no-any-return] # of this function: a cast takes as long as the look-up
 
     return remembered

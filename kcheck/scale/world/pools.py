@@ -15,32 +15,24 @@ from kcheck.scale import allocatable, placement
 from kcheck.scale.allocatable import Taken
 from kcheck.scale.world.memory import Memory, once
 from kcheck.text.amount import Amount, exactly
-from kcheck.text.need import first_unknown, need, or_unknown
+from kcheck.text.need import NotKnown, first_unknown, need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import some
 from kcheck.text.values import Known, Origin, Unknown, because, equals, known, number, sure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.model import Cluster, Definition, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing, Workload
     from kcheck.scale.world.relations import Autoscaling, Deployments
+    from kcheck.text.values import Value
 
 
 _CLAIM, _VOLUME = "PersistentVolumeClaim", "PersistentVolume"
 CONFIG = "nvidia.com/device-plugin.config"
 """Node label that names the device plugin configuration of the node."""
 _CONFIG_FILE = regex(r"(?:CONFIG_FILE|--config-file)[ =]\S*/([\w.-]+)")
-
-
-def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
-    """Group pools by the id of their owner; pools without one are left out."""
-    result: dict[str, list[NodePool]] = defaultdict(list)
-    for owner, pool in pairs:
-        if owner is not None:
-            result[owner.id].append(pool)
-    return result
 
 
 def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown:
@@ -113,13 +105,13 @@ class Pools(Memory):
         """List the known pools of a cluster."""
         return self._by_cluster[cluster.id]
 
-    def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
+    def all_of_cluster(self, cluster: Cluster) -> Value[list[NodePool]]:
         """List the pools of a cluster; Unknown if one may be missing."""
         found = self.kinds_of_cluster(cluster)
         why = self._why_uncounted(self.of_cluster(cluster))
-        return found if isinstance(found, Unknown) or not why else _missing("pools of", cluster, why)
+        return _missing("pools of", cluster, why) if why and isinstance(found, Known) else found
 
-    def kinds_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
+    def kinds_of_cluster(self, cluster: Cluster) -> Value[list[NodePool]]:
         """List the pools of a cluster, where one pool may stand for an unknown number of them."""
         if cluster.gap:
             return _missing("pools of", cluster, cluster.gap)
@@ -132,7 +124,7 @@ class Pools(Memory):
             if old := next((one for one in own if one.kind != "NodePool"), None):
                 return Unknown(f"the nodes of {old.kind} {known(old.name) or '?'}, of an old API, are not counted")
             return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
-        return found
+        return Known(found, Origin((cluster.place,)))
 
     @once
     def network(self, cluster: Cluster) -> str:
@@ -150,34 +142,28 @@ class Pools(Memory):
     def _by_network(self) -> dict[str, list[Cluster]]:
         return grouped(self._inventory.clusters, self.network)
 
-    def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """List pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
-        if subnet.id in self.outside:
-            return self.outside[subnet.id].pools
-        if subnet.gap:
-            return _missing("pools in", subnet, subnet.gap)
-        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere.get(subnet.root, []))
-        if why:
-            return _missing("pools in", subnet, why)
-        for pool in self._perhaps_in_subnet[subnet.id]:
-            text = f"how many nodes of {pool.display_name} are in {subnet.address} is not known"
+    def inside(self, place: Subnet | PodRange) -> list[NodePool]:
+        """List pools with nodes in a place, then pools with pods in it. Raises NotKnown if one may be missing."""
+        found = self.perhaps_inside(place)
+        need(self.doubt(place))
+        return found
+
+    def perhaps_inside(self, place: Subnet | PodRange) -> list[NodePool]:
+        """List pools as `inside` does, and pools that may be in a subnet. Raises NotKnown if another may be missing."""
+        if place.id in self.outside:
+            return self.outside[place.id].pools
+        nodes, pods = self._by_subnet[place.id], self._by_pods[place.id]
+        own = nodes + self._anywhere.get(place.root, []) if isinstance(place, Subnet) else pods
+        if why := place.gap or self._why_uncounted(own):
+            raise NotKnown(_missing("pools in", place, why))
+        return nodes + pods + self._perhaps_in_subnet[place.id]
+
+    def doubt(self, place: Subnet | PodRange) -> Unknown | None:
+        """Return why the pools that may be in a subnet are perhaps elsewhere; None where all are in it."""
+        for pool in self._perhaps_in_subnet[place.id]:
+            text = f"how many nodes of {pool.display_name} are in {place.address} is not known"
             return because(pool.addresses.subnets, text=text)
-        return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
-
-    def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """List pools that are, or may be, in a subnet."""
-        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere.get(subnet.root, []))
-        if why:
-            return _missing("pools in", subnet, why)
-        return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id] + self._perhaps_in_subnet[subnet.id]
-
-    def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
-        """List pools with pods in a range; Unknown if one may be missing."""
-        if pod_range.gap:
-            return _missing("pools in", pod_range, pod_range.gap)
-        found = self._by_range[pod_range.id]
-        why = self._why_uncounted(found)
-        return _missing("pools in", pod_range, why) if why else found
+        return None
 
     def counted(self, pool: NodePool) -> bool:
         """Whether this is exactly one pool, neither doubtful nor a stand-in for several."""
@@ -192,30 +178,29 @@ class Pools(Memory):
         """Whether a subnet holds pods, and no nodes."""
         if subnet.id in self.outside:
             return self.outside[subnet.id].of_pods
-        return bool(self._by_pod_subnet[subnet.id]) and not self._by_subnet[subnet.id]
+        return bool(self._by_pods[subnet.id]) and not self._by_subnet[subnet.id]
 
     @once
     @or_unknown
-    def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
+    def candidates(self, template: PodTemplate) -> Value[list[tuple[NodePool, bool]]]:
         """List the pools that pods fit, and whether each is certain; Unknown if pools may be missing."""
         workload = self._deployed.workload(template)
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
             return self._inventory.unknown_cluster(workload)
         found = [(pool, self.fit(template, pool).fits) for pool in need(self.all_of_cluster(cluster))]
-        return [(pool, bool(fits)) for pool, fits in found if fits is not False]
+        return Known([(pool, bool(fits)) for pool, fits in found if fits is not False], Origin((workload.place,)))
 
     def fitting(self, template: PodTemplate) -> list[NodePool]:
         """List the pools that pods fit; none where pools may be missing."""
-        found = self.candidates(template)
-        return [] if isinstance(found, Unknown) else [pool for pool, _ in found]
+        return [pool for pool, _ in known(self.candidates(template)) or ()]
 
     def may_land(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may land on nodes of a pool."""
         found = self.candidates(template)
-        if isinstance(found, Unknown):
+        if not isinstance(found, Known):
             return self.fit(template, pool).fits is not False
-        return any(one is pool for one, _ in found)
+        return any(one is pool for one, _ in found.value)
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Check whether pods can land on nodes of a pool, beside its DaemonSets; of alike pools, once."""
@@ -388,13 +373,34 @@ class Pools(Memory):
 
     @cached_property
     def _by_cluster(self) -> dict[str, list[NodePool]]:
-        return _grouped((known(pool.cluster), pool) for pool in self._inventory.pools)
+        return self._by_owner(lambda pool: [known(pool.cluster)])
 
     @cached_property
     def _by_subnet(self) -> dict[str, list[NodePool]]:
-        return _grouped(
-            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.subnets) or ()
-        )
+        return self._by_owner(lambda pool: known(pool.addresses.subnets) or ())
+
+    @cached_property
+    def _by_pods(self) -> dict[str, list[NodePool]]:
+        """Pools by the subnets and the range of their pods."""
+
+        def owners(pool: NodePool) -> Iterator[Thing | None]:
+            yield from known(pool.addresses.pod_subnets) or ()
+            yield known(pool.addresses.pod_range)
+
+        return self._by_owner(owners)
+
+    @cached_property
+    def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
+        return self._by_owner(lambda pool: pool.addresses.candidates)
+
+    def _by_owner(self, owners: Callable[[NodePool], Iterable[Thing | None]]) -> dict[str, list[NodePool]]:
+        """Group pools by the ids of their owners; those without one are left out."""
+        found: dict[str, list[NodePool]] = defaultdict(list)
+        for pool in self._inventory.pools:
+            for owner in owners(pool):
+                if owner is not None:
+                    found[owner.id].append(pool)
+        return found
 
     @cached_property
     def _anywhere(self) -> dict[str, list[NodePool]]:
@@ -419,21 +425,7 @@ class Pools(Memory):
         return {one.subnet.id: one for one in made}
 
     @cached_property
-    def _by_pod_subnet(self) -> dict[str, list[NodePool]]:
-        return _grouped(
-            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.pod_subnets) or ()
-        )
-
-    @cached_property
-    def _by_range(self) -> dict[str, list[NodePool]]:
-        return _grouped((known(pool.addresses.pod_range), pool) for pool in self._inventory.pools)
-
-    @cached_property
     def _without_cluster(self) -> dict[str, NodePool]:
         """Pool that may belong to any cluster, by root module."""
         unknown = [(pool, pool.cluster) for pool in self._inventory.pools]
         return {pool.root: pool for pool, cluster in unknown if isinstance(cluster, Unknown) and not cluster.symbol}
-
-    @cached_property
-    def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
-        return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in pool.addresses.candidates)

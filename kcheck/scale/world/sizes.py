@@ -18,7 +18,7 @@ from kcheck.scale.world.numbers import needs, vcpus_of
 from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.need import need, or_unknown
 from kcheck.text.units import listed
-from kcheck.text.values import Known, Origin, Unknown, Value, because, candidates, equals, known, mapped, number, total
+from kcheck.text.values import Known, Origin, Unknown, Value, because, candidates, equals, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -206,20 +206,16 @@ class Sizes(Memory):
         if not isinstance(pool.cluster, Known):
             return pool.size.max_nodes
         cluster = pool.cluster.value
-        target = self.target(cluster)
-        if not isinstance(target, Known) or isinstance(self._pools.all_of_cluster(cluster), Unknown):
-            return self._alone(pool, cluster)
-        sizes = self._of_pools(cluster, target.value)
-        if isinstance(sizes, Unknown):
+        target = known(self.target(cluster))
+        sizes = self._of_pools(cluster, target) if target is not None else None
+        if sizes is None:
             return self._alone(pool, cluster)
         return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
 
     def shares(self, cluster: Cluster, nodes: int) -> dict[str, int]:
         """Return the size of each pool, by its id, when the cluster has that many nodes; else its maximum."""
-        pools = self._pools.of_cluster(cluster)
-        complete = not isinstance(self._pools.all_of_cluster(cluster), Unknown)
-        sizes = self._of_pools(cluster, nodes) if complete else Unknown("")
-        return {pool.id: number(pool.size.max_nodes, 0) for pool in pools} if isinstance(sizes, Unknown) else sizes
+        maxima = {pool.id: number(pool.size.max_nodes, 0) for pool in self._pools.of_cluster(cluster)}
+        return self._of_pools(cluster, nodes) or maxima
 
     def around(self, thing: Thing) -> Value[int]:
         """Return the target of a thing's cluster; for an unknown cluster, the requested number."""
@@ -253,12 +249,12 @@ class Sizes(Memory):
         return most if bound >= most.value else Known(int(bound), most.origin)
 
     @once
-    def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
-        """Return the size of each pool at the target; a single unknown pool takes the rest."""
+    def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | None:
+        """Return the size of each pool at the target; a single unknown pool takes the rest. None where two may."""
         growth = self.growth(cluster)
         unknown = [i for i, size in enumerate(growth.maxima) if size is None]
-        if len(unknown) > 1:
-            return Unknown("the sizes of several pools are not known")
+        if len(unknown) > 1 or isinstance(self._pools.all_of_cluster(cluster), Unknown):
+            return None
         sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
         return {pool.id: size for pool, size in zip(self._pools.of_cluster(cluster), sizes, strict=True)}
 
@@ -269,11 +265,11 @@ class Sizes(Memory):
         cluster = self._inventory.cluster_of.get(workload)
         pools = self._pools.of_cluster(cluster) if cluster else []
         for template in workload.templates:
-            found = need(placement.landed(template, pools, self._pools.alike))
+            found = placement.landed(template, pools, self._pools.alike)
             if found is not None and cluster is not None:
                 if cluster.gap or not all(map(self._pools.counted, found)) or known(cluster.provisioned) is True:
                     return Unknown(f"{cluster.address} has nodes that are not in this code")
-                return Known(need(total(map(self.of_pool, found))), Origin((workload.place,)))
+                return Known(sum(need(self.of_pool(pool)) for pool in found), Origin((workload.place,)))
         return self.around(workload)
 
 

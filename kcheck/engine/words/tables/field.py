@@ -14,10 +14,16 @@ from kcheck.scale.world import World
 from kcheck.text.amount import Amount
 from kcheck.text.need import NotKnown
 from kcheck.text.regex import regex
-from kcheck.text.values import NOTHING, Known, Origin, Unset, Value
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value
 
-Read: TypeAlias = "Callable[[Any, World], Value[object] | Amount | list[Any]]"
-"""Reads a word of a thing of its subject: a value, a number as far as it is known, or a list of things."""
+Read: TypeAlias = "Callable[[Any, World], object]"
+"""Reads a word of a thing of its subject: a list of things, a number as far as it is known, a value, or plain data.
+
+Plain data has the place of its thing; None stands for unset.
+"""
+
+
+_VALUES = (Known, Unset, Unknown)
 
 
 class Field(Struct, frozen=True):
@@ -44,9 +50,12 @@ class Field(Struct, frozen=True):
             found = self.compute(thing, world)
         except NotKnown as error:
             return error.missing
+        if isinstance(found, _VALUES) or (self.kind == "records" and isinstance(found, list)):
+            return found
+        origin = Origin((thing.place,) if isinstance(thing, Thing) else ())
         if isinstance(found, Amount):
-            return found.value(Origin((thing.place,) if isinstance(thing, Thing) else ()))
-        return found
+            return found.value(origin)
+        return Unset(origin) if found is None else Known(found, origin)
 
 
 def simple(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True) -> Field:
@@ -105,7 +114,7 @@ def _described(path: str, found: re.Match[str]) -> Field:
     value, kind, type_, optional, about = found.groups()
     meaning, unit, note = (*(one or other for one, other in _QUOTED.findall(about)), "", "")[:3]
     nullable = not note if value else bool(optional)
-    read = _value(path, note) if value else _constant(path)
+    read = _value(path, note)
     type_, name = _TYPES.get(type_, type_), path.rpartition(".")[2]
     return Field(name, _KINDS[kind], type_, unit, nullable, meaning=meaning, compute=read, direct=bool(value))
 
@@ -121,15 +130,5 @@ def _value(path: str, note: str) -> Read:
     def read(thing: object, _world: World) -> Value[object]:
         value = get(thing)
         return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
-
-    return read
-
-
-def _constant(path: str) -> Read:
-    get = attrgetter(path)
-
-    def read(thing: object, _world: World) -> Value[object]:
-        value = get(thing)
-        return NOTHING if value is None else Known(value, Origin(()))
 
     return read
