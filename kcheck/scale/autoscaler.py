@@ -124,64 +124,60 @@ def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:
     return parsed(autoscaler.version, minor_version, "not a version of the cluster autoscaler")
 
 
-def owner(flag: Flag, world: World) -> Value[Autoscaler]:
+def owner(flag: Flag, world: World) -> Autoscaler:
     """Find the autoscaler that has a flag."""
-    return computed(flag, next(a for a in world.inventory.autoscalers if flag in a.flags))
+    return next(a for a in world.inventory.autoscalers if flag in a.flags)
 
 
-def comes_later(flag: Flag, world: World) -> Value[bool]:
+def comes_later(flag: Flag, world: World) -> bool:
     """Whether a flag is newer than its autoscaler; false for one that upstream never had."""
     return _judged(flag, world, flags.comes_later, changes="first")
 
 
-def is_removed(flag: Flag, world: World) -> Value[bool]:
+def is_removed(flag: Flag, world: World) -> bool:
     """Whether a flag is no longer in its autoscaler."""
     return _judged(flag, world, flags.is_removed, changes="removed")
 
 
-def _judged(
-    flag: Flag, world: World, judge: Callable[[str, flags.Release], bool | None], *, changes: str
-) -> Value[bool]:
-    name, autoscaler = known(flag.name) or "", known(owner(flag, world))
-    if autoscaler is None or changes not in flags.flags().get(name, {}):
-        return computed(flag, value=False)
-    own = minor(autoscaler, world)
+def _judged(flag: Flag, world: World, judge: Callable[[str, flags.Release], bool | None], *, changes: str) -> bool:
+    name, autoscaler = known(flag.name) or "", owner(flag, world)
+    if changes not in flags.flags().get(name, {}):
+        return False
     release = flags.release(known(autoscaler.version) or "")
     if release is None:
-        return own if isinstance(own, Unknown) else computed(flag, value=False)
+        if_set(minor(autoscaler, world))
+        return False
+    why = f"--{name} depends on the patch of {release}, which is not known"
     found = judge(name, release)
-    if found is None:
-        return Unknown(f"--{name} depends on the patch of {release}, which is not known", autoscaler.version.origin)
-    return computed(flag, found)
+    return need(Unknown(why, autoscaler.version.origin)) if found is None else found
 
 
-def first_version(flag: Flag, _world: World) -> Value[str]:
+def first_version(flag: Flag, _world: World) -> str | None:
     """Return the first version with a flag, from the minor version of its autoscaler on."""
     own = flags.release(known(flag.version) or "")
     found = flags.first_release(known(flag.name) or "", own.minor if own else 0)
-    return computed(flag, str(found) if found else None)
+    return str(found) if found else None
 
 
-def removed_version(flag: Flag, _world: World) -> Value[str]:
+def removed_version(flag: Flag, _world: World) -> str | None:
     """Return the first version without a flag that earlier ones had."""
     found = flags.removed_release(known(flag.name) or "")
-    return computed(flag, str(found) if found else None)
+    return str(found) if found else None
 
 
-def successor(flag: Flag, world: World) -> Value[str]:
-    """Return the flag that replaces one; null if there is none, or if the autoscaler sets it too."""
+def successor(flag: Flag, world: World) -> str | None:
+    """Return the flag that replaces one; None if there is none, or if the autoscaler sets it too."""
     name = flags.flags().get(known(flag.name) or "", {}).get("successor")
-    siblings = known(owner(flag, world))
-    is_set = siblings is not None and any(known(other.name) == name for other in siblings.flags)
-    return computed(flag, None if is_set else name)
+    is_set = any(known(other.name) == name for other in owner(flag, world).flags)
+    return None if is_set else name
 
 
-def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:
+def profile_has_place(autoscaler: Autoscaler, _world: World) -> bool:
     """Whether the profile is in the code or can be added; false where a module has another default."""
     origin = autoscaler.profile.origin
     added = origin is not None and origin.missing is not None and bool(origin.missing.path)
     given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place
-    return computed(autoscaler, added or given)
+    return added or given
 
 
 # --- caps
@@ -351,11 +347,11 @@ def installed(pool: KarpenterPool, world: World) -> Value[str]:
     return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
 
 
-def served(pool: KarpenterPool, world: World) -> Value[bool]:
+def served(pool: KarpenterPool, world: World) -> bool | None:
     """Whether the installed Karpenter serves the pool's API version; unset where its version is unknown."""
     key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), known(installed(pool, world))
     older = is_older(own, world.numbers.limits("any")[key].text) if key else True
-    return computed(pool, None if _numbers(own) is None else older)
+    return None if _numbers(own) is None else older
 
 
 def releases(cluster: Cluster, world: World) -> list[Addon]:

@@ -1,21 +1,12 @@
 """Bundles: objects that are applied together, to one cluster or from one folder."""
 
-from typing import TypeVar
-
 from kcheck.model import PriorityClass, Thing, Workload
-from kcheck.scale.basics import anyone, computed
+from kcheck.scale.basics import anyone
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.text import grouped
-from kcheck.text.values import Known, Origin, Unknown, Value, known
-
-T = TypeVar("T", bound="Thing")
-
-
-def itself(thing: T, _world: World) -> Value[T]:
-    """Return the object by which a bundle is found."""
-    return Known(thing, Origin((thing.place,)))
+from kcheck.text.values import Known, Unknown, Value, known
 
 
 @once
@@ -77,10 +68,10 @@ def _unknown_class(scope: str, world: World) -> Unknown | None:
     return first_unknown(job.priority for job in _jobs_by_class(scope, world).get("", []))
 
 
-def releases(thing: Thing, world: World) -> Value[bool]:
+def releases(thing: Thing, world: World) -> bool:
     """Whether Helm releases are installed into the cluster of a bundle."""
     cluster = world.inventory.cluster_of.get(thing)
-    return computed(thing, cluster is not None and any(one.tree is None for one in world.deployed.on(cluster).addons))
+    return cluster is not None and any(one.tree is None for one in world.deployed.on(cluster).addons)
 
 
 def gpu_nodes(thing: Thing, world: World) -> Value[bool]:

@@ -82,18 +82,18 @@ class Tier(NamedTuple):
     price: Annotated[int, "price of an hour, beside that of the cluster", "mills"]
 
 
-def sufficient_tier(cluster: Cluster, world: World) -> Value[Tier]:
-    """Choose the cheapest tier that starts a pod on each target node in time, else the largest; null if none."""
+def sufficient_tier(cluster: Cluster, world: World) -> Tier | None:
+    """Choose the cheapest tier that starts a pod on each target node in time, else the largest; None if none."""
     numbers = world.numbers.limits(cluster.cloud)
     names = [key.removesuffix(".pods") for key in numbers if key.startswith("tier_") and key.endswith(".pods")]
     if not names:
-        return computed(cluster, None)
+        return None
     target, tiers = need(world.sizes.target(cluster)), []
     for name in names:
         seats, pods, price = (numbers[f"{name}.{part}"].number for part in ("seats", "pods", "price"))
         tiers.append(Tier(name.replace("_", "-"), seats, pods, -(-target // pods), price))
     fast = [tier for tier in tiers if tier.start <= numbers["plane.start"].number]
-    return computed(cluster, min(fast or tiers[-1:], key=lambda tier: tier.price))
+    return min(fast or tiers[-1:], key=lambda tier: tier.price)
 
 
 def location_form(cluster: Cluster, world: World) -> Value[str]:

@@ -145,22 +145,22 @@ def nodes(template: PodTemplate, world: World) -> Value[int]:
     return computed(template, max((_fewest(workload, pool, world) for pool in _pools(template, world)), default=0))
 
 
-def domains(template: PodTemplate, world: World) -> Value[int]:
+def domains(template: PodTemplate, world: World) -> int:
     """Count the pools or zones, not joined by the fabric, over which pods may be spread; 0 without a fabric.
 
     Subnets of one pool count once: that is a fault of the pool.
     """
     pools, fabric = _pools(template, world), of_pods(template, world)
     if isinstance(fabric, Unset):
-        return computed(template, 0)
+        return 0
     joins = need(fabric).joins
     if joins == "pool":
-        return computed(template, len(pools))
+        return len(pools)
     labels = node_labels(template, world)
     selected = () if isinstance(labels, Unset) else need(labels)
     if joins == "region" or any(map(_ZONE.match, selected)):
-        return computed(template, 1)
-    return computed(template, len({zone for pool in pools for zone in _zones(pool)}))
+        return 1
+    return len({zone for pool in pools for zone in _zones(pool)})
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:

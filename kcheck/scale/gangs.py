@@ -70,10 +70,10 @@ def operator(world: World) -> Workload | None:
 # --- Volcano
 
 
-def volcano(workload: Workload, world: World) -> Value[Scheduler]:
+def volcano(workload: Workload, world: World) -> Scheduler | None:
     """Find the configuration of the Volcano scheduler for a job; unset where none is in the code."""
     found = world.deployed.beside(workload).schedulers or world.inventory.schedulers
-    return computed(workload, next(iter(found), None))
+    return next(iter(found), None)
 
 
 @once

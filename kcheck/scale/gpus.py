@@ -105,10 +105,10 @@ def resource(template: PodTemplate, _world: World) -> Value[str]:
     return computed(template, asked or next(iter(need(template.device_classes)), None))
 
 
-def unseen(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+def unseen(template: PodTemplate, _world: World) -> tuple[str, ...]:
     """List the claims of pods that none of their containers uses."""
     used = {name for one in template.containers for name in one.claims}
-    return computed(template, tuple(one.name for one in known(template.claims) or () if one.name not in used))
+    return tuple(one.name for one in known(template.claims) or () if one.name not in used)
 
 
 def counted_as(template: PodTemplate, world: World) -> Value[str]:

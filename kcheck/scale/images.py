@@ -31,16 +31,10 @@ def owner(image: Image, world: World) -> Workload:
     return world.images.uses(image)[0][0]
 
 
-def workload(image: Image, world: World) -> Value[Workload]:
-    """Return the `owner` of an image as a value."""
-    return computed(image, owner(image, world))
-
-
-def container(image: Image, world: World) -> Value[Container]:
+def container(image: Image, world: World) -> Container:
     """Find the container of an image."""
     every = (one for template in owner(image, world).templates for one in template.containers)
-    found = next((one for one in every if one.id == image.id), None)
-    return Unknown("the chart gives the pull policy") if found is None else computed(image, found)
+    return need(next((one for one in every if one.id == image.id), Unknown("the chart gives the pull policy")))
 
 
 def nodes(image: Image, world: World) -> Value[int] | Amount:
@@ -90,14 +84,14 @@ def _cached(image: Image, world: World) -> str | None:
     return None
 
 
-def public_cache(image: Image, world: World) -> Value[bool]:
+def public_cache(image: Image, world: World) -> bool:
     """Whether the nodes ask a public cache, which has the popular images, before Docker Hub."""
     workload = owner(image, world)
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is not None:
-        return computed(image, registry.cloud(cluster.cloud).caches_docker_hub)
+        return registry.cloud(cluster.cloud).caches_docker_hub
     domains = tuple(domain for one in registry.every() if one.caches_docker_hub for domain in one.label_domains)
-    return computed(image, any(placement.names(template, domains) for template in workload.templates))
+    return any(placement.names(template, domains) for template in workload.templates)
 
 
 def moving(image: Image, _world: World) -> Value[bool]:

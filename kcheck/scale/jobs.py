@@ -57,14 +57,13 @@ def gpu_scale(thing: Thing, world: World) -> Value[int]:
     return mapped(scale(workload, world), lambda nodes: own * max(pods, nodes) // pods)
 
 
-@or_unknown
-def asked_gpus(workload: Workload, world: World) -> Value[int]:
+def asked_gpus(workload: Workload, world: World) -> int:
     """Count the GPUs of a workload; if they are few, those of a pod on each requested node."""
     cluster = world.inventory.cluster_of.get(workload)
     asked = world.sizes.requested(cluster) if cluster else world.config.nodes.get("")
     own, pods = need(all_gpus(workload, world)), max(1, need(workload.pods))
     few = own <= world.numbers.limits("any")["job.large_gpus"].number
-    return computed(workload, own * max(pods, asked or 0) // pods if few else own)
+    return own * max(pods, asked or 0) // pods if few else own
 
 
 @or_unknown
@@ -73,10 +72,10 @@ def all_gpus(workload: Workload, _world: World) -> Value[int]:
     return computed(workload, sum(need(one.count) * need(one.gpus) for one in workload.templates))
 
 
-def cards(workload: Workload, _world: World) -> Value[str]:
+def cards(workload: Workload, _world: World) -> str:
     """Name the accelerators of a workload: GPUs, TPUs or accelerators."""
     kinds = {called_cards(template) for template in workload.templates if number(template.gpus, 0)} or {"GPUs"}
-    return computed(workload, kinds.pop() if len(kinds) == 1 else "accelerators")
+    return kinds.pop() if len(kinds) == 1 else "accelerators"
 
 
 def called_cards(template: PodTemplate) -> str:
@@ -86,16 +85,16 @@ def called_cards(template: PodTemplate) -> str:
     return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
 
 
-def gpu_pods(workload: Workload, _world: World) -> Value[int]:
+def gpu_pods(workload: Workload, _world: World) -> int:
     """Count the pods with GPUs of a workload; all, if none has."""
     with_gpus = [one for one in workload.templates if number(one.gpus, 0)]
-    return computed(workload, sum(need(one.count) for one in with_gpus or workload.templates))
+    return sum(need(one.count) for one in with_gpus or workload.templates)
 
 
-def on_spot(workload: Workload, world: World) -> Value[bool]:
+def on_spot(workload: Workload, world: World) -> bool:
     """Whether pods with GPUs, or all if none has, ask for spot nodes or can only land on spot pools."""
     templates = [one for one in workload.templates if number(one.gpus, 0)] or list(workload.templates)
-    return computed(workload, any(placement.asks_for_spot(one) or _lands_on_spot(one, world) for one in templates))
+    return any(placement.asks_for_spot(one) or _lands_on_spot(one, world) for one in templates)
 
 
 def _lands_on_spot(template: PodTemplate, world: World) -> bool:
@@ -152,16 +151,16 @@ def _by_name(classes: list[PriorityClass]) -> dict[str | None, PriorityClass]:
     return {known(one.name): one for one in reversed(classes) if not one.kueue and not isinstance(one.name, Unset)}
 
 
-def preemptible(workload: Workload, world: World) -> Value[bool]:
+def preemptible(workload: Workload, world: World) -> bool:
     """Whether a higher class that is applied with it may preempt it, or its queue may."""
     if stopped_by_queue(workload, world):
-        return computed(workload, value=True)
+        return True
     own, scope = if_set(priority_class(workload, world)), world.deployed.scope(workload)
     number, highest = if_set(own.number) if own is not None else None, _highest_preempting(scope, world)
     higher = number is not None and highest is not None and highest > number
     if number is not None and not higher:
         need(first_unknown(one.number for one in classes_in(scope, world)))
-    return computed(workload, higher)
+    return higher
 
 
 @once
@@ -240,8 +239,8 @@ _SPREAD = regex(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|torch
 # --- what is left when a job has ended
 
 
-def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
-    """Price a day of the nodes of its GPU pods; null where these are not all known."""
+def daily_cost(workload: Workload, world: World) -> money.Cost | None:
+    """Price a day of the nodes of its GPU pods; None where these are not all known."""
     shares: list[money.Share] = []
     for one in workload.templates:
         if not number(one.gpus, 0):
@@ -249,22 +248,22 @@ def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
         pool = only(one, world)
         each = world.pools.per_node(one, pool) if pool else None
         if each is None or not each.exact:
-            return computed(workload, None)
+            return None
         shares.append((pool, -(-number(one.count, 0) // each.exact)))
-    return computed(workload, money.cost(shares, world, money.DAY) if shares else None)
+    return money.cost(shares, world, money.DAY) if shares else None
 
 
-def settings(workload: Workload, _world: World) -> Value[tuple[str, ...]]:
+def settings(workload: Workload, _world: World) -> tuple[str, ...]:
     """List the settings of a job that its kind has, set or not."""
     found = {"ttl": workload.ttl, "deadline": workload.deadline}
     had = (name for name, value in found.items() if not isinstance(value, Unset) or value.origin.spans)
-    return computed(workload, tuple(had))
+    return tuple(had)
 
 
-def applied_again_by(workload: Workload, world: World) -> Value[str]:
-    """Name what recreates a deleted job; null if nothing is seen."""
+def applied_again_by(workload: Workload, world: World) -> str | None:
+    """Name what recreates a deleted job; None if nothing is seen."""
     if workload.place.source.path.endswith((".tf", ".tf.json")):
-        return computed(workload, "Terraform")
+        return "Terraform"
     folder = f"{system.real_path(world.deployed.folder(workload))}/"
     found = (one.name for one in world.inventory.synced if one.heals and one.folders.match(folder))
-    return computed(workload, next(found, None))
+    return next(found, None)

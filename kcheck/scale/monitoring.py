@@ -25,11 +25,11 @@ def scrapes(monitor: Monitor, world: World) -> Value[bool]:
     return computed(monitor, any(name == account and space in (of, None) for of, name in own))
 
 
-def memory_needed(monitor: Monitor, world: World) -> Value[int]:
+def memory_needed(monitor: Monitor, world: World) -> int:
     """Return the memory of each shard of a server at the target of its cluster, in bytes."""
     each = world.numbers.limits("any")["prometheus.memory_per_node"].number * _MIB
     nodes, parts = need(world.sizes.around(monitor)), need(shards(monitor, world))
-    return computed(monitor, -(-nodes * each // max(1, parts)))
+    return -(-nodes * each // max(1, parts))
 
 
 def shards(monitor: Monitor, _world: World) -> Value[int]:

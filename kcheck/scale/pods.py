@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import CLOUDS, owners
-from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
+from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Volume, Workload
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, may_count
 from kcheck.scale.jobs import alike
@@ -17,24 +17,17 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, sure
 
 
-def workload(thing: Thing, world: World) -> Value[Workload]:
-    """Return the workload of a template or a container."""
-    return Known(world.deployed.workload(thing), Origin((thing.place,)))
+def image(one: Container, world: World) -> Image | None:
+    """Return the image of a container; None without one, or where it is never pulled."""
+    if_set(one.image)  # which tells whether it has one
+    return next((image for image in world.deployed.workload(one).images if image.id == one.id), None)
 
 
-def image(one: Container, world: World) -> Value[Image]:
-    """Return the image of a container; null without one, or where it is never pulled."""
-    if isinstance(one.image, Unknown):
-        return one.image
-    images = world.deployed.workload(one).images
-    return computed(one, next((image for image in images if image.id == one.id), None))
-
-
-def name(pods: PodTemplate, world: World) -> Value[str]:
+def name(pods: PodTemplate, world: World) -> str:
     """Return kind and name of the workload, with the role of the pods."""
     owner = world.deployed.workload(pods)
     role = f" ({pods.role})" if pods.role else ""
-    return computed(pods, f"{owner.kind} {known(owner.name) or '?'}{role}")
+    return f"{owner.kind} {known(owner.name) or '?'}{role}"
 
 
 # --- where they land
@@ -64,16 +57,16 @@ def of_machines(
     return word
 
 
-def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
+def gpu_selector(pods: PodTemplate, world: World) -> str | None:
     """Return the label by which pods select nodes with GPUs: of such nodes alone, or for jobs of tainted pools."""
     own, labels = placement.gpu_label(pods), if_set(node_labels(pods, world))
     if own or not labels:
-        return computed(pods, own or None)
+        return own or None
     job = world.deployed.workload(pods).batch  # a service may fill what is left of a node
     found = need(world.pools.candidates(pods)) if job and world.inventory.clusters else []
     certain = bool(found) and all(taken and known(pool.machine.gpu) for pool, taken in found)
     tainted = certain and all(placement.taints(pool) for pool, _ in found)
-    return computed(pods, labels[0] if tainted else None)
+    return labels[0] if tainted else None
 
 
 def _labels(term: Iterable[Requirement]) -> list[str]:
@@ -154,10 +147,10 @@ def held(pods: PodTemplate, world: World) -> Value[int]:
 _PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
 
 
-def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
+def fixed_ports(pods: PodTemplate, _world: World) -> tuple[int, ...]:
     """List the ports in commands and variables of pods, each once."""
     found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
-    return computed(pods, tuple(dict.fromkeys(found)))
+    return tuple(dict.fromkeys(found))
 
 
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
@@ -196,7 +189,7 @@ def volumes(wanted: Callable[[Volume], bool]) -> Callable[[PodTemplate, World], 
 NOTICE = "spot.notice"
 
 
-def coming(workload: Workload, world: World) -> Value[int]:
+def coming(workload: Workload, world: World) -> int:
     """Count the pods with GPUs for which an autoscaler must add nodes first."""
     sum_ = 0
     for template in workload.templates:
@@ -206,7 +199,7 @@ def coming(workload: Workload, world: World) -> Value[int]:
         growing = [pool for pool, _ in found if need(template.gpus) and if_set(pool.size.autoscaled)]
         ready = sum((if_set(pool.size.min_nodes) or 0) * _most_per_node(template, pool, world) for pool in growing)
         sum_ += max(0, count - ready) if growing else 0
-    return computed(workload, sum_)
+    return sum_
 
 
 def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:

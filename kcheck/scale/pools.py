@@ -163,20 +163,20 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
     return mapped(pool.upgrade.rolling, lambda one: max(1, surge_nodes(one, need(nodes))))
 
 
-def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
-    """Return a tenth of the nodes, within the cloud's limit; null with a percentage, or if too few."""
+def sufficient_parallel(pool: NodePool, world: World) -> int | None:
+    """Return a tenth of the nodes, within the cloud's limit; None with a percentage, or if too few."""
     nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
     if nodes is None or rolling is None or rolling.percent:
-        return computed(pool, None)
+        return None
     share, rounds = (world.numbers.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
     many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
     beside = 0 if known(pool.upgrade.scarce_surge) else rolling.beside
-    return computed(pool, many - beside if nodes <= many * rounds else None)
+    return many - beside if nodes <= many * rounds else None
 
 
-def upgrade_is_default(pool: NodePool, _world: World) -> Value[bool]:
+def upgrade_is_default(pool: NodePool, _world: World) -> bool:
     """Whether the upgrade settings are a variable's default in a called module, which other callers share."""
-    return computed(pool, any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)])))
+    return any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)]))
 
 
 def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
@@ -295,10 +295,10 @@ def any_pool(flag: Callable[[NodePool], Value[bool]]) -> Callable[[Cluster, Worl
 autoscaled = any_pool(lambda pool: pool.size.autoscaled)
 
 
-def prefixes_reserved(cluster: Cluster, world: World) -> Value[bool]:
+def prefixes_reserved(cluster: Cluster, world: World) -> bool:
     """Whether each known subnet of a cluster's nodes has ranges reserved for prefixes, and there is one."""
     subnets = [one for pool in world.pools.of_cluster(cluster) for one in known(pool.addresses.subnets) or (None,)]
-    return computed(cluster, bool(subnets) and all(one is not None and one.blocks for one in subnets))
+    return bool(subnets) and all(one is not None and one.blocks for one in subnets)
 
 
 @once

@@ -67,25 +67,25 @@ def borrowed(job: Workload, world: World) -> Value[Excess]:
     return computed(job, replace(found, cohort=need(queue.cohort)))
 
 
-def gpu_quota(queue: Queue, _world: World) -> Value[int]:
+def gpu_quota(queue: Queue, _world: World) -> int:
     """Sum the GPUs of a ClusterQueue's own quotas."""
     own = if_set(queue.flavors) or ()
-    return computed(queue, sum(one.nominal for one in own if one.resource.endswith("/gpu")))
+    return sum(one.nominal for one in own if one.resource.endswith("/gpu"))
 
 
-def gpus_at_most(queue: Queue, world: World) -> Value[int]:
-    """Count the GPUs that the pools of a queue's cluster may have; null where others may add nodes."""
+def gpus_at_most(queue: Queue, world: World) -> int | None:
+    """Count the GPUs that the pools of a queue's cluster may have; None where others may add nodes."""
     cluster = world.inventory.cluster_of.get(queue)
     if cluster is None or more_nodes(cluster, world):
-        return computed(queue, None)
+        return None
     total = 0
     for pool in (one for one in world.pools.of_cluster(cluster) if if_set(one.machine.gpu)):
         by_hand = not cloud(cluster.cloud).autoscaler_provider and isinstance(pool.size.max_nodes, Unknown)
         slots, nodes = world.pools.slots(pool), None if by_hand else if_set(pool.size.max_nodes)
         if slots is None or slots.high is None or nodes is None:
-            return computed(queue, None)
+            return None
         total += slots.high * nodes
-    return computed(queue, total)
+    return total
 
 
 def _queue(job: Workload, world: World) -> Queue | None:

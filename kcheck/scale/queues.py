@@ -40,11 +40,6 @@ _compiled = cache(regex)
 # --- priority classes
 
 
-def folder(one: PriorityClass, _world: World) -> Value[str]:
-    """Return the folder of a class's file."""
-    return computed(one, _folder(one))
-
-
 def cutoff(one: PriorityClass, world: World) -> Value[int]:
     """Return the priority below which the autoscaler ignores pods: its flag, else the default."""
     cluster = world.inventory.cluster_of.get(one)
@@ -65,13 +60,14 @@ def cutoff_flag(cluster: Cluster, world: World) -> Value[int] | None:
 # --- queues
 
 
-def _folder(thing: Thing) -> str:
+def folder(thing: Thing) -> str:
+    """Return the folder of a thing's file."""
     return os.path.dirname(thing.place.source.path)
 
 
 @once
 def _folders(world: World) -> set[str]:
-    return set(map(_folder, world.inventory.queues))
+    return set(map(folder, world.inventory.queues))
 
 
 def _near(thing: Thing, found: list[T], world: World) -> list[T]:
@@ -81,8 +77,8 @@ def _near(thing: Thing, found: list[T], world: World) -> list[T]:
     """
     if len(_folders(world)) <= 1:
         return found
-    own = f"{_folder(thing)}/"
-    return [one for one in found if own.startswith(f"{_folder(one)}/") or f"{_folder(one)}/".startswith(own)]
+    own = f"{folder(thing)}/"
+    return [one for one in found if own.startswith(f"{folder(one)}/") or f"{folder(one)}/".startswith(own)]
 
 
 @once
@@ -92,7 +88,7 @@ def _of_kind(kind: str, world: World) -> list[Queue]:
 
 @once
 def _of_folders(kind: str, world: World) -> dict[str, list[Queue]]:
-    return grouped(_of_kind(kind, world), _folder)
+    return grouped(_of_kind(kind, world), folder)
 
 
 def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...]:
@@ -246,17 +242,17 @@ def _alternatives(queue: Queue, world: World) -> list[Queue]:
     return [one for one in near.get((queue.kind, name), ()) if one is not queue]
 
 
-def priorities(queue: Queue, world: World) -> Value[int]:
+def priorities(queue: Queue, world: World) -> int:
     """Count the different priorities of the jobs in a queue: Kueue's own classes, or those of their pods."""
     near = world.deployed.beside(queue).classes
     used = {known(w.priority) for w in jobs(queue, world)} - {None}
     numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
-    return computed(queue, len(numbers))
+    return len(numbers)
 
 
-def siblings(queue: Queue, world: World) -> Value[int]:
+def siblings(queue: Queue, world: World) -> int:
     """Count other queues of Volcano that are applied with it."""
-    return computed(queue, _kinds(world.deployed.scope(queue), world)[queue.kind] - 1)
+    return _kinds(world.deployed.scope(queue), world)[queue.kind] - 1
 
 
 @once
@@ -264,9 +260,9 @@ def _kinds(scope: str, world: World) -> Counter[str]:
     return Counter(one.kind for one in world.deployed.in_scope(scope).queues)
 
 
-def first_of_file(queue: Queue, world: World) -> Value[bool]:
+def first_of_file(queue: Queue, world: World) -> bool:
     """Whether a queue is the first of its version in its file."""
-    return computed(queue, _by_file(world)[queue.place.source.path, queue.api] is queue)
+    return _by_file(world)[queue.place.source.path, queue.api] is queue
 
 
 @once
@@ -378,7 +374,7 @@ def _quotas(scope: str, world: World) -> dict[tuple[str | None, bool], list[tupl
     return grouped(every, lambda pair: (known(pair[1].namespace), isinstance(pair[1].namespace, Unset)))
 
 
-def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:
+def others_have_quota(one: Namespace | Quota, world: World) -> bool:
     """Whether another namespace has a quota on CPU, memory or GPUs, as teams have."""
     own = known(space(one, world)) or None
     others = (
@@ -386,7 +382,7 @@ def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:
         for quota in world.deployed.beside(one).limits
         if quota.kind == "ResourceQuota" and known(quota.namespace) not in (own, None)
     )
-    return computed(one, any(_COUNTED.intersection(known(quota.hard) or ()) for quota in others))
+    return any(_COUNTED.intersection(known(quota.hard) or ()) for quota in others)
 
 
 def quota_has(one: Quota, *keys: str) -> Value[bool]:

@@ -48,21 +48,20 @@ def needed(place: Place, world: World) -> Amount:
     return found if found.exact is not None else replace(found, origin=place.cidr.origin)
 
 
-def needed_as_written(place: Place, world: World) -> Value[int]:
+def needed_as_written(place: Place, world: World) -> int:
     """Count the needed addresses of pools with a written size."""
     found = demands.bounds(place, world).least
-    return computed(place, addresses_needed([one for one in found if not one.by_default]))
+    return addresses_needed([one for one in found if not one.by_default])
 
 
-def needed_all_at_once(place: Place, world: World) -> Value[int]:
+def needed_all_at_once(place: Place, world: World) -> int:
     """Count the addresses that the pools need while all are upgraded at once."""
-    return computed(place, sum(one.addresses(one.nodes) for one in demands.bounds(place, world).least))
+    return sum(one.addresses(one.nodes) for one in demands.bounds(place, world).least)
 
 
 def shares(place: Place, world: World) -> list[Share]:
     """List the least share of each pool, the largest first."""
-    found = demands.bounds(place, world)
-    ordered = sorted(upgraded_in_turn(found.least), key=lambda one: -one.addresses(one.nodes))
+    ordered = sorted(upgraded_in_turn(demands.bounds(place, world).least), key=lambda one: -one.addresses(one.nodes))
     return [
         Share(
             one.pool, one.nodes, surge=surge_nodes(one.surge, one.nodes), subnets=one.subnets, per_node=one.per_node,
@@ -90,19 +89,19 @@ def full(place: Place, world: World) -> Value[int] | Amount:
     return exactly(full_at(found.least, usable)) if at is None else replace(at, why=found.why)
 
 
-def first_full(pool: NodePool, world: World) -> Value[Place]:
-    """Find a subnet or range of a pool that is surely full before the target; null without one."""
+def first_full(pool: NodePool, world: World) -> Place | None:
+    """Find a subnet or range of a pool that is surely full before the target; None without one."""
     own = pool.addresses
     places = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), known(own.pod_range))
     ends = ((place, full(place, world)) for place in places if place is not None)
-    return computed(pool, next((place for place, end in ends if isinstance(end, Amount)), None))
+    return next((place for place, end in ends if isinstance(end, Amount)), None)
 
 
-def widest(place: Place, world: World) -> Value[int]:
+def widest(place: Place, world: World) -> int:
     """Count the addresses of the hungriest node in a subnet, or of the largest block of a pod range."""
     pools = world.pools.inside(place)
     measure = demands.per_node if isinstance(place, Subnet) else demands.block_size
-    return computed(place, max((need(measure(pool, world)) for pool in pools), default=0))
+    return max((need(measure(pool, world)) for pool in pools), default=0)
 
 
 # --- larger ranges
@@ -117,7 +116,7 @@ def sufficient_cidr(place: Place, world: World) -> Value[str]:
     """Propose a free block of the subnet's network, or the pod range widened; null if there is none."""
     demands.bounds(place, world)  # the need must be known
     if not isinstance(place, Subnet):
-        return computed(place, _widening(place, world).cidr)
+        return computed(place, widening(place, world).cidr)
     network = known(place.network)
     return computed(place, _allot(network, world).get(place.id) if network is not None else None)
 
@@ -228,16 +227,6 @@ def _fits(network: IPv4Network | None, others: list[IPv4Network | None], outer: 
     return not outer or any(own is not None and network.subnet_of(own) for own in outer)
 
 
-def in_the_way(place: Place, world: World) -> Value[str]:
-    """Name what keeps a pod range from being widened; null if nothing does."""
-    return computed(place, _widening(place, world).obstacle)
-
-
-def in_the_way_cidr(place: Place, world: World) -> Value[str]:
-    """Return the range of what keeps it from being widened; null where that is unknown."""
-    return computed(place, _widening(place, world).other)
-
-
 class _Widening(NamedTuple):
     """A wider range, or the obstacle and its range; neither where the needed width is unknown."""
 
@@ -247,7 +236,8 @@ class _Widening(NamedTuple):
 
 
 @once
-def _widening(pod_range: Place, world: World) -> _Widening:
+def widening(pod_range: Place, world: World) -> _Widening:
+    """Widen a pod range, or find what is in the way."""
     if isinstance(pod_range, Subnet):  # it moves instead
         return _Widening()
     found, addresses = or_none(demands.bounds)(pod_range, world), known(demands.room(pod_range, world))

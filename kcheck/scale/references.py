@@ -41,19 +41,19 @@ class Misnomer(Struct, frozen=True):
     near: Annotated[bool, "whether it is nearly the same name"]
 
 
-def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
-    """Find the first object that pods seem to misname; null without one."""
+def misnomer(template: PodTemplate, world: World) -> Misnomer | None:
+    """Find the first object that pods seem to misname; None without one."""
     workload = world.deployed.workload(template)
     rendered = workload in world.inventory.scope_of or _near_tools(world.deployed.folder(workload), world)
     if workload.partial or rendered:  # which may make more objects
-        return computed(template, None)
+        return None
     order = sorted(template.references, key=lambda one: one.kind not in _CRUCIAL)
     found = ((one, _meant(one, workload, world)) for one in order)
     named = next(((one, other) for one, other in found if other is not None), None)
     if named is None:
-        return computed(template, None)
+        return None
     names = named[0].name, named[1].name
-    return computed(template, Misnomer(named[0].kind, *names, nearly_same(*(known(one) or "" for one in names))))
+    return Misnomer(named[0].kind, *names, nearly_same(*(known(one) or "" for one in names)))
 
 
 @once
@@ -109,10 +109,9 @@ def selected(budget: Definition, world: World) -> Value[int]:
     return computed(budget, sum(need(one.count if isinstance(one.kept, Unset) else one.kept) for one in found))
 
 
-@or_unknown
-def kept(budget: Definition, world: World) -> Value[int]:
+def kept(budget: Definition, world: World) -> int:
     """Count those of them that `minAvailable` keeps: a percentage is rounded up."""
-    return computed(budget, part_of(need(selected(budget, world)), if_set(budget.min_available) or "0"))
+    return part_of(need(selected(budget, world)), if_set(budget.min_available) or "0")
 
 
 def _selected(budget: Definition, world: World) -> list[PodTemplate]:
@@ -122,16 +121,15 @@ def _selected(budget: Definition, world: World) -> list[PodTemplate]:
     return [template for template, labels in found if selector.items() <= labels.items()]
 
 
-@or_unknown
-def misses(budget: Definition, world: World) -> Value[Workload]:
-    """Find the workload beside a budget that it seems to mean and does not select; null where it selects any."""
+def misses(budget: Definition, world: World) -> Workload | None:
+    """Find the workload beside a budget that it seems to mean and does not select; None where it selects any."""
     selector = if_set(budget.selector) or {}
     rendered = budget in world.inventory.scope_of or _near_tools(world.deployed.folder(budget), world)
     near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
     if rendered or not selector or _selected(budget, world):
-        return computed(budget, None)
+        return None
     pairs = ((value, one) for value in selector.values() for one in islice(near.served.get(value[:2], ()), _MOST))
-    return computed(budget, next((one for value, (text, one) in pairs if nearly_same(value, text)), None))
+    return next((one for value, (text, one) in pairs if nearly_same(value, text)), None)
 
 
 class _Labelled(NamedTuple):

@@ -10,12 +10,11 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from kcheck.model import Cluster, PodTemplate, Workload
 from kcheck.scale import allocatable
-from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.text.need import NotKnown, first_unknown, need
 from kcheck.text.regex import regex
 from kcheck.text.units import cores, counted, size, whole_number
-from kcheck.text.values import Unknown, Unset, Value, known, number
+from kcheck.text.values import Unknown, Unset, known, number
 
 T = TypeVar("T")
 
@@ -178,18 +177,18 @@ _UNITS: tuple[Callable[[int], str], ...] = (
 )
 
 
-def start(cluster: Cluster, world: World) -> Value[Start]:
-    """Find the scheduled jobs that start together and ask for most; null without, or if queues hold them."""
+def start(cluster: Cluster, world: World) -> Start | None:
+    """Find the scheduled jobs that start together and ask for most; None without, or if queues hold them."""
     jobs = [one for one in world.deployed.on(cluster).workloads if not known(one.queue_system)]
     jobs = [one for one in jobs if not isinstance(one.schedule, Unset)]
     if len(jobs) < 2 or world.autoscaling.beyond_pools(cluster):
-        return computed(cluster, None)
+        return None
     found = _start([(job, _asked(job.templates)) for job in jobs if known(job.schedule)], world)
     if found is None or not found.exceeds:
         pods = [one for job in jobs for one in job.templates]
         inputs = [job.schedule for job in jobs], *((one.cpu, one.memory, one.gpus, one.count) for one in pods)
         need(first_unknown(chain(*inputs)))
-    return computed(cluster, found)
+    return found
 
 
 def _start(found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:

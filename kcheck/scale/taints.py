@@ -19,11 +19,11 @@ from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known, mapped, number
 
 
-def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
-    """Return the parts of the taint of NVIDIA GPU nodes; null with other cards."""
+def parts(pool: NodePool, _world: World) -> dict[str, str] | None:
+    """Return the parts of the taint of NVIDIA GPU nodes; None with other cards."""
     if names.vendors(if_set(pool.machine.instance_types) or ()) != {names.VENDOR}:
-        return computed(pool, None)
-    return computed(pool, {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule})
+        return None
+    return {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule}
 
 
 _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
@@ -61,9 +61,9 @@ def _selected_spot_pools(template: PodTemplate, world: World) -> list[NodePool]:
     return [pool for pool in (world.pools.of_cluster(cluster) if cluster else ()) if known(pool.market.spot)]
 
 
-def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:
-    """Return the toleration of the only taint that bars pods from the nodes they select; null if there are several."""
-    return computed(template, toleration(_barrier(template, world)))
+def lacking(template: PodTemplate, world: World) -> dict[str, str] | None:
+    """Return the toleration of the only taint that bars pods from the nodes they select; None if there are several."""
+    return toleration(_barrier(template, world))
 
 
 def toleration(taint: str) -> dict[str, str] | None:
@@ -133,13 +133,13 @@ class Barred(Struct, frozen=True):
     toleration: dict[str, str]
 
 
-def barred(template: PodTemplate, world: World) -> Value[Barred]:
-    """Find the first GPU pool whose taint keeps off an agent that its nodes need; null without one."""
+def barred(template: PodTemplate, world: World) -> Barred | None:
+    """Find the first GPU pool whose taint keeps off an agent that its nodes need; None without one."""
     agent = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(agent) if agent.per_node and not agent.partial else None
     role = _role(_texts(agent), cluster.cloud) if cluster else ""
     if cluster is None or not role:
-        return computed(template, None)
+        return None
     pools = [pool for pool in world.pools.of_cluster(cluster) if _needs(pool, agent, role, world)]
     kept_off = ((pool, _keeping(template, pool)) for pool in pools)
     found = {pool: own for pool, own in kept_off if own and not _has_other(pool, agent, role, world)}
@@ -147,12 +147,12 @@ def barred(template: PodTemplate, world: World) -> Value[Barred]:
         every = world.pools.of_cluster(cluster)
         need(first_unknown(pool.machine.instance_types for pool in every if _keeping(template, pool)))
         need(first_unknown([*(pool.scheduling.taints for pool in pools), template.tolerations]))
-        return computed(template, None)
+        return None
     pool, kept = next(iter(found.items()))
     several = len({taint for own in found.values() for taint in own}) > 1
     given = None if several else toleration(kept[0])
     name = kept[0].rpartition(":")[0].removesuffix("=")
-    return computed(template, Barred(role, pool, name, given or {"operator": "Exists"}))
+    return Barred(role, pool, name, given or {"operator": "Exists"})
 
 
 def _texts(agent: Workload) -> list[str]:

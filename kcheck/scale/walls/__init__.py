@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 from kcheck.model import Cluster, NodePool
 from kcheck.scale.addresses import Place
-from kcheck.scale.basics import computed
 from kcheck.scale.walls import addresses, egress, limits
 from kcheck.scale.walls.model import Wall, WallFinder
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount
-from kcheck.text.values import Known, Unknown, Value, known
+from kcheck.text.values import Unknown, known
 
 _GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, limits.pod_walls, limits.quota_walls)
 _finder = once(WallFinder)
@@ -64,10 +63,10 @@ def steps(wall: Wall, world: World) -> Iterator[str]:
 # --- words of walls
 
 
-def number(wall: Wall, world: World) -> Value[int]:
-    """Return the number of the limit; null where none makes the wall, or it differs by account."""
+def number(wall: Wall, world: World) -> int | None:
+    """Return the number of the limit; None where none makes the wall, or it differs by account."""
     entry = world.numbers.limits(wall.cluster.cloud).get(wall.limit)
-    return computed(wall, entry.value if entry is not None and isinstance(entry.value, int) else None)
+    return entry.value if entry is not None and isinstance(entry.value, int) else None
 
 
 def nodes(wall: Wall, world: World) -> Amount:
@@ -83,9 +82,3 @@ def nodes(wall: Wall, world: World) -> Amount:
 def target(wall: Wall, world: World) -> Amount:
     """Return the nodes that a wall is compared with."""
     return _finder(wall.cluster, world).aim(wall.mechanism)
-
-
-def cause(wall: Wall, _world: World) -> Value[str]:
-    """Return the value that makes a wall, as text."""
-    value = wall.cause
-    return Known(str(value.value), value.origin) if isinstance(value, Known) else value

@@ -90,7 +90,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("nodes", "int", "nodes of these pools; null where there are none", pods.nodes, "nodes", nullable=True),
         made("pods_per_node", "int", "pods for which a node of their pool has GPUs, and leaves CPU and memory; 1 where they must not share one; null where that is not known", pods.per_node, "pods", nullable=True),
         records("fillers", "workload", "other workloads whose pods fit the GPUs and CPU that these leave over on each node of their pool, the first three", pods.fillers),
-        made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", lambda t, _w: basics.computed(t, next((word for one in t.containers for word in one.starters), None)), nullable=True),
+        made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", lambda t, _w: next((word for one in t.containers for word in one.starters), None), nullable=True),
         made("processes", "int", "processes that each starts; null where no number says it", jobs.starts, "processes", nullable=True),
         made("volumes", "string", "names of their volumes", pods.volumes(lambda _: True), kind="list"),
         made("memory_volumes", "string", "names of their volumes in memory", pods.volumes(lambda one: one.memory), kind="list"),
@@ -114,14 +114,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("fabric_domains", "int", "pools or zones over which they may be spread, and which that network does not join; 0 without one", fabrics.domains),
         made("asks_fabric", "bool", "whether they get the interfaces of that network: by a resource, an annotation, or the devices of the node", fabrics.asks),
         made("fabric_off", "string", "the variable that keeps them off that network, such as NCCL_IB_DISABLE=1; null without", fabrics.switched_off, nullable=True),
-        record("workload", "workload", "the workload that they are of", pods.workload),
+        record("workload", "workload", "the workload that they are of", lambda t, w: w.deployed.workload(t)),
     ),
     "excess": annotated(queue_limits.Excess),
     "split": annotated(volumes.Split),
     "barred": (
         *annotated(taints.Barred),
-        record("pool", "pool", "the pool", lambda b, _w: basics.computed(b.pool, b.pool)),
-        made("toleration", "string", "the toleration to add: of that taint, or of all where there are several", lambda b, _w: basics.computed(b.pool, b.toleration), kind="map"),
+        record("pool", "pool", "the pool", lambda b, _w: b.pool),
+        made("toleration", "string", "the toleration to add: of that taint, or of all where there are several", lambda b, _w: b.toleration, kind="map"),
     ),
     "misnomer": annotated(references.Misnomer),
     "field_error": annotated(FieldError),
@@ -134,11 +134,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "refusal": (
         *annotated(unschedulable.Refusal),
-        record("pool", "pool", "the pool that lacks least", lambda r, _w: basics.computed(r.pool, r.pool)),
+        record("pool", "pool", "the pool that lacks least", lambda r, _w: r.pool),
     ),
     "shortage": (
         *annotated(unschedulable.Shortage),
-        record("pool", "pool", "the pool of these nodes", lambda s, _w: basics.computed(s.pool, s.pool)),
+        record("pool", "pool", "the pool of these nodes", lambda s, _w: s.pool),
     ),
     "container": (
         *annotated(Container),
@@ -148,7 +148,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("requests_from", "string", "what gives it requests where it has none: the pod, a LimitRange, a runtime; null if nothing does", pods.requests_from, nullable=True),
         made("mig_strategy", "string", "MIG strategy of the device plugin that is applied with it; null where none is written", gpus.strategy, nullable=True),
         record("image", "image", "its image; null where it has none, or never pulls it", pods.image, nullable=True),
-        record("template", "template", "the pods that it is in", lambda c, w: basics.computed(c, w.deployed.template(c))),
+        record("template", "template", "the pods that it is in", lambda c, w: w.deployed.template(c)),
     ),
     "image": (
         *annotated(Image),
@@ -162,6 +162,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("pulls", "int", "pulls from Docker Hub by fresh nodes through one public address", images.pulls, "pulls", bounded=True),
         records("others", "image", "its other places", lambda i, w: [use for _, use in w.images.uses(i)[1:]]),
         record("container", "container", "its container", images.container),
-        record("workload", "workload", "the workload that runs it on most nodes", images.workload),
+        record("workload", "workload", "the workload that runs it on most nodes", images.owner),
     ),
 }  # fmt: skip

@@ -2,10 +2,10 @@
 
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler
-from kcheck.scale import basics, bundles, gpus, queue_limits, queues
+from kcheck.scale import bundles, gpus, queue_limits, queues
 from kcheck.text.values import known
 
-APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
+APPLIED = record("applied", "bundle", "what is applied together with it", lambda thing, _w: thing)
 NAMED_QUEUE = (
     made("queue_in_code", "bool", "whether the code has the queue that it names: a LocalQueue of its namespace, a Queue of Volcano, a ClusterQueue", queues.queue_in_code),
     made("nearby_queues", "string", "queues that it may mean, by name: those in its folder or above it, of a job also those of that name in other namespaces; the first five", queues.nearby_queues, kind="list"),
@@ -16,7 +16,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (
         *annotated(PriorityClass),
         named("its name"),
-        made("folder", "string", "the folder of its file", queues.folder),
+        made("folder", "string", "the folder of its file", lambda c, _w: queues.folder(c)),
         made("cutoff", "int", "expendable-pods-priority-cutoff of the cluster's autoscaler", queues.cutoff),
         records("jobs", "workload", "the jobs that name it", bundles.with_class),
         APPLIED,
@@ -26,7 +26,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("default_classes", "priority_class", "those that pods without a class have (globalDefault), in the order of the code", bundles.default_classes),
         made("releases", "bool", "whether Helm releases are installed into the cluster", bundles.releases),
         made("gpu_nodes", "bool", "whether a pool of the cluster has GPUs", bundles.gpu_nodes),
-        made("all_jobs_wait", "bool", "whether Kueue holds jobs that name no queue, too (manageJobsWithoutQueueName)", lambda b, w: basics.computed(b, any(known(one.manages_all) for one in w.deployed.beside(b).admissions))),
+        made("all_jobs_wait", "bool", "whether Kueue holds jobs that name no queue, too (manageJobsWithoutQueueName)", lambda b, w: any(known(one.manages_all) for one in w.deployed.beside(b).admissions)),
     ),
     "queue": (
         *annotated(Queue),
@@ -49,7 +49,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "quota": (
         *annotated(Quota),
-        record("space", "kube_namespace", "its namespace", bundles.itself),
+        record("space", "kube_namespace", "its namespace", lambda q, _w: q),
         made("counts_cpu", "bool", "whether it counts CPU or memory", lambda q, _w: queues.quota_has(q, "cpu", "memory", "requests.cpu", "requests.memory")),
         made("gpu_keys", "string", "the resources in it that are accelerators, as written", queues.gpu_keys, kind="list"),
         APPLIED,
