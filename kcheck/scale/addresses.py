@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -308,33 +309,30 @@ def _broken(each: Amount, pool: NodePool) -> Amount:
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:
     """Return the smallest or largest demands at the target; None without a bound."""
-    result = list(demands)
-    ids = [cluster.id if (cluster := known(pool.cluster)) else "" for pool in pools]
-    for own in grouped(range(len(pools)), lambda i: ids[i]).values():
-        sizes = _choices(pools, own, world, kind=kind)
-        choices = [[demands[i]._replace(nodes=one[pools[i].id]) for i in own] for one in sizes]
+    sizes: dict[str, int] = {}
+    for own in grouped(zip(pools, demands, strict=True), lambda pair: known(pair[0].cluster)).values():
+        choices = _choices([pool for pool, _ in own], world, kind=kind)
         if not choices:
             return None
-        choices.sort(key=addresses_needed)
-        for i, demand in zip(own, choices[0 if kind else -1], strict=True):
-            result[i] = demand
-    return result
+        taken = [addresses_needed([one._replace(nodes=each[pool.id]) for pool, one in own]) for each in choices]
+        ranked = sorted(zip(taken, choices, strict=True), key=itemgetter(0))
+        sizes |= ranked[0 if kind else -1][1]
+    return [demand._replace(nodes=sizes[pool.id]) for pool, demand in zip(pools, demands, strict=True)]
 
 
-def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
-    """List possible pool sizes of a cluster at its target; empty without an upper bound."""
-    cluster = known(pools[own[0]].cluster)
-    nodes = [world.sizes.of_pool(pools[i]) for i in own]
-    every = all(isinstance(count, Known) for count in nodes)
+def _choices(pools: list[NodePool], world: World, *, kind: bool) -> list[dict[str, int]]:
+    """List possible sizes of pools of a cluster at its target, by id; empty without an upper bound."""
+    cluster, nodes = known(pools[0].cluster), {pool.id: world.sizes.of_pool(pool) for pool in pools}
+    every = all(isinstance(count, Known) for count in nodes.values())
     aim = world.sizes.target_amount(cluster) if cluster else Amount()
     target = aim.low if kind else aim.high
     if every or cluster is None or target is None or isinstance(world.pools.all_of_cluster(cluster), Unknown):
-        return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind or every else []
+        return [{name: number(count, 0) for name, count in nodes.items()}] if kind or every else []
     growth, names = world.sizes.growth(cluster), [pool.id for pool in world.pools.of_cluster(cluster)]
-    unknown, own_names = [i for i, size in enumerate(growth.maxima) if size is None], {pools[i].id for i in own}
-    others = [i for i in unknown if names[i] not in own_names][1:-1]  # each gives `own` the sizes that the first gives
-    unknown = sorted({*unknown} - {*others})
-    return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown]
+    unknown = [i for i, size in enumerate(growth.maxima) if size is None]
+    others = {i for i in unknown if names[i] not in nodes}
+    others -= {min(others, default=0), max(others, default=0)}  # each gives `pools` the sizes that the first gives
+    return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown if i not in others]
 
 
 def needed(found: Demands) -> Amount:

@@ -17,11 +17,11 @@ from kcheck.scale.simulate import scenario
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
 from kcheck.text.amount import Amount
-from kcheck.text.need import first_unknown, if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_none, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, minor_version
-from kcheck.text.values import Known, Unknown, Unset, Value, all_known, known, mapped, number, sure
+from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, sure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -47,10 +47,9 @@ def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
     return anyone(autoscaler, (is_default(pool, pool.size.max_nodes) for pool in world.pools.of_cluster(cluster)))
 
 
-@or_unknown
-def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
+def growable_nodes(autoscaler: Autoscaler, world: World) -> int:
     """Count the nodes that the autoscaler adds and removes up to the target of its cluster."""
-    return computed(autoscaler, sum(nodes for _, nodes in growing(autoscaler, world)))
+    return sum(nodes for _, nodes in growing(autoscaler, world))
 
 
 @once
@@ -62,24 +61,22 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share]:
     return [(pool, max(0, need(world.sizes.of_pool(pool)) - number(pool.size.min_nodes, 0))) for pool in grown]
 
 
-@or_unknown
-def zones(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Count the zones of the pools that it scales; unset where they name none."""
+def zones(autoscaler: Autoscaler, world: World) -> int:
+    """Count the zones of the pools that it scales."""
     pools = [pool for pool, _ in growing(autoscaler, world) if pool is not None]
-    return computed(autoscaler, len({zone for pool in pools for zone in need(pool.placement.zones)}) or None)
+    return len({zone for pool in pools for zone in need(pool.placement.zones)})
 
 
-def tolerated_share(autoscaler: Autoscaler, world: World) -> Value[int]:
+def tolerated_share(autoscaler: Autoscaler, world: World) -> int:
     """Return the unready percentage that survives the loss of a zone; the default where zones are unknown."""
-    return computed(autoscaler, deletion.percentage(number(zones(autoscaler, world), 1)))
+    return deletion.percentage(or_none(zones)(autoscaler, world) or 1)
 
 
-@or_unknown
-def tolerated_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
+def tolerated_nodes(autoscaler: Autoscaler, world: World) -> int:
     """Count the unready nodes to tolerate while a batch is deleted: its own batch, or one large enough."""
-    nodes, own = need(growable_nodes(autoscaler, world)), need(autoscaler.bulk_delete)
-    batch, share = number(sufficient_batch(autoscaler, world), 0), number(tolerated_share(autoscaler, world), 0)
-    return computed(autoscaler, deletion.tolerated(nodes, max(own, batch), share))
+    nodes, own = growable_nodes(autoscaler, world), need(autoscaler.bulk_delete)
+    batch = sufficient_batch(autoscaler, world) or 0
+    return deletion.tolerated(nodes, max(own, batch), tolerated_share(autoscaler, world))
 
 
 def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
@@ -89,15 +86,14 @@ def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
     return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
 
 
-def batches(autoscaler: Autoscaler, world: World) -> Value[int]:
+def batches(autoscaler: Autoscaler, world: World) -> int:
     """Count the batches in which its nodes are deleted."""
-    return computed(autoscaler, deletion.batches(need(growable_nodes(autoscaler, world)), need(autoscaler.bulk_delete)))
+    return deletion.batches(growable_nodes(autoscaler, world), need(autoscaler.bulk_delete))
 
 
-def tainting_time(autoscaler: Autoscaler, world: World) -> Value[int]:
+def tainting_time(autoscaler: Autoscaler, world: World) -> int:
     """Return the seconds to taint its nodes, one request each."""
-    nodes, qps = need(growable_nodes(autoscaler, world)), need(client_qps(autoscaler, world))
-    return computed(autoscaler, deletion.tainting_time(nodes, qps))
+    return deletion.tainting_time(growable_nodes(autoscaler, world), need(client_qps(autoscaler, world)))
 
 
 def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
@@ -107,16 +103,12 @@ def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
     return mapped(autoscaler.scan_interval, lambda own: min(own, delay) if settings.eager else own)
 
 
-def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
+@or_none
+def sufficient_batch(autoscaler: Autoscaler, world: World) -> int | None:
     """Return the round batch that deletes fast enough even if loops wait, or takes as long again as tainting."""
-    wanted = world.numbers.limits("any")["autoscaler.deletion_time"].number
-    found = all_known((growable_nodes(autoscaler, world), autoscaler.scan_interval, client_qps(autoscaler, world)))
-    if isinstance(found, Unknown):
-        return computed(autoscaler, None)
-    nodes, interval, qps = found
-    tainting = deletion.tainting_time(nodes, qps)
-    goal = wanted if tainting < wanted else 2 * tainting
-    return computed(autoscaler, deletion.batch_for(nodes, goal, interval, qps))
+    wanted, tainting = world.numbers.limits("any")["autoscaler.deletion_time"].number, tainting_time(autoscaler, world)
+    goal, interval = wanted if tainting < wanted else 2 * tainting, need(autoscaler.scan_interval)
+    return deletion.batch_for(growable_nodes(autoscaler, world), goal, interval, need(client_qps(autoscaler, world)))
 
 
 def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Thing
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown
-from kcheck.text.values import Either, Known, Origin, Unknown, Unset, Value, agreed, bare, because, candidates, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, bare, because, candidates, known, mapped
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -30,16 +30,10 @@ def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) 
 
 def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T]:
     """Parse a known value, or return `why` it is unknown where it cannot be parsed."""
-    if type(value) is Either:
-        options: tuple[Known[A], ...] = candidates(value)
-        results = [(None if one.value is None else parse(one.value), one.origin) for one in options]
-        if not results or any(result is None for result, _ in results):
-            return bare(value)
-        return agreed(value, [Known(result, origin) for result, origin in results])
-    if not isinstance(value, Known):
-        return value
-    found = parse(value.value)
-    return Unknown(f"`{value.value}` is {why}", value.origin) if found is None else Known(found, value.origin)
+    found = mapped(value, parse)
+    if all(one.value is not None for one in candidates(found)):
+        return cast("Value[T]", found)
+    return bare(value) if isinstance(value, Unknown) else Unknown(f"`{known(value)}` is {why}", value.origin)
 
 
 def may_count(value: Value[int]) -> bool:

@@ -11,7 +11,7 @@ from kcheck.scale.queues import stopped_by_queue
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.files import system
-from kcheck.text.need import first_unknown, if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_none
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number, sure
 
@@ -51,7 +51,7 @@ def _scale(workload: Workload, world: World) -> Value[int]:
 def gpu_scale(thing: Thing, world: World) -> Value[int]:
     """Count the GPUs a workload may have: of its pods, or of one pod per node of its `scale`."""
     workload = world.deployed.workload(thing)
-    own, pods = known(all_gpus(workload, world)) or 0, number(workload.pods, 0)
+    own, pods = or_none(all_gpus)(workload, world) or 0, number(workload.pods, 0)
     if own > world.numbers.limits("any")["job.large_gpus"].number or not own or not pods:
         return computed(workload, own)
     return mapped(scale(workload, world), lambda nodes: own * max(pods, nodes) // pods)
@@ -61,15 +61,14 @@ def asked_gpus(workload: Workload, world: World) -> int:
     """Count the GPUs of a workload; if they are few, those of a pod on each requested node."""
     cluster = world.inventory.cluster_of.get(workload)
     asked = world.sizes.requested(cluster) if cluster else world.config.nodes.get("")
-    own, pods = need(all_gpus(workload, world)), max(1, need(workload.pods))
+    own, pods = all_gpus(workload, world), max(1, need(workload.pods))
     few = own <= world.numbers.limits("any")["job.large_gpus"].number
     return own * max(pods, asked or 0) // pods if few else own
 
 
-@or_unknown
-def all_gpus(workload: Workload, _world: World) -> Value[int]:
+def all_gpus(workload: Workload, _world: World) -> int:
     """Sum the GPUs of all pods of a workload."""
-    return computed(workload, sum(need(one.count) * need(one.gpus) for one in workload.templates))
+    return sum(need(one.count) * need(one.gpus) for one in workload.templates)
 
 
 def cards(workload: Workload, _world: World) -> str:
@@ -131,24 +130,16 @@ def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
     if not name:
         defaults = default_classes(workload, world)
         return computed(workload, min(defaults, key=lambda one: number(one.number, 0), default=None))
-    near, all_ = _near_classes(scope, world), _all_classes(world)
+    near, all_ = _classes(scope, world), _classes(None, world)
     found = near.get(name) or all_.get(name) or all_.get(None)
     return found.name if found is not None and isinstance(found.name, Unknown) else computed(workload, found)
 
 
 @once
-def _near_classes(scope: str, world: World) -> dict[str | None, PriorityClass]:
-    return _by_name(classes_in(scope, world))
-
-
-@once
-def _all_classes(world: World) -> dict[str | None, PriorityClass]:
-    return _by_name(world.inventory.classes)
-
-
-def _by_name(classes: list[PriorityClass]) -> dict[str | None, PriorityClass]:
-    """Index the first pod priority class of each name; None for unknown names."""
-    return {known(one.name): one for one in reversed(classes) if not one.kueue and not isinstance(one.name, Unset)}
+def _classes(scope: str | None, world: World) -> dict[str | None, PriorityClass]:
+    """Index the first pod priority class of each name in a scope, or of all; None for unknown names."""
+    every = world.inventory.classes if scope is None else classes_in(scope, world)
+    return {known(one.name): one for one in reversed(every) if not one.kueue and not isinstance(one.name, Unset)}
 
 
 def preemptible(workload: Workload, world: World) -> bool:
@@ -175,7 +166,6 @@ def queue_priority(workload: Workload, _world: World) -> Value[str]:
     return labels if isinstance(labels, Unknown) else computed(workload, (known(labels) or {}).get(KUEUE_PRIORITY))
 
 
-@or_unknown
 def alike(template: PodTemplate, world: World) -> list[NodePool]:
     """List the pools that pods land on if these are alike in GPUs, vCPUs and pods; else none."""
     if not world.inventory.clusters:
@@ -192,8 +182,7 @@ def alike(template: PodTemplate, world: World) -> list[NodePool]:
 
 def only(template: PodTemplate, world: World) -> NodePool | None:
     """Return the pool that pods certainly land on, or the first of some alike at the same price; else None."""
-    found = alike(template, world)
-    pools = [] if isinstance(found, Unknown) else found
+    pools = or_none(alike)(template, world) or []
     return pools[0] if len({world.numbers.price(pool) for pool in pools}) == 1 else None
 
 

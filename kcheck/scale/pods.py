@@ -89,7 +89,7 @@ def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
 
 def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
     """Return the pool that pods land on, the first of several with equal nodes; null where unknown."""
-    return computed(pods, next(iter(need(alike(pods, world))), None))
+    return computed(pods, next(iter(alike(pods, world)), None))
 
 
 def nodes(pods: PodTemplate, world: World) -> int | None:
@@ -100,7 +100,7 @@ def nodes(pods: PodTemplate, world: World) -> int | None:
 
 def per_node(pods: PodTemplate, world: World) -> Value[int]:
     """Count the pods for which a node of their pools has GPUs, CPU and memory; null where unknown."""
-    found = need(alike(pods, world))
+    found = alike(pods, world)
     each = world.pools.per_node(pods, found[0], ports=False) if found else None
     if found and each is None:
         need(first_unknown((pods.gpus, found[0].machine.instance_types)))

@@ -22,10 +22,8 @@ from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, kn
 def counted(pool: NodePool, world: World) -> Value[int]:
     """Count the nodes against the cloud's limit of a pool: of the fullest zone, or all with surge."""
     nodes = world.sizes.of_pool(pool)
-    if not isinstance(nodes, Known):
-        return nodes
-    many = limits.counted(pool, nodes.value, world)
-    return Known(many.value, nodes.origin) if isinstance(many, Known) else many
+    many = need(limits.counted(pool, need(nodes), world))
+    return mapped(nodes, lambda _: many)
 
 
 @once

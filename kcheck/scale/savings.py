@@ -23,6 +23,7 @@ from kcheck.scale.simulate.scenario import Scenario
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount
+from kcheck.text.need import or_none
 from kcheck.text.values import Origin, Unknown, Value, known
 
 _NOTHING = 5
@@ -84,13 +85,13 @@ def _without_idling(autoscaler: Autoscaler, world: World) -> _Change:
 
 
 def _in_larger_batches(autoscaler: Autoscaler, world: World) -> _Change:
-    batch = known(sufficient_batch(autoscaler, world))
+    batch = sufficient_batch(autoscaler, world)
     return lambda case: replace(case, settings=replace(case.settings, bulk_delete=batch or case.settings.bulk_delete))
 
 
 def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
-    nodes = known(tolerated_nodes(autoscaler, world)) or 0
-    percent = known(tolerated_share(autoscaler, world)) or 0
+    nodes = or_none(tolerated_nodes)(autoscaler, world) or 0
+    percent = tolerated_share(autoscaler, world)
 
     def change(case: Case) -> Case:
         own = case.settings

@@ -106,9 +106,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
     cluster = known(pool.cluster)
     if cluster is None:
         return because(pool.cluster, pool.cluster.origin)
-    if isinstance(pool.size.zone_count, Unknown):
-        return pool.size.zone_count
-    if isinstance(pool.size.zone_count, Known):
+    if not isinstance(pool.size.zone_count, Unset):
         return mapped(pool.size.zone_count, lambda zones: -(-nodes // max(1, zones)))
     counts_surge = world.numbers.limits(cluster.cloud).get("pool.counts_surge")
     if counts_surge is None or not counts_surge.value:

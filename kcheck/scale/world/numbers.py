@@ -116,9 +116,13 @@ def vcpus_of(cloud: str, name: str) -> int:
     return (machine.vcpus or 0) if machine else 0
 
 
+_DISKS = {"ssd": ("pd-balanced", "pd-ssd"), "hyperdisk": ("hyperdisk-balanced",), "standard_disk": ("pd-standard",)}
+"""Types of disks that count against a quota."""
+
+
 def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
     """Return the amount that one node counts against a quota; 0 if unknown."""
-    machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
+    machine = machines.machine(cloud, name)
     match counts:
         case "vcpus":
             return vcpus_of(cloud, name)
@@ -126,12 +130,8 @@ def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
             return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
         case "local_ssd":
             return known(pool.machine.local_ssd) or 0
-        case "ssd":
-            return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
-        case "hyperdisk":
-            return (known(pool.machine.disk_size) or 0) if disk == "hyperdisk-balanced" else 0
-        case "standard_disk":
-            return (known(pool.machine.disk_size) or 0) if disk == "pd-standard" else 0
+        case "ssd" | "hyperdisk" | "standard_disk" if known(pool.machine.disk_type) in _DISKS[counts]:
+            return known(pool.machine.disk_size) or 0
         case "nodes":
             return 1
     return 0
