@@ -17,7 +17,7 @@ from kcheck.scale.simulate import scenario
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
 from kcheck.text.amount import Amount
-from kcheck.text.need import first_unknown, if_set, need, or_none, or_unknown
+from kcheck.text.need import first_unknown, if_set, need, or_none
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import counted, minor_version
@@ -211,12 +211,11 @@ def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
     return Amount(most if _machines_known(autoscaler, world) else 0, most, _UNKNOWN_TYPES, cores.origin)
 
 
-@or_unknown
-def overrun(autoscaler: Autoscaler, world: World) -> Value[Excess]:
-    """Find the job that asks for most accelerators beyond what auto-provisioning adds; null without one."""
+def overrun(autoscaler: Autoscaler, world: World) -> Excess | None:
+    """Find the job that asks for most accelerators beyond what auto-provisioning adds; None without one."""
     cluster = known(autoscaler.cluster)
     if cluster is None or isinstance(autoscaler.max_accelerators, Unset):
-        return computed(autoscaler, None)
+        return None
     labels, pools = cloud(cluster.cloud).gpu_labels, world.pools.of_cluster(cluster)
     jobs = (one for one in world.deployed.on(cluster).workloads if one.batch and not one.per_node)
     every = [(job, pods) for job in jobs for pods in job.templates if may_count(pods.gpus) and may_count(pods.count)]
@@ -235,7 +234,7 @@ def overrun(autoscaler: Autoscaler, world: World) -> Value[Excess]:
             found.append(Excess(kind, count * each, limits.get(kind, 0), parts, job.kind, name))
     if not found:
         need(missing)
-    return computed(autoscaler, max(found, key=lambda one: one.asked, default=None))
+    return max(found, key=lambda one: one.asked, default=None)
 
 
 def _machines_known(autoscaler: Autoscaler, world: World) -> bool:

@@ -46,11 +46,10 @@ class PoolFabric(Struct, frozen=True):
 # --- of pools
 
 
-@or_unknown
-def of_pool(pool: NodePool, _world: World) -> Value[PoolFabric]:
-    """Find the slowest fabric of a pool's machines; null where one has none, or is as fast without it."""
+def of_pool(pool: NodePool, _world: World) -> PoolFabric | None:
+    """Find the slowest fabric of a pool's machines; None where one has none, or is as fast without it."""
     found = _slowest(pool)
-    return computed(pool, _enabled(pool, found) if found else None)
+    return _enabled(pool, found) if found else None
 
 
 def _slowest(pool: NodePool) -> fabrics.Fabric | None:
@@ -120,16 +119,19 @@ def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
 # --- of pods
 
 
-@or_unknown
-def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
-    """Find the slowest fabric of the pools that pods of a multi-node job land on; null where one has none."""
+def of_pods(template: PodTemplate, world: World) -> PoolFabric | None:
+    """Find the slowest fabric of the pools that pods of a multi-node job land on; None where one has none."""
     pools, workload = _pools(template, world), world.deployed.workload(template)
-    found = [of_pool(pool, world) for pool in pools if _fewest(workload, pool, world) > 1]
-    if not found or len(found) < len(pools):
-        return computed(template, None)
-    missing = next((one for one in found if not isinstance(one, Known)), None)
-    fabrics = (one.value for one in found if isinstance(one, Known))
-    return missing or computed(template, min(fabrics, key=lambda one: one.gbits))
+    filled = [pool for pool in pools if _fewest(workload, pool, world) > 1]
+    if not filled or len(filled) < len(pools):
+        return None
+    found = []
+    for pool in filled:
+        fabric = of_pool(pool, world)
+        if fabric is None:
+            return None
+        found.append(fabric)
+    return min(found, key=lambda one: one.gbits)
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool]:
@@ -139,10 +141,10 @@ def _pools(template: PodTemplate, world: World) -> list[NodePool]:
     return [pool for pool, _ in need(world.pools.candidates(template))]
 
 
-def nodes(template: PodTemplate, world: World) -> Value[int]:
+def nodes(template: PodTemplate, world: World) -> int:
     """Count the nodes that a workload fills by its GPUs, on the pool that takes most; 0 if unknown."""
     workload = world.deployed.workload(template)
-    return computed(template, max((_fewest(workload, pool, world) for pool in _pools(template, world)), default=0))
+    return max((_fewest(workload, pool, world) for pool in _pools(template, world)), default=0)
 
 
 def domains(template: PodTemplate, world: World) -> int:
@@ -151,14 +153,13 @@ def domains(template: PodTemplate, world: World) -> int:
     Subnets of one pool count once: that is a fault of the pool.
     """
     pools, fabric = _pools(template, world), of_pods(template, world)
-    if isinstance(fabric, Unset):
+    if fabric is None:
         return 0
-    joins = need(fabric).joins
-    if joins == "pool":
+    if fabric.joins == "pool":
         return len(pools)
     labels = node_labels(template, world)
     selected = () if isinstance(labels, Unset) else need(labels)
-    if joins == "region" or any(map(_ZONE.match, selected)):
+    if fabric.joins == "region" or any(map(_ZONE.match, selected)):
         return 1
     return len({zone for pool in pools for zone in _zones(pool)})
 
@@ -190,7 +191,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 
 
 def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
-    found = if_set(of_pods(template, world))
+    found = of_pods(template, world)
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     return None if found is None or cluster is None else fabrics.fabric(cluster.cloud, found.machine)
 

@@ -6,9 +6,9 @@ from kcheck.scale.basics import anyone, computed, may_count, runs
 from kcheck.scale.world import World
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.amount import Amount
-from kcheck.text.need import first_unknown, if_set, need, or_unknown
+from kcheck.text.need import NotKnown, first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number
 
 _MIG = "nvidia.com/mig-"
 _WHOLE = frozenset({"nvidia.com/gpu", "nvidia.com/gpu.shared"})
@@ -99,10 +99,10 @@ def shared(cluster: Cluster, world: World) -> Value[bool]:
 _FLAG = "enable-dynamic-resource-allocation"
 
 
-def resource(template: PodTemplate, _world: World) -> Value[str]:
-    """Return the resource or device class by which pods ask for GPUs; null without one."""
+def resource(template: PodTemplate, _world: World) -> str | None:
+    """Return the resource or device class by which pods ask for GPUs; None without one."""
     asked = next((known(one.gpu) for one in template.containers if known(one.gpu)), None)
-    return computed(template, asked or next(iter(need(template.device_classes)), None))
+    return asked or next(iter(need(template.device_classes)), None)
 
 
 def unseen(template: PodTemplate, _world: World) -> tuple[str, ...]:
@@ -111,56 +111,54 @@ def unseen(template: PodTemplate, _world: World) -> tuple[str, ...]:
     return tuple(one.name for one in known(template.claims) or () if one.name not in used)
 
 
-def counted_as(template: PodTemplate, world: World) -> Value[str]:
-    """Return the resource by which Kueue counts the GPUs of pods, mapped from device classes; null without GPUs."""
-    asked = resource(template, world)
-    name = known(asked)
+def counted_as(template: PodTemplate, world: World) -> Value[str] | str | None:
+    """Return the resource by which Kueue counts the GPUs of pods, mapped from device classes; None without GPUs."""
+    name = resource(template, world)
     if name is None or name not in need(template.device_classes):
-        return asked
+        return name
     found = world.deployed.device_resources(template)
     if isinstance(found, Unset):
         return Unknown("the configuration of Kueue, which maps device classes to resources, is not in the code")
     return mapped(found, lambda own: own.get(name, name))
 
 
-def ignored_by(template: PodTemplate, world: World) -> Value[str]:
-    """Name the autoscaler that adds no nodes for the claims of pods; null if it does, or without one."""
+def ignored_by(template: PodTemplate, world: World) -> str | None:
+    """Name the autoscaler that adds no nodes for the claims of pods; None if it does, or without one."""
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     if cluster is None or not need(template.device_classes):
-        return computed(template, None)
+        return None
     name, own = if_set(world.autoscaling.tool(cluster)), world.autoscaling.autoscaler(cluster)
     if name == "auto-mode":
-        return computed(template, "EKS Auto Mode")
+        return "EKS Auto Mode"
     if name == "karpenter":
-        return _karpenter(template, cluster, world)
-    return computed(template, None) if name is None or own is None else _autoscaler(template, own, world)
+        return _karpenter(cluster, world)
+    return None if name is None or own is None else _autoscaler(own, world)
 
 
-def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[str]:
+def _autoscaler(own: Autoscaler, world: World) -> str | None:
     from kcheck.scale import autoscaler  # with all that is simulated: only for a cluster
 
     written = next((one.value for one in own.flags if known(one.name) == _FLAG), None)
     version = autoscaler.minor(own, world)
     if written is not None and not isinstance(written, Known):
-        return Unknown(f"the value of --{_FLAG} is not known")
-    if written is None and isinstance(version, Unknown):
-        return version
-    on = equals(written, "true") if written is not None else flags.default(_FLAG, known(version))
+        raise NotKnown(Unknown(f"the value of --{_FLAG} is not known"))
+    on = flags.default(_FLAG, if_set(version)) if written is None else written.value == "true"
     if on is None:
-        return Unknown("the version of the cluster autoscaler is not known")
-    return computed(template, None if on else f"Cluster Autoscaler 1.{known(version) or '?'}")
+        raise NotKnown(Unknown("the version of the cluster autoscaler is not known"))
+    return None if on else f"Cluster Autoscaler 1.{known(version) or '?'}"
 
 
-def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[str]:
+def _karpenter(cluster: Cluster, world: World) -> str | None:
     from kcheck.scale import autoscaler
 
     own = next(iter(autoscaler.releases(cluster, world)), None)
     if own is None:
-        return Unknown("the release of Karpenter, which says whether it serves resource claims, is not in the code")
+        why = "the release of Karpenter, which says whether it serves resource claims, is not in the code"
+        raise NotKnown(Unknown(why))
     version, first = known(own.version), world.numbers.limits("any")["karpenter.claims"].text
     if autoscaler.is_older(version, first):
-        return computed(template, f"Karpenter {version}")
-    return computed(template, "Karpenter" if if_set(own.ignores_claims) is not False else None)
+        return f"Karpenter {version}"
+    return "Karpenter" if if_set(own.ignores_claims) is not False else None
 
 
 PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")

@@ -87,9 +87,9 @@ def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
     return taking
 
 
-def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
-    """Return the pool that pods land on, the first of several with equal nodes; null where unknown."""
-    return computed(pods, next(iter(alike(pods, world)), None))
+def pool(pods: PodTemplate, world: World) -> NodePool | None:
+    """Return the pool that pods land on, the first of several with equal nodes; None where unknown."""
+    return next(iter(alike(pods, world)), None)
 
 
 def nodes(pods: PodTemplate, world: World) -> int | None:
@@ -98,13 +98,13 @@ def nodes(pods: PodTemplate, world: World) -> int | None:
     return sum(found) if found else None
 
 
-def per_node(pods: PodTemplate, world: World) -> Value[int]:
-    """Count the pods for which a node of their pools has GPUs, CPU and memory; null where unknown."""
+def per_node(pods: PodTemplate, world: World) -> int | None:
+    """Count the pods for which a node of their pools has GPUs, CPU and memory; None where unknown."""
     found = alike(pods, world)
     each = world.pools.per_node(pods, found[0], ports=False) if found else None
     if found and each is None:
         need(first_unknown((pods.gpus, found[0].machine.instance_types)))
-    return computed(pods, each.exact if each else None)
+    return each.exact if each else None
 
 
 # --- what they ask for
@@ -134,14 +134,13 @@ def idles(pods: PodTemplate, world: World) -> str | None:
     return found or need(placeholders.unknown(word for word in words if placeholders.first(word) == word))
 
 
-@or_unknown
-def held(pods: PodTemplate, world: World) -> Value[int]:
+def held(pods: PodTemplate, world: World) -> int:
     """Count the GPUs that pods of a service hold whatever the load; 0 for jobs, single pods and unknown kinds."""
     owner = world.deployed.workload(pods)
     is_known = f"{owner.group}/{owner.kind}".strip("/") in profiles.workloads()
     if owner.batch or owner.per_node or owner.kind == "Pod" or not is_known:
-        return computed(pods, 0)
-    return computed(pods, need(pods.count if isinstance(pods.kept, Unset) else pods.kept) * need(pods.gpus))
+        return 0
+    return need(pods.count if isinstance(pods.kept, Unset) else pods.kept) * need(pods.gpus)
 
 
 _PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
@@ -255,7 +254,7 @@ def fillers(template: PodTemplate, world: World) -> list[Workload]:
     """List other workloads whose pods fit the GPUs, CPU and memory that pods leave on each node."""
     if not number(template.gpus, 0):
         return []
-    of, each = known(pool(template, world)), known(per_node(template, world))
+    of, each = pool(template, world), per_node(template, world)
     if of is None or not each:
         return []
     left = number(of.machine.gpus, 0) - each * number(template.gpus, 0)

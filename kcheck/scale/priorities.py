@@ -3,13 +3,12 @@
 from msgspec import Struct
 
 from kcheck.model import Container, NodePool, PodTemplate, Workload
-from kcheck.scale.basics import computed
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.pods import requests_from
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need, or_none
-from kcheck.text.values import Known, Unset, Value, known, number
+from kcheck.text.values import Known, Unset, known, number
 
 _MOST = 3
 """Most neighbours named for each pool."""
@@ -22,19 +21,18 @@ class _Tiers(Struct, frozen=True):
     lower: dict[tuple[NodePool | None, bool], list[Workload]]
 
 
-def qos(template: PodTemplate, world: World) -> Value[str]:
-    """Return the QoS class of pods; null where not only their containers decide it."""
+def qos(template: PodTemplate, world: World) -> str | None:
+    """Return the QoS class of pods; None where not only their containers decide it."""
     if template.asks_as_one or not template.containers:
-        return computed(template, None)
+        return None
     amounts = [value for one in template.containers for value in (one.cpu, one.memory, one.cpu_limit, one.memory_limit)]
-    if unknown := first_unknown(amounts):
-        return unknown
+    need(first_unknown(amounts))
     if all(map(_is_guaranteed, template.containers)):
-        return computed(template, "Guaranteed")
+        return "Guaranteed"
     bare = [one for one in template.containers if isinstance(one.cpu, Unset) or isinstance(one.memory, Unset)]
     if any(known(requests_from(one, world)) is not None for one in bare):
-        return computed(template, None)  # a LimitRange may give limits, too
-    return computed(template, "BestEffort" if all(isinstance(value, Unset) for value in amounts) else "Burstable")
+        return None  # a LimitRange may give limits, too
+    return "BestEffort" if all(isinstance(value, Unset) for value in amounts) else "Burstable"
 
 
 def _is_guaranteed(one: Container) -> bool:

@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import FlavorQuota, PodTemplate, Queue, Workload
-from kcheck.scale.basics import computed
 from kcheck.scale.queues import admitting_queue, by_kind_and_name, unnamed_queue
 from kcheck.scale.unschedulable import more_nodes
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import NotKnown, first_unknown, if_set, need, or_unknown
+from kcheck.text.need import NotKnown, first_unknown, if_set, need
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
@@ -45,26 +44,24 @@ class Excess(Struct, frozen=True):
     cohort: Annotated[str | None, "the cohort from which its queue borrows; null without one"] = None
 
 
-@or_unknown
-def excess(job: Workload, world: World) -> Value[Excess]:
-    """Find the excess that bars a job from its queue, or its last pods from their namespace; null without."""
+def excess(job: Workload, world: World) -> Excess | None:
+    """Find the excess that bars a job from its queue, or its last pods from their namespace; None without."""
     queue = _queue(job, world)
     if queue is not None and _beyond(job, queue, _own(queue)):  # what it may borrow counts only where it has to
         found = _beyond(job, queue, most(queue, world))
         if found is not None:
-            return computed(job, replace(found, cohort=known(queue.cohort)))
+            return replace(found, cohort=known(queue.cohort))
     fixed = known(job.rigid) if job.batch else all(isinstance(one.kept, Unset) for one in job.templates)
-    return computed(job, _beyond_namespace(job, world) if fixed and not job.per_node else None)
+    return _beyond_namespace(job, world) if fixed and not job.per_node else None
 
 
-@or_unknown
-def borrowed(job: Workload, world: World) -> Value[Excess]:
-    """Find the excess of a job over its ClusterQueue's own quota, if the cohort can lend it; null without."""
+def borrowed(job: Workload, world: World) -> Excess | None:
+    """Find the excess of a job over its ClusterQueue's own quota, if the cohort can lend it; None without."""
     queue = _queue(job, world)
     found = _beyond(job, queue, _own(queue)) if queue is not None and queue.kind == "ClusterQueue" else None
     if queue is None or found is None or _beyond(job, queue, most(queue, world)):
-        return computed(job, None)
-    return computed(job, replace(found, cohort=need(queue.cohort)))
+        return None
+    return replace(found, cohort=need(queue.cohort))
 
 
 def gpu_quota(queue: Queue, _world: World) -> int:

@@ -15,7 +15,7 @@ from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount, exactly
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, range_of, sufficient_prefix, widened, with_newbits
-from kcheck.text.need import need, or_none, or_unknown
+from kcheck.text.need import need, or_none
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known
 
@@ -71,10 +71,10 @@ def shares(place: Place, world: World) -> list[Share]:
     ]  # fmt: skip
 
 
-def nodes(place: Place, world: World) -> Value[int]:
+def nodes(place: Place, world: World) -> int:
     """Count the nodes in a subnet or a pod range at the targets of their clusters."""
     pools = dict.fromkeys(world.pools.inside(place))
-    return computed(place, sum(need(world.sizes.of_pool(pool)) for pool in pools))
+    return sum(need(world.sizes.of_pool(pool)) for pool in pools)
 
 
 def full(place: Place, world: World) -> Value[int] | Amount:
@@ -111,14 +111,13 @@ _MOST_DOUBLINGS = 1
 """Most bits by which ranges for the least and the most need may differ for one to be proposed."""
 
 
-@or_unknown
-def sufficient_cidr(place: Place, world: World) -> Value[str]:
-    """Propose a free block of the subnet's network, or the pod range widened; null if there is none."""
+def sufficient_cidr(place: Place, world: World) -> str | None:
+    """Propose a free block of the subnet's network, or the pod range widened; None if there is none."""
     demands.bounds(place, world)  # the need must be known
     if not isinstance(place, Subnet):
-        return computed(place, widening(place, world).cidr)
+        return widening(place, world).cidr
     network = known(place.network)
-    return computed(place, _allot(network, world).get(place.id) if network is not None else None)
+    return _allot(network, world).get(place.id) if network is not None else None
 
 
 @once

@@ -9,15 +9,14 @@ from typing import Annotated, NamedTuple
 from msgspec import Struct
 
 from kcheck.model import Definition, PodTemplate, Reference, Workload
-from kcheck.scale.basics import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders
-from kcheck.text.need import first_unknown, if_set, need, or_unknown
+from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import part_of
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known
+from kcheck.text.values import Known, Unknown, Unset, Value, known
 
 _CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
 """Kinds that nobody creates by hand, as people do with Secrets and ConfigMaps."""
@@ -99,24 +98,23 @@ def _named(world: World) -> set[tuple[str, str | None]]:
     return {(one.kind, known(one.name)) for template in pods for one in template.references}
 
 
-@or_unknown
-def selected(budget: Definition, world: World) -> Value[int]:
+def selected(budget: Definition, world: World) -> int:
     """Count the pods beside a budget that it selects; the fewest where something scales them."""
     found, asked = _selected(budget, world), if_set(budget.selector) or {}
     if not found:
-        near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
+        near = _labelled(world.deployed.scope(budget), if_set(budget.namespace), world)
         need(first_unknown(map(near.unknown.get, asked)))
-    return computed(budget, sum(need(one.count if isinstance(one.kept, Unset) else one.kept) for one in found))
+    return sum(need(one.count if isinstance(one.kept, Unset) else one.kept) for one in found)
 
 
 def kept(budget: Definition, world: World) -> int:
     """Count those of them that `minAvailable` keeps: a percentage is rounded up."""
-    return part_of(need(selected(budget, world)), if_set(budget.min_available) or "0")
+    return part_of(selected(budget, world), if_set(budget.min_available) or "0")
 
 
 def _selected(budget: Definition, world: World) -> list[PodTemplate]:
     selector = if_set(budget.selector) or {}
-    near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
+    near = _labelled(world.deployed.scope(budget), if_set(budget.namespace), world)
     found = near.by_label.get(next(iter(selector.items()), ("", "")), ())
     return [template for template, labels in found if selector.items() <= labels.items()]
 
@@ -125,7 +123,7 @@ def misses(budget: Definition, world: World) -> Workload | None:
     """Find the workload beside a budget that it seems to mean and does not select; None where it selects any."""
     selector = if_set(budget.selector) or {}
     rendered = budget in world.inventory.scope_of or _near_tools(world.deployed.folder(budget), world)
-    near = need(_labelled(world.deployed.scope(budget), if_set(budget.namespace), world))
+    near = _labelled(world.deployed.scope(budget), if_set(budget.namespace), world)
     if rendered or not selector or _selected(budget, world):
         return None
     pairs = ((value, one) for value in selector.values() for one in islice(near.served.get(value[:2], ()), _MOST))
@@ -144,8 +142,7 @@ class _Labelled(NamedTuple):
 
 
 @once
-@or_unknown
-def _labelled(scope: str, namespace: str | None, world: World) -> Value[_Labelled]:
+def _labelled(scope: str, namespace: str | None, world: World) -> _Labelled:
     """Index the pods of a scope and namespace by their labels."""
     near = [one for one in world.deployed.in_scope(scope).workloads if if_set(one.namespace) == namespace]
     pods = [(template, need(template.labels), one) for one in near for template in one.templates]
@@ -157,7 +154,7 @@ def _labelled(scope: str, namespace: str | None, world: World) -> Value[_Labelle
         if one.kind in ("Deployment", "StatefulSet"):
             for text in (*labels.values(), known(one.name) or ""):
                 found.served[text[:2]].append((text, one))
-    return Known(found, Origin(()))
+    return found
 
 
 def nearly_same(left: str, right: str) -> bool:

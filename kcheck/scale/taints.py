@@ -12,9 +12,9 @@ from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.model import NodePool, PodTemplate, Workload
 from kcheck.scale import fabrics, gpus, placement
-from kcheck.scale.basics import cluster_of, computed
+from kcheck.scale.basics import cluster_of
 from kcheck.scale.world import World
-from kcheck.text.need import first_unknown, if_set, need
+from kcheck.text.need import first_unknown, if_set, need, or_none
 from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known, mapped, number
 
@@ -34,20 +34,20 @@ def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     return mapped(template.tolerations, lambda found: tuple(f"{one.key}={one.value}:{one.effect}" for one in found))
 
 
-def taint(template: PodTemplate, world: World) -> Value[str]:
-    """Return the taint that bars pods from every node they select that has room; null if some node takes them."""
+def taint(template: PodTemplate, world: World) -> str | None:
+    """Return the taint that bars pods from every node they select that has room; None if some node takes them."""
     own = _of_spot_nodes(template, world)
     if own:
-        return computed(template, own)
+        return own
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
-        unknown = world.inventory.unknown_cluster(workload) if world.inventory.clusters else template.selection
-        return unknown if isinstance(unknown, Unknown) else computed(template, None)
+        if_set(world.inventory.unknown_cluster(workload) if world.inventory.clusters else template.selection)
+        return None
     found = need(world.pools.all_of_cluster(cluster))
     if world.autoscaling.beyond_pools(cluster):
-        return computed(template, None)  # nodes of other kinds may come
-    return computed(template, _tainted_only(template, found) or None)
+        return None  # nodes of other kinds may come
+    return _tainted_only(template, found) or None
 
 
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:
@@ -181,7 +181,7 @@ def _needs(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
     if not known(pool.machine.gpu) or not types:
         return False
     if role == FABRIC:
-        fabric = known(fabrics.of_pool(pool, world))
+        fabric = or_none(fabrics.of_pool)(pool, world)
         return fabric is not None and number(fabric.enabled, 0) > 0
     own = (machine for name, machine in _CARDS.items() if any(map(name.search, _texts(agent))))
     return names.vendors(types) == names.vendors([next(own, "")])

@@ -12,10 +12,10 @@ from kcheck.config.numbers.reserved import GI, MI
 from kcheck.inventory.clouds import registry
 from kcheck.model import Cluster, NodePool, PodTemplate
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, may_count
+from kcheck.scale.basics import may_count
 from kcheck.scale.placement import Share
 from kcheck.scale.world import World
-from kcheck.text.need import first_unknown, need
+from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sure
 
@@ -43,30 +43,31 @@ class Refusal(Struct, frozen=True):
     fixed: Annotated[bool, "whether no pool of the cluster is autoscaled"]
 
 
-def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
-    """Find what the nearest pool lacks besides size and tolerations; null where one may take the pods."""
+def refusal(template: PodTemplate, world: World) -> Refusal | None:
+    """Find what the nearest pool lacks besides size and tolerations; None where one may take the pods."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     selects = bool(sure(world.pools.bound(template).selection)) or known(template.apart) is not None
     virtual = any("virtual-kubelet" in one.values for term in sure(template.selection) or () for one in term)
     if workload.per_node or not (selects or template.on_accelerators) or virtual:
-        return computed(template, None)
+        return None
     if cluster is None:
-        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
+        return need(world.inventory.unknown_cluster(workload)) if world.inventory.clusters else None
     pools = world.pools.of_cluster(cluster)
     few = _few_zones(template, pools, world)
     fits, missing = (world.pools.fit(template, pool) for pool in pools), None
     for fit in () if few else (one for one in fits if one.fits is not False or one.kind not in ("label", "gpus")):
         if fit.kind != "gpus" or fit.missing is None:  # a pool takes them, or may
-            return template.gpus if isinstance(template.gpus, Unknown) else computed(template, None)
+            if_set(template.gpus)
+            return None
         missing = missing or fit.missing
     if not pools:
-        return computed(template, None)
+        return None
     serverless = known(cluster.serverless) or isinstance(cluster.serverless, Unknown)
     if more_nodes(cluster, world) or serverless:
-        return computed(template, None)
+        return None
     if few or missing:
-        return computed(template, few or need(missing))
+        return few or need(missing)
     obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
     pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
     kind, origin = found[0].kind, template.gpus.origin
@@ -76,7 +77,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
         origin = template.selection.origin
     asked = Known(found[0].why, origin or Origin((template.place,)))
     fixed = not any(known(one.size.autoscaled) for one in pools)
-    return computed(template, Refusal(kind, asked, pool, _instead(kind, template, pool), fixed))
+    return Refusal(kind, asked, pool, _instead(kind, template, pool), fixed)
 
 
 def _few_zones(template: PodTemplate, pools: list[NodePool], world: World) -> Refusal | None:
@@ -102,27 +103,27 @@ def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
     return " and ".join(own) or f"no label {' or '.join(sorted(keys))}"
 
 
-def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
-    """Find the request that no node of the cluster has room for; null where one has, or may."""
+def shortage(template: PodTemplate, world: World) -> Shortage | None:
+    """Find the request that no node of the cluster has room for; None where one has, or may."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     if not (may_count(template.cpu) or may_count(template.memory)):
-        return computed(template, None)
+        return None
     if cluster is None:
-        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
+        return need(world.inventory.unknown_cluster(workload)) if world.inventory.clusters else None
     pools = world.pools.of_cluster(cluster)
     fits = [world.pools.fit(template, pool) for pool in pools]
     if any(fit.fits or fit.kind == "taint" for fit in fits):  # a queue may add the toleration
         unknown = None if any(fit.kind == "taint" for fit in fits) else first_unknown((template.cpu, template.memory))
-        return computed(template, None) if unknown is None or more_nodes(cluster, world) else unknown
+        return None if unknown is None or more_nodes(cluster, world) else need(unknown)
     if any(fit.fits is None for fit in fits):
         inputs = (template.cpu, template.memory, *(pool.machine.instance_types for pool in pools))
-        return first_unknown(inputs) or computed(template, None)
+        return need(first_unknown(inputs))
     every = [(world.pools.shortage(template, pool), pool) for pool in pools if world.pools.chosen(template, pool)]
     found = [(share, pool) for share, pool in every if share is not None]
     if not found or more_nodes(cluster, world):
-        return computed(template, None)
-    return computed(template, _told(*max(found, key=lambda one: one[0].left.high or 0), template))
+        return None
+    return _told(*max(found, key=lambda one: one[0].left.high or 0), template)
 
 
 def more_nodes(cluster: Cluster, world: World) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.scale.autoscaler import overrun
 from kcheck.scale.world import World
-from kcheck.text.values import known
+from kcheck.text.need import or_none
 
 if TYPE_CHECKING:
     from tests.conftest import Read
@@ -73,10 +73,10 @@ def test_accelerators_beyond_auto_provisioning(
 ) -> None:
     files = {"main.tf": CLUSTER.format(limits=limits), "job.yaml": JOB.format(selector=selector, pods=pods)}
     found = read(files)
-    beyond = known(overrun(found.autoscalers[0], World(found, Config())))
+    beyond = or_none(overrun)(found.autoscalers[0], World(found, Config()))
     assert (beyond and (beyond.resource, beyond.asked, beyond.most)) == expected
 
 
 def test_pods_that_a_pool_may_take_are_left_out(read: Read) -> None:
     found = read({"main.tf": CLUSTER.format(limits=H100) + POOL, "job.yaml": JOB.format(selector="{}", pods=17)})
-    assert known(overrun(found.autoscalers[0], World(found, Config()))) is None
+    assert or_none(overrun)(found.autoscalers[0], World(found, Config())) is None

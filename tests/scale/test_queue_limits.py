@@ -10,10 +10,10 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.scale.queue_limits import Excess, borrowed, excess
 from kcheck.text.files.tree import Tree
-from kcheck.text.values import Known, Unknown, known
+from kcheck.text.need import or_none, or_unknown
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
-    from kcheck.text.values import Value
     from tests.conftest import Write
 
 
@@ -101,10 +101,10 @@ def job(pods: int, annotations: str = "{}") -> str:
     return JOB.format(pods=pods, annotations=annotations)
 
 
-def of(write: Write, *manifests: str) -> Value[Excess]:
+def of(write: Write, *manifests: str) -> Excess | Unknown | None:
     write({"all.yaml": "---\n".join(manifests)})
     world = linter.run(Tree(["."]), Config()).world
-    return excess(world.inventory.workloads[0], world)
+    return or_unknown(excess)(world.inventory.workloads[0], world)
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def of(write: Write, *manifests: str) -> Value[Excess]:
 def test_excess(manifests: tuple[str, ...], expected: tuple[str, int, int] | None, write: Write) -> None:
     found = of(write, *manifests)
     if expected is None:
-        assert not isinstance(found, Known)
+        assert not isinstance(found, Excess)
     else:
-        assert isinstance(found, Known)
-        assert (found.value.resource, found.value.asked, found.value.most) == expected
+        assert isinstance(found, Excess)
+        assert (found.resource, found.asked, found.most) == expected
 
 
 def test_what_may_borrow_without_limit_is_not_known(write: Write) -> None:
@@ -178,8 +178,8 @@ def test_a_queue_gives_what_its_cohorts_can_lend(
     """Worked out by hand from Kueue's rules; the queue itself has 32."""
     own = node("ClusterQueue", "research", "all", "nominalQuota: 32")
     found = of(write, own, *(node(*one) for one in above), LOCAL, job(1000))
-    assert isinstance(found, Known)
-    assert (found.value.most, found.value.cohort) == (gives, "all")
+    assert isinstance(found, Excess)
+    assert (found.most, found.cohort) == (gives, "all")
 
 
 def test_cohorts_in_a_circle_give_nothing_that_is_known(write: Write) -> None:
@@ -194,5 +194,5 @@ def test_a_job_beyond_the_own_quota_waits_for_lenders(pods: int, asked: int | No
     queues = (node("ClusterQueue", name, "all", f"nominalQuota: {own}") for name, own in (("research", 32), ("b", 16)))
     write({"all.yaml": "---\n".join((*queues, LOCAL, job(pods)))})
     world = linter.run(Tree(["."]), Config()).world
-    found = known(borrowed(world.inventory.workloads[0], world))
+    found = or_none(borrowed)(world.inventory.workloads[0], world)
     assert (found.asked if found else None) == asked

@@ -78,7 +78,7 @@ def refused(write: Write, *manifests: str) -> tuple[str, str | None, str] | None
     """What is missing, what is asked for, and what the nearest pool has."""
     write({"main.tf": CLUSTER, "all.yaml": "---\n".join(manifests)})
     world = linter.run(Tree(["."]), Config()).world
-    found = known(refusal(world.inventory.workloads[0].templates[0], world))
+    found = refusal(world.inventory.workloads[0].templates[0], world)
     return None if found is None else (found.kind, known(found.asked), found.has)
 
 

@@ -17,6 +17,7 @@ from kcheck.scale.simulate.parameters import LoopTime, Measured
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text.need import or_none
 from kcheck.text.units import minor_version, part_of, seconds, some, whole_number
 from kcheck.text.values import Known, Unknown, Unset, known, number
 
@@ -198,7 +199,7 @@ def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodT
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
     if job is None or template is None:
         return [pool for pool in scaled if known(pool.machine.gpu)] or scaled
-    beyond = known(queue_limits.excess(job, world))
+    beyond = or_none(queue_limits.excess)(job, world)
     if beyond is not None:
         most = f"{beyond.kind} {beyond.name} gives {beyond.most:,}"
         return f"{job.kind} {known(job.name)}: it needs {beyond.asked:,} {beyond.resource}, {most}"

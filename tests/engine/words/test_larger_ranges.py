@@ -10,7 +10,7 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.scale import ranges
 from kcheck.text.files.tree import Tree
-from kcheck.text.values import known
+from kcheck.text.need import or_none
 
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result
@@ -59,7 +59,7 @@ def run(write: Write) -> Check:
 
 def blocks(result: Result) -> list[str]:
     world = result.world
-    found = (known(ranges.sufficient_cidr(one, world)) for one in world.inventory.subnets)
+    found = (or_none(ranges.sufficient_cidr)(one, world) for one in world.inventory.subnets)
     return [str(block) for block in found if block]
 
 
