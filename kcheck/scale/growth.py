@@ -7,6 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.model import Surge
 from kcheck.text.amount import Amount
@@ -116,39 +117,6 @@ def full_at(demands: Sequence[Demand], usable: int) -> int:
     return largest(fits, growth.sizes, sum(sizes))
 
 
-def spread(
-    maxima: Sequence[int],
-    growable: Sequence[bool],
-    target: int,
-    minima: Sequence[int] = (),
-    taking: Sequence[bool] = (),
-) -> list[int]:
-    """Divide the nodes of a target among the pools; no pool shrinks as the target grows.
-
-    Above the sum of the maxima, the pools that are `taking` more share the excess in proportion to their maxima; if
-    none is, growable pools; if none can grow, all. Below it growable pools have their minima and a share of the rest,
-    in proportion to what they can grow by; fixed pools keep their size. Below the sum of the minima all shrink in
-    proportion.
-    """
-    total = sum(maxima)
-    if target == total or not maxima:
-        return list(maxima)
-    flags = growable if any(growable) else [True] * len(maxima)
-    if target > total:
-        flags = taking if any(taking) else flags
-        weights = [size if grows else 0 for size, grows in zip(maxima, flags, strict=True)]
-        return _added(maxima, weights if sum(weights) else list(map(int, flags)), target - total)
-    lowest = [min(low, high) for low, high in zip(minima or [0] * len(maxima), maxima, strict=True)]
-    base = [low if grows else high for low, high, grows in zip(lowest, maxima, flags, strict=True)]
-    if target < sum(base):
-        return _added([0] * len(base), base, target)
-    return _added(base, [high - low for low, high in zip(base, maxima, strict=True)], target - sum(base))
-
-
-def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int]:
-    return [size + share for size, share in zip(base, _proportional(weights, amount), strict=True)]
-
-
 def _proportional(weights: Sequence[int], amount: int) -> list[int]:
     """Divide an amount into integer shares by D'Hondt's method: no share shrinks as the amount grows.
 
@@ -189,7 +157,7 @@ class Growth(Struct, frozen=True, eq=False):
 
     def sizes(self, nodes: int) -> list[int]:
         """List the nodes of each pool when the cluster has `nodes`, all maxima known."""
-        return _sizes(self, nodes)
+        return _spread(self, nodes)
 
     def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
         """List extreme pool sizes: minima first, then one pool after the other is filled."""
@@ -200,7 +168,7 @@ class Growth(Struct, frozen=True, eq=False):
         ]
         rest = nodes - sum(result)
         if rest < 0:
-            return spread(result, [False] * len(result), nodes)
+            return _proportional(result, nodes)
         for i in order:
             most = self.maxima[i]
             more = rest if most is None else min(rest, most - result[i])
@@ -214,16 +182,39 @@ class Growth(Struct, frozen=True, eq=False):
         rest = nodes - sum(result)
         first = next((i for i in order if self.maxima[i] is None), None)
         if first is None or rest < 0:
-            able = [grows and size is not None for size, grows in zip(self.maxima, self.growable, strict=True)]
-            return spread(result, able, nodes, self.minima, self.taking)
+            able = (grows and size is not None for size, grows in zip(self.maxima, self.growable, strict=True))
+            return replace(self, maxima=tuple(result), growable=tuple(able)).sizes(nodes)
         result[first] += rest
         return result
 
 
 @lru_cache(maxsize=256)
-def _sizes(growth: Growth, nodes: int) -> list[int]:
-    """Remember the sizes for which every wall of a cluster asks; of thousands of pools each takes 100 kB."""
-    return spread([size or 0 for size in growth.maxima], growth.growable, nodes, growth.minima, growth.taking)
+def _spread(growth: Growth, target: int) -> list[int]:
+    """Divide the nodes of a target among the pools; no pool shrinks as the target grows.
+
+    Above the sum of the maxima, the pools that are `taking` more share the excess in proportion to their maxima; if
+    none is, growable pools; if none can grow, all. Below it growable pools have their minima and a share of the rest,
+    in proportion to what they can grow by; fixed pools keep their size. Below the sum of the minima all shrink in
+    proportion. Every wall of a cluster asks for the same sizes; of thousands of pools each takes 100 kB.
+    """
+    maxima = [size or 0 for size in growth.maxima]
+    total = sum(maxima)
+    if target == total or not maxima:
+        return maxima
+    flags = growth.growable if any(growth.growable) else [True] * len(maxima)
+    if target > total:
+        flags = growth.taking if any(growth.taking) else flags
+        weights = [size if grows else 0 for size, grows in zip(maxima, flags, strict=True)]
+        return _added(maxima, weights if sum(weights) else list(map(int, flags)), target - total)
+    lowest = [min(low, high) for low, high in zip(growth.minima or [0] * len(maxima), maxima, strict=True)]
+    base = [low if grows else high for low, high, grows in zip(lowest, maxima, flags, strict=True)]
+    if target < sum(base):
+        return _proportional(base, target)
+    return _added(base, [high - low for low, high in zip(base, maxima, strict=True)], target - sum(base))
+
+
+def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int]:
+    return [size + share for size, share in zip(base, _proportional(weights, amount), strict=True)]
 
 
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:

@@ -168,7 +168,7 @@ def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int)
     ],
 )
 def test_spread(maxima: list[int], growable: list[bool], target: int, expected: list[int]) -> None:
-    assert growing.spread(maxima, growable, target) == expected
+    assert growing.Growth(tuple(maxima), tuple(growable)).sizes(target) == expected
 
 
 @pytest.mark.parametrize(

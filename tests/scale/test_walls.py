@@ -18,7 +18,7 @@ from kcheck.commands.cli import cli
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.model import Surge
-from kcheck.scale.growth import CEILING, Demand, Growth, Trial, largest, reach, short, spread
+from kcheck.scale.growth import CEILING, Demand, Growth, Trial, largest, reach, short
 from kcheck.scale.walls import limits
 from kcheck.text.amount import Amount
 from tests.output_schemas import check_all_fields
@@ -393,8 +393,8 @@ FLAGS = st.lists(st.booleans(), min_size=5, max_size=5)
 def test_pools_never_shrink_as_the_cluster_grows(
     maxima: list[int], grows: list[bool], minima: list[int], nodes: int, more: int
 ) -> None:
-    flags, lowest = grows[: len(maxima)], minima[: len(maxima)]
-    fewer, many = spread(maxima, flags, nodes, lowest), spread(maxima, flags, nodes + more, lowest)
+    growth = Growth(tuple(maxima), tuple(grows[: len(maxima)]), tuple(minima[: len(maxima)]))
+    fewer, many = growth.sizes(nodes), growth.sizes(nodes + more)
     assert sum(fewer) == nodes
     assert all(a <= b for a, b in zip(fewer, many, strict=True))
 
