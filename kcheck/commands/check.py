@@ -69,8 +69,7 @@ def command(
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    usual = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
-    format_ = "statistics" if statistics else format_ or usual
+    format_ = "statistics" if statistics else format_ or _usual_format()
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
@@ -94,6 +93,10 @@ def command(
     fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
     if (fails or options.fails_undecided(whole, threshold)) and not exit_zero:
         sys.exit(1)
+
+
+def _usual_format() -> str:
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
 
 
 def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Comparison | None) -> str:

@@ -404,7 +404,7 @@ def bug_status(result: Result) -> int:
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     """Return the tree of the paths, by default of the working directory; - is a manifest on stdin."""
-    overlay = {os.path.realpath("-"): sys.stdin.buffer.read()} if paths == ("-",) else None
+    overlay = {os.path.realpath("-"): system.standard_input()} if paths == ("-",) else None
     return Tree(list(paths), overlay, config.exclude, config.boundary)
 
 

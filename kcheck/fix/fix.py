@@ -80,7 +80,10 @@ class _Worse(NamedTuple):
 
 
 class _Fixer(Struct):
-    """Applies fixes by the options of `fix`; `harmful` are rules, each with that of what a fix of it brought along."""
+    """Applies fixes by the options of `fix`.
+
+    `harmful` are rules of fixes, each with that of what one of them brought along.
+    """
 
     paths: list[str]
     config: Config
@@ -266,7 +269,10 @@ def fix(
     them. `start` is an earlier check of the files as they are; without it, `overlay` replaces some of them.
     """
     chosen = {rule.name: rule for rule in selected(config)}
-    fixer = _Fixer(paths, replace(config, traced=True), safeties, rules, least, comparison, tell, only, chosen)
+    fixer = _Fixer(
+        paths, replace(config, traced=True), safeties=safeties, names=rules, least=least, comparison=comparison,
+        tell=tell, only=only, rules=chosen,
+    )  # fmt: skip
     return fixer.run(start or fixer.read(overlay or {}))
 
 

@@ -35,9 +35,16 @@ class PlainManifests:
 
     def __init__(self, sources: list[Source], kinds: Kinds, alone: frozenset[str]) -> None:
         self._sources = sources
+        self._order = {source: number for number, source in enumerate(sources)}
         self._kinds = kinds
         self.alone = {source for source in sources if objects.holds_only(source.data, kinds, alone)}
         self.manifests = objects.read([source for source in sources if source not in self.alone], kinds)
+
+    def leave_out_rendered(self, charts: Charts) -> None:
+        """Leave out the templates of charts that were rendered after these files were read."""
+        self._sources = [source for source in self._sources if not charts.renders(source)]
+        left = set(self._sources)
+        self.manifests.objects = [item for item in self.manifests.objects if item.span.source in left]
 
     def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
         """Yield all files in order, each with a function that returns its objects once."""
@@ -54,9 +61,8 @@ class PlainManifests:
 
     def read(self) -> Manifests:
         """Return problems and templates, in the order of the files."""
-        order = {source: number for number, source in enumerate(self._sources)}
-        self.manifests.problems.sort(key=lambda problem: order[problem.span.source])
-        self.manifests.templates.sort(key=order.__getitem__)
+        self.manifests.problems.sort(key=lambda problem: self._order[problem.span.source])
+        self.manifests.templates.sort(key=self._order.__getitem__)
         return self.manifests
 
 
@@ -73,8 +79,7 @@ def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], w
     if kustomized is not None:
         made += kustomized.manifests.take()
     made += render_deployed([*manifests.objects, *made], charts) if tree.charts else []
-    again = {source for source in sources if charts.renders(source)}
-    manifests.objects = [item for item in manifests.objects if item.span.source not in again]
+    plain.leave_out_rendered(charts)
     substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
     if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
         substituted = gitops.substituting((*manifests.objects, *made), charts.top, charts.named)
@@ -88,8 +93,6 @@ def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], w
         kept.begin((kinds, wanted.kinds, {item.span.source for item in among}, rendered_from))
     reader = Objects(among, reading.inventory, charts, wanted)
     for source, read_objects in plain.in_turn():
-        if source in again:
-            continue
         if source in plain.alone:
             own = kept if substituted is list and source not in reading.asked else None
             reader.add_file(source, lambda: missing(substituted(read_objects())), manifests, own)  # noqa: B023 - at once

@@ -143,7 +143,7 @@ class Charts:
 
     @cached_property
     def helm(self) -> str:
-        """Path of helm; empty if it is not to be run. Raises ConfigError if it, or a file for it, is missing."""
+        """Path of helm; empty if it is not to be run. Raises ConfigError if it or a file is missing."""
         if not self.config.render or self.config.render_refused:
             return ""
         for path in self.config.helm_values:

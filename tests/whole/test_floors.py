@@ -239,7 +239,7 @@ READ_BY_THEMSELVES = {
     ),
     **dict.fromkeys(
         ("text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
-         "commands.comparison_options", "addons.setup.proposal"),
+         "addons.setup.proposal"),
         "files that kcheck writes, or has written",
     ),
     "addons.fleet.checkout": "lists folders and follows no link in them",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import stat
+import sys
 from errno import EINVAL, ENOENT
 
 try:
@@ -101,3 +102,8 @@ def stamp(path: str) -> Stamp | None:
     except (OSError, ValueError):
         return None
     return (status.st_mtime_ns, status.st_size, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def standard_input() -> bytes:
+    """Read all of stdin."""
+    return sys.stdin.buffer.read()

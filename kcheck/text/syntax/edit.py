@@ -124,7 +124,7 @@ def is_anchored(span: Span) -> bool:
 
 
 def _syntax(source: Source) -> str:
-    """Return the syntax that a file is edited as: hcl, json (Terraform's only) or yaml; empty if it is not edited."""
+    """Return the syntax that a file is edited as: hcl, json (Terraform's only) or yaml; empty if none."""
     if source.derived or source.private:  # plans are private
         return ""
     if source.path.endswith(HCL):
