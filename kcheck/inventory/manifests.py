@@ -75,9 +75,7 @@ def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], w
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
     plain = PlainManifests(sources, kinds, (jobs.ALONE | references.ALONE) - clusters)
-    manifests, made = plain.manifests, list(rendered)
-    if kustomized is not None:
-        made += kustomized.manifests.take()
+    manifests, made = plain.manifests, [*rendered, *(kustomized.manifests.take() if kustomized is not None else ())]
     made += render_deployed([*manifests.objects, *made], charts) if tree.charts else []
     plain.leave_out_rendered(charts)
     substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
