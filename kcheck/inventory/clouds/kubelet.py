@@ -5,7 +5,7 @@ import re
 from kcheck.config.numbers.fields import Fields
 from kcheck.model import NOTHING, Kubelet
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known
 
 _FILES = ("kubelet-config", "kubelet/config", "kubelet.conf")
 """Marks of a text that gives a kubelet a configuration file with any content."""
@@ -23,9 +23,7 @@ def unknown(why: str) -> Kubelet:
 
 def written(usual: Kubelet, fields: Fields) -> Kubelet:
     """Return the kubelet settings of a resource, else the usual ones."""
-    found = (fields.mapping(name) for name in ("kube_reserved", "system_reserved", "eviction_hard"))
-    own = (usual.kube_reserved, usual.system_reserved, usual.eviction_hard)
-    return Kubelet(*(other if isinstance(one, Unset) else one for one, other in zip(found, own, strict=True)))
+    return Kubelet(*(first_set(fields.mapping(name), getattr(usual, name)) for name in usual.__struct_fields__))
 
 
 def in_text(text: Value[str]) -> Kubelet:

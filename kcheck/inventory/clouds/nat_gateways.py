@@ -38,11 +38,11 @@ ENDPOINT = "aws_vpc_endpoint"
 T = TypeVar("T")
 
 
-def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
+def near(reader: Reader, location: Value[str]) -> list[Fields]:
     """List the gateways in a cluster's region, and those whose region is unknown."""
     zone = known(location) or ""
     region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
-    return [one for one in gateways if not region or known(one.text("region")) in (None, region)]
+    return [one for _, one in reader.each(KIND) if not region or known(one.text("region")) in (None, region)]
 
 
 def addresses(gateways: list[Fields]) -> Value[int]:
@@ -74,17 +74,21 @@ def ports(gateways: list[Fields]) -> Value[int]:
     return mapped(written, lambda ports: max(ports, settings["nat.ports_of_ranges"].number))
 
 
-def zonal(gateways: list[Fields], place: Span) -> Value[int]:
+def zonal(reader: Reader, place: Span) -> Value[int]:
     """Count AWS' zonal gateways, each with one address; Unset if any is regional and adds its own."""
-    origin = Origin((gateways[0].record.span if gateways else place,))
-    modes = [one.text("mode") for one in gateways]
+    gateways = list(reader.each(KIND_OF_EKS))
+    origin = Origin((gateways[0][0].span if gateways else place,))
+    if doubt := next((one.doubt for one, _ in gateways if one.doubt), ""):
+        return Unknown(f"the number of NAT gateways is not known: {doubt}", origin)
+    modes = [fields.text("mode") for _, fields in gateways]
     if unknown := first_unknown(modes):
         return unknown
     return Known(len(gateways), origin) if gateways and "regional" not in map(known, modes) else Unset(origin)
 
 
-def snat_addresses(entries: list[Fields], place: Span) -> Value[int]:
+def snat_addresses(reader: Reader, place: Span) -> Value[int]:
     """Count the public addresses of a root's SNAT entries (ACK); Unset if it has none."""
+    entries = [fields for _, fields in reader.each(KIND_OF_ACK)]
     found: set[object] = set()
     for one in entries:
         address = one.raw("ip")
@@ -106,8 +110,9 @@ class Inputs(TypedDict, total=False):
     gateways_lack: Value[str]
 
 
-def inputs(gateways: list[Fields]) -> Inputs:
+def inputs(reader: Reader) -> Inputs:
     """Read the NAT gateway fields of a cluster from the inputs of its root's VPC module (EKS)."""
+    gateways = [fields for _, fields in reader.each(KIND_OF_EKS)]
     if len(gateways) != 1 or gateways[0].raw("single") is None:
         return {}
     own = gateways[0]

@@ -144,9 +144,7 @@ def tree(datum: Datum, place: Span) -> yaml.Target:
     span = next((span for span in spans if not span.source.bundled), place)
     value = datum.value if isinstance(datum, Known) else None
     if isinstance(value, dict):
-        entries = tuple(
-            yaml.Pair(yaml.Scalar(*span, None, key, "double", None), tree(item, span)) for key, item in value.items()
-        )
+        entries = tuple(yaml.Pair(_key(key, span), tree(item, span)) for key, item in value.items())
         return yaml.Mapping(*span, None, entries, flow=False)
     if isinstance(value, tuple):
         return yaml.Sequence(*span, None, tuple(tree(item, span) for item in value), flow=False)

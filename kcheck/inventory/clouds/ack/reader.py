@@ -58,7 +58,6 @@ POOL = "alicloud_cs_kubernetes_node_pool"
 AUTOSCALER = "alicloud_cs_autoscaling_config"
 SUBNET = "alicloud_vswitch"
 NETWORK = "alicloud_vpc"
-SNAT = nat_gateways.KIND_OF_ACK
 MORE = "alicloud_vpc_ipv4_cidr_block"
 
 
@@ -110,14 +109,13 @@ class _Ack(Reader):
     def _cluster(self, instance: Instance, fields: Fields, addons: list[Value[str]]) -> None:
         place = Origin((instance.span,))
         dedicated = fields.resource == DEDICATED
-        gateways = [self.fields(SNAT, one) for one in self.root.instances(SNAT)]
         cluster = fields.record_of(
             Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
             gap=self.gap, name=fields.text("name"), environment=self.root.environment, version=fields.text("version"),
             provisioned=fields.flag("auto_mode"), tier=Known("dedicated", place) if dedicated else fields.text("tier"),
             network_plugin=_plugin(fields, addons), fabric_addon=_fabric_addon(addons, place),
             api_ranges=_api_ranges(fields), security_group=_security_group(fields),
-            outbound_ips=nat_gateways.snat_addresses(gateways, instance.span),
+            outbound_ips=nat_gateways.snat_addresses(self, instance.span),
             pod_subnets=resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
             subnet_ids=fields.texts("subnets"), **_place_of(self, instance),
         )  # fmt: skip

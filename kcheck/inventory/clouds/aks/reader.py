@@ -207,7 +207,7 @@ class _Aks(Reader):
             environment=self.root.environment,
             provisioned=Known(automatic, Origin((instance.span,))) if automatic else NOTHING,
             network_plugin=plugin, network_mode=mode, tier=tier, outbound_ips=ips, outbound_list=own_list,
-            api_ranges=api_access.of_fields(fields),
+            api_ranges=api_access.ranges(fields),
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
             **location.of_cluster(self, instance, fields),
         )  # fmt: skip

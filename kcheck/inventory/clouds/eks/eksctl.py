@@ -88,7 +88,7 @@ class _Config:
             **location.of_config(fields, self.place, f"{self.identity}/vpc"),
             provisioned=fields.flag("auto_mode"),
             network_plugin=Known("vpc-cni", self.origin),
-            api_ranges=api_access.of_fields(fields),
+            api_ranges=api_access.ranges(fields),
             ip_family=mapped(fields.text("ip_family"), str.lower),
             serverless=addon_settings.serverless(
                 [Fields(CLOUD, f"{KIND}.fargate", one) for one in blocks_below(self.record, "fargateProfiles")]

@@ -41,11 +41,6 @@ class NodeGroup(NamedTuple):
     template: Value[Fields]
 
     @property
-    def origin(self) -> Origin:
-        """Place of the group."""
-        return Origin((self.instance.span,))
-
-    @property
     def managed(self) -> bool:
         """Whether EKS manages it."""
         return self.fields.resource == POOL
@@ -93,7 +88,7 @@ class NodeGroup(NamedTuple):
     def _starts_with(self, marks: tuple[str, ...]) -> Value[bool]:
         written = user_data(self.template.value) if isinstance(self.template, Known) else NOTHING
         if isinstance(written, Unset):
-            return Known(value=False, origin=self.origin)
+            return Known(value=False, origin=Origin((self.instance.span,)))
         return mapped(written, lambda text: any(mark in text for mark in marks))
 
     def kubelet(self) -> Kubelet:
@@ -119,7 +114,7 @@ class NodeGroup(NamedTuple):
         named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
         found = tuple(str(kind.value) for kind in named)
         if not named:
-            return Known(found, self.origin)
+            return Known(found, Origin((self.instance.span,)))
         origin = named[0].origin
         most = cards(types)
         if origin.spans and origin.spans[0].source.bundled and most:

@@ -65,16 +65,8 @@ def _account(own: Fields | None, fields: Fields, place: Span) -> Value[str]:
     if isinstance(nested, Unknown):
         roles.insert(0, nested)
     elif nested:  # of several, each is assumed by the one before
-        entry = nested[-1].entry("role_arn")
-        value: Value[str] = Unset(own.record.absent(())) if entry is None else _text(entry)
-        roles.insert(0, value)
+        roles.insert(0, Fields("eks", "provider.aws.assume_role", nested[-1]).text("role"))
     return accounts.first(place, _NO_ACCOUNT, *(accounts.of_role(role, _ROLE) for role in roles))
-
-
-def _text(datum: Datum) -> Value[str]:
-    if isinstance(datum, Unknown):
-        return datum
-    return Known(datum.value, datum.origin) if isinstance(datum.value, str) else Unset(datum.origin)
 
 
 def _network(root: Module, instance: Instance, fields: Fields, networks: Mapping[str, Network]) -> Value[str]:

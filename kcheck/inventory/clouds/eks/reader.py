@@ -58,7 +58,6 @@ SUBNET = "aws_subnet"
 RESERVATION = "aws_ec2_subnet_cidr_reservation"
 NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
-NAT = nat_gateways.KIND_OF_EKS
 MOUNT_TARGET = "aws_efs_mount_target"
 
 _OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
@@ -159,10 +158,10 @@ class _Eks(Reader):
                 Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
                 gap=self.gap, name=name, environment=self.root.environment, version=fields.text("version"),
                 provisioned=fields.flag("auto_mode"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
-                api_ranges=api_access.of_fields(fields), ip_family=mapped(fields.text("ip_family"), str.lower),
-                serverless=addon_settings.serverless(own_profiles), outbound_ips=self._nat_gateways(instance),
+                api_ranges=api_access.ranges(fields), ip_family=mapped(fields.text("ip_family"), str.lower),
+                serverless=addon_settings.serverless(own_profiles),
+                outbound_ips=nat_gateways.zonal(self, instance.span), **nat_gateways.inputs(self),
                 s3_endpoint=nat_gateways.s3_endpoint(self, instance.span),
-                **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
@@ -176,14 +175,6 @@ class _Eks(Reader):
         found = tuple(addon_settings.pod_subnets(addons))
         place = Origin((addons[0].record.span,)) if addons else Origin(())
         return resolve_list(Known(found, place), self.subnets_by_address, "subnet of pods") if found else NOTHING
-
-    def _nat_gateways(self, instance: Instance) -> Value[int]:
-        """Count the public addresses of this root's NAT gateways; Unset without any."""
-        gateways = list(self.root.instances(NAT))
-        doubt = next((gateway.doubt for gateway in gateways if gateway.doubt), "")
-        if doubt:
-            return Unknown(f"the number of NAT gateways is not known: {doubt}", Origin((gateways[0].span,)))
-        return nat_gateways.zonal([self.fields(NAT, one) for one in gateways], instance.span)
 
     # --- pools
 

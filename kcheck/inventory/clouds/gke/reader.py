@@ -97,9 +97,8 @@ class _Gke(RangeReader):
     # --- clusters
 
     def clusters(self) -> None:
-        nats = [self.fields(nat_gateways.KIND, instance) for instance in self.root.instances(nat_gateways.KIND)]
         for instance, fields in self.each(CLUSTER):
-            cluster = self._cluster(instance, fields, nats)
+            cluster = self._cluster(instance, fields)
             self.found.clusters.append(cluster)
             plane = fields.text("plane_cidr")
             if isinstance(fields.text("subnet"), Unset):  # in auto mode, as nobody says where
@@ -113,11 +112,11 @@ class _Gke(RangeReader):
             self.found.autoscalers.append(_autoscaler(cluster, fields))
             self._own_pools(instance, fields, Known(cluster, Origin((instance.span,))))
 
-    def _cluster(self, instance: Instance, fields: Fields, nats: list[Fields]) -> Cluster:
+    def _cluster(self, instance: Instance, fields: Fields) -> Cluster:
         nested = instance.blocks("node_pool")
         autopilot, private = fields.flag("autopilot"), fields.flag("private_nodes")
         location, zonal = where.of_fields(self, instance, fields)
-        near = nat_gateways.near(nats, location)
+        near = nat_gateways.near(self, location)
         ips = nat_gateways.addresses(near) if known(private) else NOTHING
         is_decided = known(autopilot) or isinstance(autopilot, Unknown)
         return Cluster(
@@ -170,7 +169,7 @@ class _Gke(RangeReader):
             return mapped(addresses, lambda _: ())
         outer = need(instance.blocks("master_authorized_networks_config"))
         if not outer:
-            return api_access.ranges(mapped(fields.flag("api_private"), lambda inside: not inside), NOTHING)
+            return api_access.ranges(fields)
         inner = need(outer[0].blocks("cidr_blocks"))
         cidrs = need(all_known(self.fields(f"{CLUSTER}.cidr_blocks", one).text("cidr") for one in inner))
         return Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
