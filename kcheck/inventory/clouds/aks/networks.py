@@ -1,13 +1,10 @@
 """Network mode of an AKS cluster, and public addresses of its nodes."""
 
-from collections.abc import Iterable
-
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.profiles import ProfileValue
-from kcheck.inventory.clouds.reader import why_missing
+from kcheck.inventory.clouds.reader import Reader, why_missing
 from kcheck.model import Cluster
-from kcheck.terraform.module import Module
 from kcheck.text.partly_known import address_of, either
 from kcheck.text.units import minor_version
 from kcheck.text.values import (
@@ -92,14 +89,13 @@ def _why(plugin: Value[str], mode: Value[str]) -> str:
     return why_missing(plugin if isinstance(plugin, Unknown) else mode, "network_plugin")
 
 
-_CLOUD = "aks"
 _PREFIX = "azurerm_public_ip_prefix"
 _GATEWAY = "azurerm_nat_gateway"
 _OF_SUBNET = "azurerm_subnet_nat_gateway_association"
 _BITS = 32
 
 
-def public_addresses(cluster: Fields, subnet: Datum | None, root: Module) -> tuple[Value[int], Value[str]]:
+def public_addresses(cluster: Fields, subnet: Datum | None, reader: Reader) -> tuple[Value[int], Value[str]]:
     """Return the number of a cluster's public addresses, and the attribute that lists the user's own.
 
     Unset where none belong to the cluster. `subnet` is the subnet of the default pool.
@@ -109,18 +105,18 @@ def public_addresses(cluster: Fields, subnet: Datum | None, root: Module) -> tup
     if kind == "managedNATGateway":
         return cluster.number("nat_ips"), Unset(origin)
     if kind == "userAssignedNATGateway":
-        return _of_gateway(subnet, root, origin), Unset(origin)
+        return _of_gateway(subnet, reader, origin), Unset(origin)
     if kind != "loadBalancer":
         return Unset(origin), Unset(origin)
     for name in ("own_ips", "own_prefixes"):
-        found = _listed(cluster, name, root)
+        found = _listed(cluster, name, reader)
         if not isinstance(found, Unset):
             origin = found.origin or origin
             return found, Known(origin.path[-1] if origin.path else name, origin)
     return cluster.number("outbound_ips"), Unset(origin)
 
 
-def _listed(fields: Fields, name: str, root: Module) -> Value[int]:
+def _listed(fields: Fields, name: str, reader: Reader) -> Value[int]:
     """Count the addresses in a list of addresses or prefixes; Unset if empty."""
     raw = fields.raw(name)
     if raw is None or isinstance(raw, Unknown):
@@ -128,43 +124,39 @@ def _listed(fields: Fields, name: str, root: Module) -> Value[int]:
     items = raw.value if isinstance(raw.value, tuple) else ()
     if not items:
         return Unset(raw.origin)
-    count = total(_of_prefix(item, root) for item in items) if name == "own_prefixes" else len(items)
+    count = total(_of_prefix(item, reader) for item in items) if name == "own_prefixes" else len(items)
     return count if isinstance(count, Unknown) else Known(count, Origin(raw.origin.spans))
 
 
-def _of_prefix(datum: Datum | None, root: Module) -> Value[int]:
+def _of_prefix(datum: Datum | None, reader: Reader) -> Value[int]:
     """Count the addresses of a public IP prefix: 16 in a /28; Unknown for one outside this root."""
-    made = next((one for one in root.instances(_PREFIX) if one.address == address_of(datum)), None)
+    made = next((fields for one, fields in reader.each(_PREFIX) if one.address == address_of(datum)), None)
     if made is None:
         return Unknown("the length of a public IP prefix is not in this code", datum.origin if datum else None)
-    length = Fields(_CLOUD, _PREFIX, made).number("length")
-    return mapped(length, lambda bits: 1 << (_BITS - bits) if bits <= _BITS else 0)  # longer ones are of IPv6
+    return mapped(
+        made.number("length"), lambda bits: 1 << (_BITS - bits) if bits <= _BITS else 0
+    )  # longer ones are of IPv6
 
 
-def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int]:
+def _of_gateway(subnet: Datum | None, reader: Reader, origin: Origin) -> Value[int]:
     """Count the addresses of a subnet's NAT gateway, or of the root's only one; Unset if there is none."""
-    gateways = list(root.instances(_GATEWAY))
+    gateways = list(reader.each(_GATEWAY))
     if not gateways:
         return Unset(origin)
     address = address_of(subnet)
-    joined = {address_of(one.raw("subnet")): address_of(one.raw("gateway")) for one in _all(_OF_SUBNET, root)}
-    named = joined.get(address) if address else None
-    near = [one for one in gateways if one.address == named] or gateways
-    if len(near) > 1 or near[0].doubt:
+    joined = {address_of(one.raw("subnet")): address_of(one.raw("gateway")) for _, one in reader.each(_OF_SUBNET)}
+    own_gateway = joined.get(address) if address else None
+    (gateway, own), *others = [pair for pair in gateways if pair[0].address == own_gateway] or gateways
+    if others or gateway.doubt:
         return Unknown("the NAT gateway of the default pool's subnet is not known", origin)
-    own = Fields(_CLOUD, _GATEWAY, near[0])
-    counts = [_listed(own, name, root) for name in ("own_ips", "own_prefixes")]
+    counts = [_listed(own, name, reader) for name in ("own_ips", "own_prefixes")]
     for kind in ("public_ip", "public_ip_prefix"):
-        for one in _all(f"{_GATEWAY}_{kind}_association", root):
-            gateway = one.raw("gateway")
-            if isinstance(gateway, Unknown) and gateway.symbol is None:
-                return gateway
-            if address_of(gateway) != near[0].address:
+        for _, one in reader.each(f"{_GATEWAY}_{kind}_association"):
+            named = one.raw("gateway")
+            if isinstance(named, Unknown) and named.symbol is None:
+                return named
+            if address_of(named) != gateway.address:
                 continue
-            counts.append(_of_prefix(one.raw("prefix"), root) if kind.endswith("prefix") else Known(1, origin))
+            counts.append(_of_prefix(one.raw("prefix"), reader) if kind.endswith("prefix") else Known(1, origin))
     found = total(count for count in counts if not isinstance(count, Unset))
-    return found if isinstance(found, Unknown) else Known(found, Origin((near[0].span,))) if found else Unset(origin)
-
-
-def _all(kind: str, root: Module) -> Iterable[Fields]:
-    return (Fields(_CLOUD, kind, instance) for instance in root.instances(kind))
+    return found if isinstance(found, Unknown) else Known(found, Origin((gateway.span,))) if found else Unset(origin)

@@ -200,7 +200,7 @@ class _Aks(Reader):
             tier = Known("Standard", fields.text("sku").origin or Origin((instance.span,)))
         default_pool = nested[0] if not isinstance(nested, Unknown) and nested else None
         subnet = self.fields(_INLINE_POOLS[what], default_pool).raw("subnet") if default_pool else None
-        ips, own_list = networks.public_addresses(fields, subnet, self.root)
+        ips, own_list = networks.public_addresses(fields, subnet, self)
         return fields.record_of(
             Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
             gap=self.gap or gap, name=fields.text("name"), version=fields.text("version"),

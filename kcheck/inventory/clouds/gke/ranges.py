@@ -32,20 +32,13 @@ class Owner(NamedTuple):
     subnet: Value[Subnet]
 
 
-class Shared(NamedTuple):
-    """Data of all roots: secondary ranges by subnet, and clusters by id."""
-
-    secondary: dict[str, list[Secondary]]
-    owners: dict[str, Owner]
-
-
 class RangeReader(Reader):
-    """Reads the ranges of one root module."""
+    """Reads the ranges of one root module; all roots share the secondary ranges by subnet, and clusters by id."""
 
-    def __init__(self, root: Module, shared: Shared) -> None:
+    def __init__(self, root: Module, secondary: dict[str, list[Secondary]], owners: dict[str, Owner]) -> None:
         super().__init__(_CLOUD, root, (POOL,))
-        self.secondary = shared.secondary
-        self.owners = shared.owners
+        self.secondary = secondary
+        self.owners = owners
 
     def secondary_named(self, subnet: Subnet | None, name: Value[str]) -> Secondary | None:
         """Find the secondary range of that name in a subnet."""

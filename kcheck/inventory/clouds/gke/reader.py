@@ -8,7 +8,7 @@ from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
 from kcheck.inventory.clouds.gke import pools
 from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
-from kcheck.inventory.clouds.gke.ranges import POOL, Owner, RangeReader, Secondary, Shared, given, outside
+from kcheck.inventory.clouds.gke.ranges import POOL, Owner, RangeReader, Secondary, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
     blocks_below,
@@ -59,8 +59,9 @@ _RESOURCES = {Network: NETWORK, Subnet: SUBNET, Cluster: CLUSTER}
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
     """Add the GKE clusters of root modules to the inventory."""
-    shared = Shared({}, {})
-    read_all([_Gke(root, shared) for root in roots], inventory)
+    secondary: dict[str, list[Secondary]] = {}
+    owners: dict[str, Owner] = {}
+    read_all([_Gke(root, secondary, owners) for root in roots], inventory)
 
 
 class _Gke(RangeReader):
