@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from kcheck import inventory
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.clouds import owners
 from kcheck.config.numbers.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Market, Placement, Scheduling
@@ -79,3 +85,12 @@ def test_what_needs_another_is_not_written_alone(profile: str, why: str) -> None
     origin = Fields("aks", "azurerm_kubernetes_cluster", MappingRecord(root)).text("pod_cidr").origin
     assert origin is not None
     assert origin.why == why
+
+
+_READ = re.compile(r'\.(?:text|number|flag|texts|mapping|raw)\("(\w+)"\)')
+
+
+def test_fields_that_code_reads_are_in_a_table() -> None:
+    names = {name for owner in owners() for table in profiles.table(owner).values() for name in table}
+    code = (path.read_text() for path in Path(inventory.__file__).parent.rglob("*.py"))
+    assert {name for text in code for name in _READ.findall(text)} - names == set()

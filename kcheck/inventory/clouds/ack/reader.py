@@ -88,8 +88,8 @@ class _Ack(Reader):
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
         for kind in (CLUSTER, DEDICATED):
             for instance, fields in self.each(kind):
-                names = [*self._addons(instance), *self._addons_of(instance, addons)]
-                self._cluster(instance, fields, names)
+                own = (addon for addon in addons if address_of(addon.raw("cluster")) == instance.address)
+                self._cluster(instance, fields, [*self._addons(instance), *(addon.text("name") for addon in own)])
 
     def _addons(self, instance: Instance) -> Iterator[Value[str]]:
         nested = instance.blocks("addons")
@@ -99,11 +99,6 @@ class _Ack(Reader):
         for record in nested:
             addon = self.fields(INLINE_ADDON, record)
             if not known(addon.flag("disabled")):
-                yield addon.text("name")
-
-    def _addons_of(self, cluster: Instance, addons: list[Fields]) -> Iterator[Value[str]]:
-        for addon in addons:
-            if address_of(addon.raw("cluster")) == cluster.address:
                 yield addon.text("name")
 
     def _cluster(self, instance: Instance, fields: Fields, addons: list[Value[str]]) -> None:
