@@ -9,7 +9,7 @@ from kcheck.text import placeholders, scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
 from kcheck.text.scalars import EvaluationError, floating, kind, to_string
 from kcheck.text.syntax.json import Node
-from kcheck.text.values import Datum, DatumValue, Known, Origin, Unknown
+from kcheck.text.values import Datum, DatumValue, Known, Origin, Unknown, known
 
 _SINGLE: dict[str, Callable[[object], DatumValue]] = {
     "string": scalars.to_string,
@@ -20,9 +20,7 @@ _SINGLE: dict[str, Callable[[object], DatumValue]] = {
 
 def equal(a: Datum, b: Datum) -> bool | None:
     """Whether `==` holds: compared deeply, never across types; None if unknown."""
-    if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return _same_symbol(a, b)
-    structured = isinstance(a.value, tuple | dict) and isinstance(b.value, tuple | dict)
+    structured = isinstance(known(a), tuple | dict) and isinstance(known(b), tuple | dict)
     if structured and not type_rules.same(type_rules.type_of(a), type_rules.type_of(b)):
         return False
     return _equal(a, b)

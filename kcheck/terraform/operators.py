@@ -72,7 +72,7 @@ def negated(datum: Known[DatumValue], origin: Origin) -> Datum:
     return replace(datum, value=result, origin=origin)
 
 
-def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int = scalars.BITS) -> int | Fraction:
+def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int) -> int | Fraction:
     """Compute `a operator b`, before rounding to the precision of Terraform's numbers.
 
     Raises EvaluationError if zero is divided by zero.
@@ -90,11 +90,9 @@ def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int = 
             result = a * b
         case "/":
             result = Fraction(a) / Fraction(b)
-        case "%":  # the sign follows the dividend, as in Go
+        case _:  # "%": the sign follows the dividend, as in Go
             times = int(scalars.rounded(Fraction(a) / Fraction(b)))
             result = Fraction(a) - scalars.rounded(Fraction(b) * times, bits)
-        case _:
-            raise EvaluationError(f"unknown operator `{operator}`")
     if result == 0 and operator in "*/" and scalars.is_negative(a) != scalars.is_negative(b):
         return MINUS_ZERO
     return scalars.whole(result)

@@ -18,7 +18,7 @@ from kcheck.terraform.functions.signature import (
     ordered,
     present,
     settled,
-    texts,
+    text,
 )
 from kcheck.terraform.functions.strings import clusters
 from kcheck.terraform.partial_collections import MOST_ELEMENTS, Gathering, gathered, is_map, items_of
@@ -248,7 +248,7 @@ def _lists(datum: Datum) -> dict[str, Datum]:
 def _transpose(values: dict[str, Datum]) -> dict[str, list[str]]:
     result: dict[str, list[str]] = {}
     for key in sorted(values):
-        for name in texts(values[key]):
+        for name in map(text, items(values[key])):
             result.setdefault(name, []).append(key)
     return {name: result[name] for name in sorted(result)}
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.functions.signature import Table, integer, number, numbers, present, truths
+from kcheck.terraform.functions.signature import Table, integer, items, number, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
 from kcheck.text.data_types import NUMBER, list_of
 from kcheck.text.need import NotKnown
@@ -36,11 +36,11 @@ def _min(*values: Fraction) -> Fraction:
     return min(values)
 
 
-@TABLE.function(numbers)
-def _sum(values: list[Fraction]) -> int | Fraction:
+@TABLE.function(items)
+def _sum(values: tuple[Datum, ...]) -> int | Fraction:
     if not values:
         raise EvaluationError("sum() of an empty list")
-    return sum(values)
+    return sum(map(number, values))
 
 
 def _float(compute: Callable[[], float]) -> Fraction:

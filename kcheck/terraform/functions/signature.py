@@ -210,16 +210,6 @@ strings = partial(alike, element=STRING)
 truths = partial(alike, element=BOOL)
 
 
-def texts(datum: Datum) -> list[str]:
-    """Convert an argument to a list of known strings."""
-    return [text(item) for item in strings(datum)]
-
-
-def numbers(datum: Datum) -> list[int | Fraction]:
-    """Convert an argument to a list of known numbers."""
-    return [number(item) for item in items(datum)]
-
-
 def data(datum: Datum) -> object:
     """Convert a fully known argument to plain data. Raises NotKnown if some part is unknown."""
     check(datum)
