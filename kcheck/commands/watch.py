@@ -99,7 +99,7 @@ class _Watch:
         with suppress(ConfigError):  # it is not read, either
             yield comparison_options.baseline_path(config, self._wanted.baseline_file)
         tops = [os.path.join(system.real_path(path), "") for path in self._paths or (".",)]
-        yield from (real for real in tree.sources() if not any(real.startswith(top) for top in tops))
+        yield from (real for real in tree.sources if not any(real.startswith(top) for top in tops))
 
     def _settings_files(self) -> Iterator[str]:
         """Yield the settings files, even if invalid."""
@@ -116,7 +116,7 @@ class _Watch:
 
         config, tree, _ = self._last
         others = {os.path.normpath(path) for path in self.others()}
-        if others.intersection(changed) or tree.sources().keys() & set(map(system.real_path, changed)):
+        if others.intersection(changed) or tree.sources.keys() & set(map(system.real_path, changed)):
             return True
         return can_change_findings(changed, self._paths, config, Disk(boundary=config.boundary))
 

@@ -57,7 +57,7 @@ class Affected(NamedTuple):
 
 def narrow(linter: Linter, changed: Collection[str]) -> None:
     """Let a linter judge only what depends on changed files, if all of them were read."""
-    read = {one.path for path in changed if (one := linter.tree.sources().get(system.real_path(path))) is not None}
+    read = {one.path for path in changed if (one := linter.tree.sources.get(system.real_path(path))) is not None}
     found = affected(read, linter.reading, linter.world) if len(read) == len(changed) else None
     if found is not None:
         linter.holds = lambda thing: found.holds(thing, linter.world)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import flags
 from kcheck.config.numbers.flags import Release
+from kcheck.config.numbers.profiles import flag_file
 from kcheck.kubernetes import flags as arguments
 from kcheck.kubernetes.flags import Argument
 from kcheck.kubernetes.objects import Object
@@ -149,7 +150,7 @@ def _autoscaler(
     """
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     own = flags.release(known(version) or "")
-    fields = {name: _field(name, written, absent, place, own, gap) for name in flags.fields()}
+    fields = {name: _field(name, written, absent, place, own, gap) for name in flag_file()["fields"]}
     owner, asked = Unknown("its cluster is not known"), next((one for one in cpu if not isinstance(one, Unset)), cpu[0])
     return Autoscaler(
         identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found),
@@ -166,7 +167,7 @@ def _field(
     name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, own: Release | None, gap: str
 ) -> Value[Any]:
     """Return a field's value: of the first flag that is set, else the default of the version."""
-    names = flags.fields()[name]
+    names = flag_file()["fields"][name]
     convert = _CONVERT.get(name) or _CONVERT[flags.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)
     if flag is not None and isinstance(flag.value, Unknown):

@@ -63,7 +63,7 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
     reading.skipped = [*tree.skipped, *reading.skipped]
     reading.finish()
     if kept is not None:
-        kept.sources = {real: source for real, source in tree.sources().items() if source is not None}
+        kept.sources = {real: source for real, source in tree.sources.items() if source is not None}
     return reading
 
 

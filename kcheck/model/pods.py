@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from kcheck.model.base import Thing
-from kcheck.text.values import NOTHING, Unset, Value, known, number
+from kcheck.text.values import NOTHING, Value, first_set, known, number
 from kcheck.text.yaml_nodes import Mapping
 
 # A field that is a word of rules has its meaning, unit and note on its line.
@@ -133,16 +133,12 @@ class Container(Thing, frozen=True):
     @property
     def cpu(self) -> Value[int]:
         """CPU request, by default the limit."""
-        return _request(self.cpu_request, self.cpu_limit)
+        return first_set(self.cpu_request, self.cpu_limit, self.cpu_request)
 
     @property
     def memory(self) -> Value[int]:
         """Memory request, by default the limit."""
-        return _request(self.memory_request, self.memory_limit)
-
-
-def _request(request: Value[int], limit: Value[int]) -> Value[int]:
-    return limit if isinstance(request, Unset) and not isinstance(limit, Unset) else request
+        return first_set(self.memory_request, self.memory_limit, self.memory_request)
 
 
 class PodTemplate(Thing, frozen=True):

@@ -51,7 +51,7 @@ def find(
     if repository is not None:
         constraint = (repository[3] or "").removeprefix("v")
     wanted = versions.parse(constraint) or versions.ANY  # as of a branch or a commit
-    fitting = [one for one in module["skeletons"] if _range(one["versions"]).overlaps(wanted)]
+    fitting = [one for one in module["skeletons"] if _range(one["versions"]).both(wanted)]
     if not fitting:
         return f"kcheck does not know version {constraint} of the module {source}"
     if len(fitting) > 1:
@@ -81,7 +81,7 @@ def copy_of(configuration: Configuration) -> Configuration | None:
 def _fitting_lock(skeletons: Iterable[SkeletonEntry], locked: dict[str, str]) -> list[SkeletonEntry]:
     def fits(provider: str, wanted: str) -> bool:
         version = versions.parse(locked.get(provider, ""))
-        return version is None or version.overlaps(_range(wanted))
+        return version is None or version.both(_range(wanted)) is not None
 
     return [one for one in skeletons if all(fits(*pair) for pair in one.get("providers", {}).items())]
 

@@ -24,10 +24,6 @@ class Range(NamedTuple):
         found = Range(max(self.low, other.low), min(self.high, other.high))
         return found if found.low < found.high else None
 
-    def overlaps(self, other: Range) -> bool:
-        """Whether a version lies in both."""
-        return self.both(other) is not None
-
     def reaches(self, version: str) -> bool:
         """Whether the newest version of the range is that version, or newer."""
         found = parse(version)

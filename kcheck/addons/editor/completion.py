@@ -223,7 +223,7 @@ def _files(wanted: str, snapshot: Snapshot) -> Iterator[str]:
     elif wanted == "manifests":
         yield from manifests
     elif wanted == "values":
-        paths = (source.path for source in tree.sources().values() if source is not None)
+        paths = (source.path for source in tree.sources.values() if source is not None)
         yield from (one for one in paths if one.endswith(MANIFESTS) and "values" in os.path.basename(one))
     elif wanted == "found":
         yield from (finding.span.source.path for finding in snapshot.result.findings)

@@ -91,7 +91,7 @@ class Snapshot:
 
     @cached_property
     def _sources(self) -> dict[str, Source]:
-        return {real: source for real, source in self.tree.sources().items() if source is not None}
+        return {real: source for real, source in self.tree.sources.items() if source is not None}
 
     @cached_property
     def _paths(self) -> dict[Source, str]:

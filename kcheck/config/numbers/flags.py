@@ -38,11 +38,6 @@ def flags() -> dict[str, Flag]:
     return flag_file()["flags"]
 
 
-def fields() -> dict[str, list[str]]:
-    """Return the flags that set each field of the model, newest first."""
-    return flag_file()["fields"]
-
-
 def default(name: str, minor: int | None) -> int | str | bool | None:
     """Return a flag's default in a minor version; None if it depends on an unknown version."""
     found = flags()[name]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers.clouds import folder, owners
-from kcheck.config.numbers.profiles import load_table
+from kcheck.config.numbers.clouds import owners
+from kcheck.config.numbers.profiles import load_own
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def _listed(key: Key, of: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _table(owner: str) -> Names:
-    found: Names = load_table(os.path.join(folder(owner), "names.yaml"))
+    found: Names = load_own(owner, "names")
     return found
 
 

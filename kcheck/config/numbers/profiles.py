@@ -283,12 +283,6 @@ def flag_entry(name: str) -> ProfileValue | None:
     return ProfileValue(f"--{name}", found["default"], unit=found["type"], kind="default", note=changes, **own)
 
 
-@cache
-def charts() -> tuple[str, ...]:
-    """List the known published charts."""
-    return tuple(load_own("any", "charts"))
-
-
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
     """Return the fields of resources and manifests: resource -> field -> place."""
     return _tables(cloud)[0]
@@ -332,7 +326,7 @@ def move(mechanism: str, cloud: str) -> str:
 
 @cache
 def _moves(cloud: str) -> dict[str, str]:
-    data: dict[str, str] = load_table(os.path.join(folder(cloud), "moves.yaml"))
+    data: dict[str, str] = load_own(cloud, "moves")
     return data
 
 

@@ -6,6 +6,7 @@ Such a module takes chart values as an object argument (`karpenter = { values = 
 
 import posixpath
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from kcheck.config.numbers import profiles
@@ -195,9 +196,10 @@ def _releases(call: _Call) -> Iterator[Release]:
             yield from _described(call, {}, base, call.place)
 
 
+@cache
 def _scalers() -> tuple[str, ...]:
     """List the charts that matter even without values."""
-    return (*profiles.charts(), "karpenter")
+    return (*profiles.load_own("any", "charts"), "karpenter")
 
 
 def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> Iterator[Release]:

@@ -64,11 +64,9 @@ class Disk:
             self._real[folder] = system.real_path(folder)
         return os.path.join(self._real[folder], name)
 
-    def is_outside(self, path: str) -> bool:
-        """Whether a path leads out of the boundary."""
-        return self._is_outside(path, self.real(path))
-
-    def _is_outside(self, path: str, real: str) -> bool:
+    def is_outside(self, path: str, real: str = "") -> bool:
+        """Whether a path leads out of the boundary; `real` is its real path if known."""
+        real = real or self.real(path)
         if self.boundary is None or self.boundary.holds(real):
             return False
         if self._refused is not None and real not in self._told and (os.path.isfile(real) or os.path.isdir(real)):
@@ -84,7 +82,7 @@ class Disk:
         real = real or self.real(path)
         if real in self.overlay:
             return self.overlay[real]
-        if self._is_outside(path, real):
+        if self.is_outside(path, real):
             return None
         size = system.size(real)
         if size is None:
@@ -101,7 +99,7 @@ class Disk:
         real = self.real(path)
         if real in self.overlay:
             return (self.overlay[real] or b"")[:size]
-        if self._is_outside(path, real) or not os.path.isfile(real):  # a pipe would be waited for
+        if self.is_outside(path, real) or not os.path.isfile(real):  # a pipe would be waited for
             return b""
         try:
             return system.head(real, size)
@@ -113,7 +111,7 @@ class Disk:
         real = self.real(path)
         if real in self.overlay:
             return self.overlay[real] is not None
-        return os.path.isfile(real) and not self._is_outside(path, real)
+        return os.path.isfile(real) and not self.is_outside(path, real)
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder."""

@@ -93,7 +93,8 @@ class Tree:
     `variables`: tfvars files, wherever they are. `plans`: JSON files named by the user that are no manifests. `units`:
     files of Terragrunt. `kustomizations`: files of Kustomize, which name other files relative to their folder.
     `charts`: folders of Helm charts. `kernel`: kernel settings of nodes. `configurations`: files of other tools that
-    create clusters, by kind. `exclude`: paths and patterns that are not read. `skipped`: what else was left out.
+    create clusters, by kind. `sources`: all files that were looked at, by real path; None for unreadable ones.
+    `exclude`: paths and patterns that are not read. `skipped`: what else was left out.
     `overlay`: maps real paths to bytes that replace those on disk, or to None for a missing file: fixes not yet
     written, or the tree before a change. `before`: sources of another tree by real path, reused where the content is
     the same.
@@ -120,7 +121,7 @@ class Tree:
         self.count = 0
         self._programs: tuple[str, ...] = ()  # folders of programs that may make clusters
         self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
-        self._sources: dict[str, Source | None] = {}
+        self.sources: dict[str, Source | None] = {}
         self._real: dict[int, str] = {}
         self.loaded_folders: dict[str, Folder] = {}
         self._visited: set[str] = set()
@@ -167,8 +168,8 @@ class Tree:
     def source(self, path: str) -> Source | None:
         """Read a file once; None if it is not a regular file, too large or encrypted."""
         real = self.disk.real(path)
-        if real in self._sources:
-            return self._sources[real]
+        if real in self.sources:
+            return self.sources[real]
         why, data = "", None
         try:
             data = self.disk.read(path, real)
@@ -177,7 +178,7 @@ class Tree:
         if data is not None and placeholders.is_encrypted_file(data):
             why, data = placeholders.ENCRYPTED, None
         if why:
-            self._sources[real] = None
+            self.sources[real] = None
             how = placeholders.DECRYPT if why == placeholders.ENCRYPTED else ""
             self.skipped.append(Skipped(self._shown(path, real), why, remedy=how))
         if data is None:
@@ -185,13 +186,9 @@ class Tree:
         source = self._before.get(real)
         if source is None or source.data != data:
             source = Source(self._shown(path, real), data)
-        self._sources[real] = source
+        self.sources[real] = source
         self._real[id(source)] = real
         return source
-
-    def sources(self) -> dict[str, Source | None]:
-        """Map the real paths of all files that were looked at to their sources; None if unreadable."""
-        return self._sources
 
     def note_encrypted(self, source: Source) -> None:
         """Record that a file has encrypted values, if it does."""
@@ -239,7 +236,7 @@ class Tree:
 
     def _unread(self, path: str) -> str:
         """Return the shown path of a file that cannot be read; name it if nothing else does."""
-        if self.disk.real(path) not in self._sources and not self.disk.is_outside(path):
+        if self.disk.real(path) not in self.sources and not self.disk.is_outside(path):
             self.skipped.append(Skipped(display_path(path), "a link to nothing, or no file"))
         return display_path(path)
 

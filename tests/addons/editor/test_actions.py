@@ -154,7 +154,7 @@ def test_fixing_all_of_a_file_leaves_others_alone(monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(ROOT / "examples" / "eks-training")
     state = snapshot()
     path = "manifests/cluster-autoscaler.yaml"
-    source = next(one for one in state.tree.sources().values() if one is not None and one.path == path)
+    source = next(one for one in state.tree.sources.values() if one is not None and one.path == path)
     offers = {offer.kind: offer for offer in actions.offers_for_all(state, source, "")}
     assert offers[actions.FILE].title == "Fix 2 safe problems in this file"
     plans = {kind: actions.work_out(state, offer.request, quiet) for kind, offer in offers.items()}

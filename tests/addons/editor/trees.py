@@ -23,7 +23,7 @@ def snapshot(folder: str = ".", config: Config | None = None) -> Snapshot:
 
 def sources(state: Snapshot) -> Iterator[Source]:
     """The files of a snapshot in the order of their paths."""
-    found = (source for source in state.tree.sources().values() if source is not None)
+    found = (source for source in state.tree.sources.values() if source is not None)
     yield from sorted(found, key=lambda source: source.path)
 
 
