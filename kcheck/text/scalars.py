@@ -191,12 +191,11 @@ def decimal(number: int | Fraction, bits: int = BITS) -> str:
 def floating(verb: str, number: int | Fraction, precision: int | None) -> str:
     """Format an exact number by Go's verbs for floats; %g without a precision writes all digits."""
     sign, size = ("-" if is_negative(number) else ""), abs(Fraction(number))
+    places = 6 if precision is None else precision
     if verb == "f":
-        places = 6 if precision is None else precision
         whole, rest = divmod(round(size * 10**places), 10**places)
         return sign + to_string(whole) + (f".{rest:0{places}d}" if places else "")
     if verb in "eE":
-        places = 6 if precision is None else precision
         return sign + _scientific(*_figures(size, places + 1), places, verb)
     if precision is None:
         (figures, point), limit = digits(size) if size else ("0", 1), 6

@@ -203,15 +203,13 @@ class Tree:
 
     def folder(self, path: str) -> Folder | None:
         """Read the Terraform files of a folder, also outside the given paths; None if there is no such folder."""
-        if path not in self.loaded_folders:
-            real = system.real_path(path)
-            if real not in self.loaded_folders:
-                entries = self.disk.entries(path)
-                if entries is None:
-                    return None
-                self.loaded_folders[real] = self._terraform(path, [entry.name for entry in entries])
-            self.loaded_folders[path] = self.loaded_folders[real]
-        return self.loaded_folders[path]
+        real = self.disk.real(path)
+        if real not in self.loaded_folders:
+            entries = self.disk.entries(path)
+            if entries is None:
+                return None
+            self.loaded_folders[real] = self._terraform(path, [entry.name for entry in entries])
+        return self.loaded_folders[real]
 
     def repository(self, path: str) -> str:
         """Return the repository that holds `path`; without one, the working directory or a given path."""
@@ -244,10 +242,8 @@ class Tree:
         """Add a single file; a Terraform file adds its whole root module."""
         if path.endswith((*TERRAFORM, *VARIABLES)):
             self._add_folder(os.path.dirname(path) or ".")
-        elif os.path.basename(path) in KUSTOMIZATIONS:
-            self._add_kustomization(path)
-        elif os.path.basename(path) in (UNIT, STACK):
-            self.units.append(path)
+        elif (name := os.path.basename(path)) in (*KUSTOMIZATIONS, UNIT, STACK):
+            self._add_found(path, name)
         elif path.endswith(".json"):
             source = self.source(path)
             if source is not None and is_json_object(source.data):
@@ -286,7 +282,9 @@ class Tree:
     def _add_found(self, path: str, name: str) -> None:
         """Add a file of a folder by its name."""
         if name in KUSTOMIZATIONS:
-            self._add_kustomization(path)
+            if path not in self.kustomizations:
+                self.kustomizations.append(path)
+            self._add_manifest(path)  # another tool's may have the name
         elif name.endswith(MANIFESTS):
             self._add_manifest(path)
         elif name.endswith(VARIABLES):
@@ -352,11 +350,6 @@ class Tree:
         folder = self.folder(path)
         if folder is not None and folder.terraform and folder not in self.folders:
             self.folders.append(folder)
-
-    def _add_kustomization(self, path: str) -> None:
-        if path not in self.kustomizations:
-            self.kustomizations.append(path)
-        self._add_manifest(path)  # another tool's may have the name
 
     def _add_json(self, path: str) -> None:
         head = self.disk.head(path, _HEAD)
