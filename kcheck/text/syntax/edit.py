@@ -124,7 +124,7 @@ def is_anchored(span: Span) -> bool:
 
 
 def _syntax(source: Source) -> str:
-    """Return the syntax that a file is edited as: hcl, json (Terraform's only) or yaml; empty if none."""
+    """Return what a file is edited as: hcl, json (of Terraform) or yaml; empty if not at all."""
     if source.derived or source.private:  # plans are private
         return ""
     if source.path.endswith(HCL):
@@ -226,10 +226,14 @@ def _at(container: Span) -> nodes.Block | nodes.Tuple | nodes.Literal | None:
     """Find the HCL block, object, list or null at a span, parsed again; None if there is none."""
     from kcheck.text.syntax.hcl import names, nodes
 
-    for block in names.of(container.source).blocks(container):
+    outline = names.of(container.source)
+    for block in outline.blocks(container):
         if block.span[1:] == container[1:]:
             return block
-    node = names.expression_at(container)
-    if isinstance(node, nodes.Object):
-        return nodes.as_block(node)
-    return node if isinstance(node, nodes.Tuple | nodes.Literal) else None
+    entry = outline.value(container)
+    node = entry.expression if entry is not None else None
+    while node is not None:
+        if isinstance(node, nodes.Object | nodes.Tuple | nodes.Literal) and node.span[1:] == container[1:]:
+            return nodes.as_block(node) if isinstance(node, nodes.Object) else node
+        node = names.inner(node, container)
+    return None
