@@ -56,11 +56,6 @@ def _retired(name: str, *, of: str = "") -> Field:
     )  # fmt: skip
 
 
-_TARGET = made(
-    "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
-    lambda cluster, world: world.sizes.target(cluster), "nodes", bounded=True,
-)  # fmt: skip
-
 ADDRESSES = (
     named("its name, or that of the cluster that makes it"),
     simple("cidr", "string", "its IPv4 range", nullable=False),
@@ -103,7 +98,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("fabric_plugin", "bool", "whether the code installs what offers the network between GPUs to pods: device plugin, network operator, DRA driver", fabrics.plugin),
         made("in_yaml", "bool", "whether it is written in YAML, as eksctl and kOps want it, and not in Terraform", lambda c, _w: c.place.source.path.endswith(MANIFESTS)),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache", control_plane.replicas, "replicas", nullable=True),
-        _TARGET,
+        made("target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima", lambda c, w: w.sizes.target(c), "nodes", bounded=True),
         made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes"),
         made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were", lambda c, w: w.sizes.requested(c), "nodes", nullable=True),
         made("autoscaled", "bool", "whether any pool is autoscaled", pools.autoscaled),

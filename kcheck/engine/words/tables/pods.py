@@ -24,19 +24,12 @@ from kcheck.scale import (
 from kcheck.scale.walls import egress
 from kcheck.text.values import Unknown, mapped
 
-_CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
-_SCALE = made(
-    "scale", "int",
-    "nodes it may have: of the largest pool that its workload lands on, those asked for, or its own where they are many",
-    jobs.scale, "nodes",
-)  # fmt: skip
-
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "workload": (
         *annotated(Workload),
         named("its name"),
         made("nodes", "int", "nodes that run a pod of it", lambda w, world: world.sizes.of_workload(w), "nodes"),
-        _SCALE,
+        made("scale", "int", "nodes it may have: of the largest pool that its workload lands on, those asked for, or its own where they are many", jobs.scale, "nodes"),
         made("all_gpus", "int", "GPUs of all its pods", jobs.all_gpus, "GPUs"),
         made("asked_gpus", "int", "GPUs of its pods, or of a pod on each of the nodes that --nodes asks for if its own are few", jobs.asked_gpus, "GPUs"),
         made("gpu_scale", "int", "GPUs that it may have: those of its pods, or of as many pods as its scale has nodes", jobs.gpu_scale, "GPUs"),
@@ -66,7 +59,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("applied_again_by", "string", "what creates it again when it is deleted: Argo CD with selfHeal, Flux, Terraform; null if nothing is seen", jobs.applied_again_by, nullable=True),
         made("retries_is_default", "bool", "whether nobody wrote how often it starts again", lambda w, _w: w.retries if isinstance(w.retries, Unknown) else basics.is_default(w, w.retries)),
         records("templates", "template", "its pods by role", lambda w, _world: list(w.templates)),
-        _CLUSTER,
+        record("cluster", "cluster", "the cluster it runs on", basics.cluster_of),
     ),
     "template": (
         *annotated(PodTemplate),
