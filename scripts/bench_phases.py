@@ -38,7 +38,7 @@ SEAMS = {
         "text.syntax.cel:evaluate",
         "text.syntax.cel:required_texts", "text.syntax.cel:tree",
     ),
-    "report": ("report.formats:render", "commands.check:next_step"),
+    "report": ("report.formats:Report.render", "commands.check:next_step"),
 }  # fmt: skip
 """The functions of each phase, as `module:name` in kcheck."""
 PHASES = (START, IMPORTS, *SEAMS, REST)

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
-from kcheck.report.formats import FORMATS, Report, render
+from kcheck.report.formats import FORMATS, Report
 from kcheck.text.files.tree import display_path
 from kcheck.text.findings import Severity
 from kcheck.text.units import counted
@@ -86,7 +86,7 @@ def command(
     report = Report(result, info, show_undecided, quiet, min_severity=least)
     report = _with_commands(report, format_, outputs, comparison)
     for name, path in outputs:
-        _write(path, render(name, report))
+        _write(path, report.render(name))
     _print(report, format_, is_relevant=bool(whole.relevant or whole.findings))
     options.end_on_bugs(result, is_late=whole.is_late)
     threshold = fail_on or config.fail_on
@@ -134,7 +134,7 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
     if format_ == "statistics":
         printing.page(text.counts(report))
     elif format_ != "text":
-        printing.report(render(format_, report))
+        printing.report(report.render(format_))
     elif is_relevant:
         printing.page(text.as_text(report, printing.screen()))
     if not is_relevant:

@@ -49,7 +49,9 @@ class Report(NamedTuple):
         """Return the report in one of `FORMATS`. Raises ValueError if there is no such format."""
         if format not in FORMATS:
             raise ValueError(f"format {format}: expected one of {', '.join(FORMATS)}")
-        return render(format, self)
+        module, function = _PLACES.get(format, (format, "render"))
+        text: str = getattr(import_module(f"kcheck.report.{module}"), function)(self)
+        return text
 
 
 _PLACES = {
@@ -58,10 +60,3 @@ _PLACES = {
     **{name: ("forges", name) for name in ("github", "gitlab", "junit", "markdown", "rdjson")},
 }
 """Module and function of formats that have no module of their own."""
-
-
-def render(name: str, report: Report) -> str:
-    """Render a report in the format `name`."""
-    module, function = _PLACES.get(name, (name, "render"))
-    text: str = getattr(import_module(f"kcheck.report.{module}"), function)(report)
-    return text

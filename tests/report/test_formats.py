@@ -23,7 +23,7 @@ from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter, merging
 from kcheck.report import forges
-from kcheck.report.formats import FORMATS, Report, render
+from kcheck.report.formats import FORMATS, Report
 from kcheck.report.layout import plain
 from kcheck.report.text import finding_lines
 from kcheck.text.files.tree import Tree
@@ -74,7 +74,7 @@ def report(request: pytest.FixtureRequest, write: Write) -> Report:
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    log: dict[str, Any] = json.loads(render("sarif", report))
+    log: dict[str, Any] = json.loads(report.render("sarif"))
     run: dict[str, Any] = log["runs"][0]
     return run
 
@@ -82,7 +82,7 @@ def sarif(report: Report) -> dict[str, Any]:
 @pytest.mark.slow
 def test_sarif_validates(report: Report) -> None:
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
-    log = json.loads(render("sarif", report))
+    log = json.loads(report.render("sarif"))
     jsonschema.Draft4Validator(schema).validate(log)
     (run,) = log["runs"]
     rules = run["tool"]["driver"]["rules"]
@@ -136,7 +136,7 @@ def test_sarif_fixes_are_the_edits(report: Report) -> None:
 @pytest.mark.slow
 def test_junit_fits_its_schema_and_counts_its_cases(report: Report) -> None:
     schema = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
-    text = render("junit", report)
+    text = report.render("junit")
     schema.validate(text)
     top = ElementTree.fromstring(text)  # noqa: S314 - our own
     assert "\x1b" not in text
@@ -152,16 +152,16 @@ def test_junit_fits_its_schema_and_counts_its_cases(report: Report) -> None:
 
 
 def test_concise_has_a_line_for_each_finding(report: Report) -> None:
-    lines = render("concise", report._replace(quiet=True)).splitlines()
+    lines = report._replace(quiet=True).render("concise").splitlines()
     assert len(lines) == len(report.findings)
     for line, finding in zip(lines, report.findings, strict=True):
         assert re.search(rf":\d+:\d+: {finding.severity.word} {finding.rule}: ", line), line
-    assert lines == render("concise", report).splitlines()[: len(lines)]
+    assert lines == report.render("concise").splitlines()[: len(lines)]
 
 
 def test_rdjson_has_safe_fixes_as_suggestions(report: Report) -> None:
     """https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.proto: columns are bytes, ends exclusive."""
-    data = json.loads(render("rdjson", report))
+    data = json.loads(report.render("rdjson"))
     assert data["source"]["name"] == "kcheck"
     assert [one["code"]["value"] for one in data["diagnostics"]] == [finding.rule for finding in report.findings]
     suggested = 0
@@ -188,7 +188,7 @@ def test_rdjson_suggests_a_safe_fix_in_one_piece(check: Check) -> None:
         "      restartPolicy: Never\n      containers:\n        - name: train\n          image: quay.io/a:1\n"
         "          resources:\n            limits: {nvidia.com/gpu: 8}\n"
     )
-    (found,) = json.loads(render("rdjson", Report(check({"a.yaml": job}, Config(select=("missing-shared-memory",))))))[
+    (found,) = json.loads(Report(check({"a.yaml": job}, Config(select=("missing-shared-memory",)))).render("rdjson"))[
         "diagnostics"
     ]
     (suggestion,) = found["suggestions"]
@@ -198,7 +198,7 @@ def test_rdjson_suggests_a_safe_fix_in_one_piece(check: Check) -> None:
 
 def test_gitlab_validates(report: Report) -> None:
     schema = json.loads((SCHEMAS / "codequality.json").read_text())
-    data = json.loads(render("gitlab", report))
+    data = json.loads(report.render("gitlab"))
     jsonschema.Draft202012Validator(schema).validate(data)
     assert [item["check_name"] for item in data] == [finding.rule for finding in report.findings]
     assert {item["severity"] for item in data} <= {"info", "minor", "major", "critical", "blocker"}
@@ -216,7 +216,7 @@ def test_schemas_refuse_what_is_wrong() -> None:
 
 
 def test_github_annotates_the_ten_worst(report: Report) -> None:
-    found_commands = commands(render("github", report))
+    found_commands = commands(report.render("github"))
     assert len(found_commands) == min(forges.MOST, len(report.findings))
     kinds = [line.split(" ", 1)[0] for line in found_commands]
     assert kinds == sorted(kinds, key=["::error", "::warning", "::notice"].index)
@@ -421,7 +421,7 @@ def detailed(write: Write) -> Report:
 
 
 def test_text_has_details_below_the_source_line(detailed: Report) -> None:
-    lines = render("text", detailed).splitlines()
+    lines = detailed.render("text").splitlines()
     assert click.unstyle(lines[0]) == f"main.tf:3:14 error free-control-plane: {HEADLINE}"
     assert lines[3:7] == [
         f"   = {DETAILS[0]}",
@@ -447,34 +447,34 @@ def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report
 
 
 def test_json_has_details_beside_the_message(detailed: Report) -> None:
-    (finding,) = json.loads(render("json", detailed))["findings"]
+    (finding,) = json.loads(detailed.render("json"))["findings"]
     assert (finding["message"], finding["details"]) == (HEADLINE, list(DETAILS))
 
 
 def test_sarif_begins_with_the_headline_as_a_sentence(detailed: Report) -> None:
-    (result,) = json.loads(render("sarif", detailed))["runs"][0]["results"]
+    (result,) = json.loads(detailed.render("sarif"))["runs"][0]["results"]
     assert result["message"]["text"] == (f"{HEADLINE}.\n\n{DETAILS[0]}.\n{DETAILS[1]}.\n\nHelp: {HELP}.")
 
 
 def test_junit_has_the_headline_as_message_and_details_as_text(detailed: Report) -> None:
-    failure = next(ElementTree.fromstring(render("junit", detailed)).iter("failure"))  # noqa: S314 - our own
+    failure = next(ElementTree.fromstring(detailed.render("junit")).iter("failure"))  # noqa: S314 - our own
     assert failure.get("message") == HEADLINE
     assert all(detail in (failure.text or "") for detail in DETAILS)
 
 
 def test_github_annotates_with_headline_and_details(detailed: Report) -> None:
-    (line,) = (line for line in render("github", detailed).splitlines() if line.startswith("::error "))
+    (line,) = (line for line in detailed.render("github").splitlines() if line.startswith("::error "))
     assert line.endswith(f"::{HEADLINE}%0A{DETAILS[0]}%0A{DETAILS[1]}%0Ahelp: {HELP}")
 
 
 def test_gitlab_describes_by_the_headline(detailed: Report) -> None:
-    (issue,) = json.loads(render("gitlab", detailed))
+    (issue,) = json.loads(detailed.render("gitlab"))
     assert issue["description"] == f"free-control-plane: {HEADLINE}"
     assert issue["content"]["body"] == f"- {DETAILS[0]}\n- {DETAILS[1]}"
 
 
 def test_markdown_has_details_in_the_cell_of_the_headline(detailed: Report) -> None:
-    (row,) = (line for line in render("markdown", detailed).splitlines() if line.startswith("| error"))
+    (row,) = (line for line in detailed.render("markdown").splitlines() if line.startswith("| error"))
     assert f"): {HEADLINE}<br>{DETAILS[0]}<br>A name of 5 letters \\| \\<b\\>says\\</b\\> nothing" in row
 
 

@@ -17,7 +17,7 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.engine.deciding import Bug
 from kcheck.fix import fix
-from kcheck.report.formats import Report, render
+from kcheck.report.formats import Report
 from kcheck.report.html import check as cards
 from kcheck.report.html import document
 from kcheck.report.html.code import concealed, excerpt, fix_lines
@@ -164,7 +164,7 @@ def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) ->
     result.is_late = True
     result.judged.skipped.insert(0, Skipped(".", "stopped after 4 s (--timeout); 3 of 9 kinds were not checked"))
     result.bugs.append(Bug("a-rule", "main.tf:1", "<b>it</b> failed"))
-    page = Page(render("html", Report(result)))
+    page = Page(Report(result).render("html"))
     assert page.foreign() == []
     head = page.text[: page.text.index("First limit")]
     assert "Not everything was checked: stopped after 4 s (--timeout); 3 of 9 kinds were not checked." in head
@@ -200,7 +200,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 def amount(result: Result, findings: list[Finding]) -> float:
     """The dollars that a page says are wasted on the one cluster, for some findings."""
     own = replace(result, findings=findings)
-    text = Page(render("html", Report(own, info=True))).text
+    text = Page(Report(own, info=True).render("html")).text
     wasted = re.search(r"Wasted per run (?:\$([\d,.]+)|nothing found)", text)
     assert wasted
     return float((wasted[1] or "0").replace(",", ""))
@@ -232,7 +232,7 @@ def test_lines_around_a_place_hold_no_secrets(check: Check) -> None:
     own = SUBNET.replace(
         '  sku_tier = "Free"\n', f'  sku_tier = "Free"\n  admin_password = "hunter2"\n  other = "{token}"\n'
     )
-    page = render("html", Report(check({"main.tf": own})))
+    page = Report(check({"main.tf": own})).render("html")
     assert "admin_password = ..." in Page(page).text
     assert "hunter2" not in page
     assert token not in page
@@ -352,7 +352,7 @@ def test_a_page_has_an_end(check: Check, monkeypatch: pytest.MonkeyPatch) -> Non
     every = len(Report(result, info=True).findings)
     assert every == 3
     monkeypatch.setattr(cards, "MOST", 2)
-    page = Page(render("html", Report(result, info=True)))
+    page = Page(Report(result, info=True).render("html"))
     shown = [one.attributes["data-severity"] for one in page.all("article") if "data-rule" in one.attributes]
     assert len(shown) == 2
     assert shown[0] == "error"
@@ -364,7 +364,7 @@ def test_a_page_has_an_end(check: Check, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_long_names_are_cut(name: str, check: Check) -> None:
     result = check({"main.tf": SUBNET.replace(f'= "{name}"', f'= "{"<b>" * 150_000}"')})
     assert len(result.findings) >= 3
-    page = render("html", Report(result, info=True))
+    page = Report(result, info=True).render("html")
     assert Page(page).foreign() == []
     assert len(page) < 400_000
 
@@ -425,7 +425,7 @@ def test_text_of_findings_is_text(half: slice, check: Check) -> None:
     hostile = replace(finding, message=every, details=(every,), help=every, fix=fixed)
     related = tuple(replace(one, message=every) for one in finding.related)
     result.findings = [replace(hostile, related=related)]
-    page = Page(render("html", Report(result, info=True, command_line=every)))
+    page = Page(Report(result, info=True, command_line=every).render("html"))
     assert page.foreign() == []
     assert page.text.count(corpus.shown(every)) >= 5
 
