@@ -1,24 +1,13 @@
 """Find what a change of files can affect: their objects, and clusters and root modules that depend on them."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
+from kcheck.engine.deciding import owners
 from kcheck.engine.linter import Linter
 from kcheck.inventory.reading import Reading
-from kcheck.model import (
-    Container,
-    FieldError,
-    Flag,
-    Image,
-    Input,
-    Manifest,
-    PodTemplate,
-    Resource,
-    Service,
-    Thing,
-    Workload,
-)
+from kcheck.model import FieldError, Flag, Input, Manifest, Resource, Service, Thing, Workload
 from kcheck.scale.basics import cluster_of
 from kcheck.scale.world import World
 from kcheck.text.files import system
@@ -46,13 +35,13 @@ class Affected(NamedTuple):
         """Whether a thing is in a changed file, or in a root module or scope that depends on one."""
         if isinstance(thing, Input):
             return thing.place.source.path in self.changed or (thing.kind == "not-rendered" and bool(self.whole))
-        owners = _owners(thing, world)
-        if getattr(thing, "root", None) in self.roots or any(one.place.source.path in self.paths for one in owners):
+        own = owners(thing, world)
+        if getattr(thing, "root", None) in self.roots or any(one.place.source.path in self.paths for one in own):
             return True
         if isinstance(thing, Resource | Flag):
             return bool(self.roots)
-        scopes = self.whole if isinstance(owners[0], Workload | FieldError | Manifest) else self.scopes
-        return not scopes.isdisjoint(_scopes(owners[0], world))
+        scopes = self.whole if isinstance(own[0], Workload | FieldError | Manifest) else self.scopes
+        return not scopes.isdisjoint(_scopes(own[0], world))
 
 
 def narrow(linter: Linter, changed: Collection[str]) -> None:
@@ -104,13 +93,6 @@ def _is_alone(thing: Thing, reading: Reading) -> bool:
     """Whether no other workload depends on an object: pods on some nodes, and what belongs to them."""
     is_own = isinstance(thing, Service | FieldError | Manifest) or (isinstance(thing, Workload) and not thing.per_node)
     return is_own and thing.place.source in reading.alone
-
-
-def _owners(thing: Thing, world: World) -> Sequence[Thing]:
-    """Return the workloads of a part of them; anything else itself."""
-    if isinstance(thing, Image):
-        return [workload for workload, _ in world.images.uses(thing)]
-    return [world.deployed.workload(thing)] if isinstance(thing, PodTemplate | Container) else [thing]
 
 
 def _scope(thing: Thing, world: World) -> str:

@@ -1,5 +1,6 @@
 """Decide the rules of a subject on each of its things; on several clusters, where all of them agree."""
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -108,8 +109,14 @@ def _homes(thing: Thing, world: World) -> Candidates | None:
     homes = world.inventory.candidates_of
     if not homes:
         return None
-    owner = world.images.uses(thing)[0][0] if isinstance(thing, Image) else thing
-    return homes.get(world.deployed.workload(owner) if isinstance(owner, PodTemplate | Container) else owner)
+    return homes.get(owners(thing, world)[0])
+
+
+def owners(thing: Thing, world: World) -> Sequence[Thing]:
+    """Return the workloads of a part of them; anything else itself."""
+    if isinstance(thing, Image):
+        return [workload for workload, _ in world.images.uses(thing)]
+    return [world.deployed.workload(thing)] if isinstance(thing, PodTemplate | Container) else [thing]
 
 
 @once
