@@ -212,7 +212,7 @@ def _inputs(
     for suppression in (one for one in comments.all if not one.reason):
         names = ", ".join(suppression.rules)
         yield one(suppression.span, "suppression-without-reason", names, names)
-    for accepted in comments.expired():
+    for accepted in comments.expired:
         day = str(accepted.expires)
         yield one(accepted.place, "expired-suppression", accepted.rule, accepted.rule, accepted.reason, day)
     for accepted in comments.unused_settings(undecided, tree.given):

@@ -41,11 +41,13 @@ def parse_comment(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
 class Suppressions:
     """All suppressions of a run, by file and line, and the settings about the rules that run.
 
-    A group stands for its rules. `not_ignorable` are names of rules; `nameless` are comments that name none.
+    A group stands for its rules. `not_ignorable` are names of rules; `nameless` are comments that name none; `expired`
+    are those of the settings that hold no more.
     """
 
     def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
-        self._accepted = config.accepted
+        self.expired = [one for one in config.accepted if one.expires is not None and has_come(one.expires)]
+        self._accepted = [one for one in config.accepted if one not in self.expired]
         self._per_path = config.per_path_ignores
         self.not_ignorable: set[str] = set()
         self._names: dict[str, set[str]] = {}
@@ -111,27 +113,14 @@ class Suppressions:
         return found
 
     def _is_accepted(self, finding: Finding) -> bool:
-        found = False
-        for accepted in self._accepted:
-            if accepted.rule not in self._names[finding.rule] or self._has_expired(accepted):
-                continue
-            path = accepted.path
-            if not path or any(matches(anchor.source.path, path) for anchor in finding.anchors):
-                self._useful.add(accepted)
-                found = True
-        return found
+        names = self._names[finding.rule]
+        found = [one for one in self._accepted if one.rule in names and (not one.path or _is_in(finding, one.path))]
+        self._useful.update(found)
+        return bool(found)
 
     def _is_ignored(self, finding: Finding) -> bool:
         names = self._names[finding.rule]
-        patterns = (path for path, ignored in self._per_path.items() if names.intersection(ignored))
-        return any(matches(anchor.source.path, path) for path in patterns for anchor in finding.anchors)
-
-    def _has_expired(self, accepted: Accepted) -> bool:
-        return accepted.expires is not None and has_come(accepted.expires)
-
-    def expired(self) -> list[Accepted]:
-        """List the settings' suppressions that have expired."""
-        return [accepted for accepted in self._accepted if self._has_expired(accepted)]
+        return any(_is_in(finding, path) for path, ignored in self._per_path.items() if names.intersection(ignored))
 
     def unused_settings(self, undecided: Iterable[Undecided], given: Iterable[str]) -> list[Accepted]:
         """List the settings' suppressions that silenced nothing, though all their rules were decided on their files.
@@ -143,7 +132,7 @@ class Suppressions:
 
         def is_judged(accepted: Accepted) -> bool:
             rules = self._ran.get(accepted.rule)
-            if not rules or rules & waiting or self._has_expired(accepted):
+            if not rules or rules & waiting:
                 return False
             if any(contains_path(top, os.path.dirname(accepted.place.source.path) or ".") for top in tops):
                 return True  # all that the settings are about was read
@@ -174,6 +163,10 @@ class Suppressions:
         comments = (own for own in self.all if own.reason and not own.annotation)
         found = [(suppression, name) for suppression in comments for name in suppression.rules]
         return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
+
+
+def _is_in(finding: Finding, pattern: str) -> bool:
+    return any(matches(anchor.source.path, pattern) for anchor in finding.anchors)
 
 
 IGNORE = "kcheck.dev/ignore"
