@@ -149,7 +149,7 @@ def _key(root: yaml.Target, name: str) -> Span:
 def _offset(node: yaml.Scalar, index: int) -> int:
     """Return the byte offset of a character of a scalar in its file.
 
-    A blank one is behind the text before it. Only what is not blank is counted, as a block can be folded anywhere.
+    Only what is not blank is counted, as a block can be folded anywhere: a blank is behind the text before it.
     """
     raw, text = node.span.text, node.text
     begin = raw.find("\n") + 1 if node.style in ("literal", "folded") else 1 if node.style in _CHARACTERS else 0

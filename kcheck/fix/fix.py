@@ -80,7 +80,7 @@ class _Worse(NamedTuple):
 
 
 class _Fixer(Struct):
-    """Applies fixes by the options of `fix`.
+    """Applies fixes, by the options of `fix`.
 
     `harmful` are rules of fixes, each with that of what one of them brought along.
     """
