@@ -91,14 +91,13 @@ class CodeReader:
         skipped = [one for one in self.reading.skipped if not one.by_choice]
         lines = [f"{one.path}{f':{one.line}' if one.line else ''}: {one.reason}" for one in skipped]
         lines += [f"{one.span.location}: {one.message}" for one in self.reading.problems]
-        more = f"; and {len(lines) - _MOST_UNREAD} more" if len(lines) > _MOST_UNREAD else ""
         if self._tiers() and not self._used_tiers():
             yield f"tiers are all priority classes of the code: {', '.join(self._tiers())}; no job there uses one"
         if profiles := known(self.cluster.serverless):
             place = self.cluster.place.location
             yield f"left out: the Fargate profiles {', '.join(profiles)} ({place}); all pods get nodes"
         if lines:
-            yield f"not read: {'; '.join(lines[:_MOST_UNREAD])}{more}"
+            yield f"not read: {first_ones(lines, _MOST_UNREAD)}"
 
     # --- where it is
 
@@ -343,6 +342,12 @@ class CodeReader:
                 yield "registry", "/".join(filter(None, (image.registry, path)))
                 yield "image", f"{name}:{image.tag}"
                 return
+
+
+def first_ones(lines: list[str], most: int) -> str:
+    """Join lines, and count those beyond a number."""
+    more = f"; and {len(lines) - most} more" if len(lines) > most else ""
+    return f"{'; '.join(lines[:most])}{more}"
 
 
 def _name(name: Value[str]) -> Value[object]:

@@ -13,7 +13,7 @@ from kcheck.generate import intent as intents
 from kcheck.generate import recommended, selfmanaged
 from kcheck.generate.assembly import as_tree, drafted
 from kcheck.generate.intent import Intent
-from kcheck.generate.intent_fields import PROVIDERS, CodeReader
+from kcheck.generate.intent_fields import PROVIDERS, CodeReader, first_ones
 from kcheck.generate.training_pools import because, described, named
 from kcheck.inventory import reader as inventory
 from kcheck.inventory.reading import Reading
@@ -333,7 +333,7 @@ def _taints(old: CodeReader, new: CodeReader) -> Iterator[str]:
                 lost.setdefault(taint, pool)
     if lost:
         listed = [f"{taint} of {named(pool)}" for taint, pool in lost.items()]
-        yield f"taints are left out: {_some(listed)}"
+        yield f"taints are left out: {first_ones(listed, _MOST_LISTED)}"
 
 
 def _key(taint: str) -> str:
@@ -349,14 +349,14 @@ def _least(old: CodeReader, new: CodeReader) -> Iterator[str]:
     listed = [f"{described(pool, old.world)} at any time" for pool in fixed]
     listed += [f"{named(pool)}, at least {known(pool.size.min_nodes):,}" for pool in growing]
     if listed:
-        yield f"pools grow from 0 nodes; the code has {_some(listed)}"
+        yield f"pools grow from 0 nodes; the code has {first_ones(listed, _MOST_LISTED)}"
 
 
 def _ranges(old: CodeReader, new: CodeReader) -> Iterator[str]:
     before = cidrs(old)
     lost = [f"{cidr} ({place})" for cidr, place in before.items() if cidr not in cidrs(new)]
     if lost:
-        yield f"network.range: chosen by size; the code has {_some(lost)}"
+        yield f"network.range: chosen by size; the code has {first_ones(lost, _MOST_LISTED)}"
 
 
 def cidrs(reader: CodeReader) -> dict[str, str]:
@@ -375,8 +375,3 @@ def cidrs(reader: CodeReader) -> dict[str, str]:
 def _written(value: Value[T]) -> T | None:
     """Return a value set in the code; None for a default."""
     return value.value if isinstance(value, Known) and value.origin.missing is None else None
-
-
-def _some(listed: list[str]) -> str:
-    more = f"; and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""
-    return f"{'; '.join(listed[:_MOST_LISTED])}{more}"

@@ -2,6 +2,7 @@
 
 import math
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TypeAlias
@@ -31,10 +32,9 @@ def add(into: Histogram, values: Iterable[float]) -> None:
 
 def merged(found: Iterable[Histogram]) -> Histogram:
     """Merge histograms."""
-    result: Histogram = {}
+    result = Counter[int]()
     for one in found:
-        for at, count in one.items():
-            result[at] = result.get(at, 0) + count
+        result.update(one)
     return result
 
 

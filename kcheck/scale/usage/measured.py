@@ -53,14 +53,13 @@ class GpuUse(Struct, frozen=True):
 def of(world: World) -> Joined | None:
     """Join the recording of the settings with the code; None without one. Raises ConfigError if it cannot be read."""
     path = world.config.usage.recording
-    return joining.joined(_read(path), world) if path else None
-
-
-def _read(path: str) -> recording.Recording:
+    if not path:
+        return None
     try:
-        return recording.read(path)
+        found = recording.read(path)
     except RecordingError as error:
         raise ConfigError(f"usage: {error}") from error
+    return joining.joined(found, world)
 
 
 def containers(found: Joined) -> dict[CodeContainer, ContainerUse]:
