@@ -9,6 +9,7 @@ from kcheck.generate import recommended
 from kcheck.generate.intent import Intent, label
 from kcheck.generate.pools import Pool, in_scale_set
 from kcheck.inventory.clouds.registry import cloud
+from kcheck.scale.usage.requests import cpu_text
 
 _ZONE = "topology.kubernetes.io/zone"
 _HOUR = 3600
@@ -45,7 +46,7 @@ class Job(NamedTuple):
     nodes: int
     least: int
     processes: int
-    cpu: int | str
+    cpu: str
     memory: int
     shm: int
     deadline: int
@@ -67,7 +68,7 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
         nodes=intent.job_nodes,
         least=max(1, intent.job_nodes * int(usual["job.least"]) // 100),
         processes=processes,
-        cpu=quantity(millicores(intent)),
+        cpu=cpu_text(millicores(intent)),
         memory=memory_left(intent) or _least_memory(intent),
         shm=processes * int(usual["job.shm"]),
         deadline=intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
@@ -103,12 +104,6 @@ def millicores(intent: Intent) -> int:
     for node, kept in _kept(intent):
         rest = min(rest, node.cpu - (kept.cpu.high or 0))
     return whole if 0 < whole <= rest else min(max(rest, 0) * int(usual["job.cpu"]) // 5000 * 50, 1000)
-
-
-def quantity(thousandths: int) -> int | str:
-    """Format thousandths of a CPU as Kubernetes writes them: 2, 750m."""
-    whole, rest = divmod(thousandths, 1000)
-    return f"{thousandths}m" if rest else whole
 
 
 def memory_left(intent: Intent) -> int | None:

@@ -15,6 +15,7 @@ from kcheck.generate.pools import Pool
 from kcheck.generate.ranges import Layout
 from kcheck.scale import deletion
 from kcheck.scale.deletion import batch_for
+from kcheck.scale.usage.requests import cpu_text
 from kcheck.text import units
 
 CARD = "nvidia.com/gpu"
@@ -250,14 +251,14 @@ def _flavors(intent: Intent, pools: list[Pool], fast: jobs.Interfaces) -> list[F
 def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
     """List one queue per team, and one that lends the nodes without a team."""
     names = [*((team.name, team.name) for team in intent.teams), ("shared", "")]
-    each = intent.gpus * 1000 or jobs.millicores(intent)
+    each = intent.gpus * 1000 or jobs.millicores(intent)  # thousandths of GPUs, or of CPUs
     totals, percents = [flavor.nodes for flavor in flavors], [team.share for team in intent.teams]
     parts = apportioned_in_jobs(totals, percents, intent.job_nodes)
     result = []
     for (name, team), own in zip(names, zip(*parts, strict=True), strict=False):
         amounts = [
             FlavorQuota(
-                flavor.name, list(zip(covered, [jobs.quantity(nodes * each), nodes * flavor.interfaces], strict=False))
+                flavor.name, list(zip(covered, [cpu_text(nodes * each), nodes * flavor.interfaces], strict=False))
             )
             for flavor, nodes in zip(flavors, own, strict=True)
         ]
@@ -277,7 +278,7 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
         found = jobs.interfaces(intent)
         fast = [(found.resource, nodes * found.number)] if found.number else []
         return [(CARD, nodes * intent.gpus), *fast, ("cpu", most), memory]
-    return [("cpu", jobs.quantity(nodes * jobs.millicores(intent))), memory]
+    return [("cpu", cpu_text(nodes * jobs.millicores(intent))), memory]
 
 
 def _ready(intent: Intent, target: int) -> int:

@@ -47,11 +47,6 @@ def used_cpu(of: ContainerUse, percent: float, *, batch: bool) -> float | None:
     return max((one for one in found if one is not None), default=None)
 
 
-def peak_cpu(of: ContainerUse) -> float | None:
-    """Return the most millicores that were used in a step; None without samples."""
-    return histogram.percentile(histogram.merged((of.starting, of.cpu)), 100)
-
-
 def cpu(used: float, buffers: Buffers) -> int:
     """Return the request of CPU for some use, in millicores."""
     return round_cpu(max(used * (1 + buffers.cpu_buffer / 100), table()["least"]["cpu"]))
@@ -177,7 +172,7 @@ def _requests(container: Container, use: ContainerUse, world: World) -> Iterator
         yield Request(
             f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
             limit=container.cpu_limit, needed=cpu(used, own), used=round(used),
-            peak=round(peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
+            peak=round(used_cpu(use, 100, batch=False) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
         )  # fmt: skip
     if use.memory_peak:
         yield Request(

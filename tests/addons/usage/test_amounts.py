@@ -91,7 +91,7 @@ def test_the_start_of_a_job_counts_by_itself() -> None:
     found = use({1000: 6000}, {8000: 10})
     assert requests.used_cpu(found, 95, batch=True) == 8000
     assert requests.used_cpu(found, 95, batch=False) == 1000
-    assert requests.peak_cpu(found) == 8000
+    assert requests.used_cpu(found, 100, batch=False) == 8000
 
 
 def test_requests_have_a_buffer_and_a_least() -> None:
