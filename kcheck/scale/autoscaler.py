@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -121,17 +122,8 @@ def owner(flag: Flag, world: World) -> Autoscaler:
     return next(a for a in world.inventory.autoscalers if flag in a.flags)
 
 
-def comes_later(flag: Flag, world: World) -> bool:
-    """Whether a flag is newer than its autoscaler; false for one that upstream never had."""
-    return _judged(flag, world, flags.comes_later, changes="first")
-
-
-def is_removed(flag: Flag, world: World) -> bool:
-    """Whether a flag is no longer in its autoscaler."""
-    return _judged(flag, world, flags.is_removed, changes="removed")
-
-
-def _judged(flag: Flag, world: World, judge: Callable[[str, flags.Release], bool | None], *, changes: str) -> bool:
+def _judged(judge: Callable[[str, flags.Release], bool | None], changes: str, flag: Flag, world: World) -> bool:
+    """Judge a flag by the release of its autoscaler; false for one that upstream never had."""
     name, autoscaler = known(flag.name) or "", owner(flag, world)
     if changes not in flags.flags().get(name, {}):
         return False
@@ -142,6 +134,10 @@ def _judged(flag: Flag, world: World, judge: Callable[[str, flags.Release], bool
     why = f"--{name} depends on the patch of {release}, which is not known"
     found = judge(name, release)
     return need(Unknown(why, autoscaler.version.origin)) if found is None else found
+
+
+comes_later = partial(_judged, flags.comes_later, "first")
+is_removed = partial(_judged, flags.is_removed, "removed")
 
 
 def first_version(flag: Flag, _world: World) -> str | None:

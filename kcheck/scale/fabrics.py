@@ -7,7 +7,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
 from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
@@ -29,16 +29,9 @@ _ZONE = regex(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
 """Label that selects nodes of one zone."""
 
 
-class PoolFabric(Struct, frozen=True):
+class PoolFabric(fabrics.Fabric, frozen=True):
     """Fabric of a pool's machines."""
 
-    name: Annotated[str, "EFA, InfiniBand, GPUDirect-TCPX ..."]
-    machine: Annotated[str, "the machine type"]
-    interfaces: Annotated[int, "interfaces of a node for it"]
-    gbits: Annotated[int, "Gbit/s that a node has with all of them"]
-    ordinary: Annotated[int, "Gbit/s that a node has without them"]
-    resource: Annotated[str, "resource or annotation by which pods ask for it"]
-    joins: Annotated[str, "what nodes must share to reach each other by it: pool, zone or region"]
     enabled: Annotated[Value[int], "interfaces that the pool gives its nodes", "", "never null"]
     reached: Annotated[Value[int], "Gbit/s that a node has with these", "", "never null"]
 
@@ -48,34 +41,17 @@ class PoolFabric(Struct, frozen=True):
 
 def of_pool(pool: NodePool, _world: World) -> PoolFabric | None:
     """Find the slowest fabric of a pool's machines; None where one has none, or is as fast without it."""
-    found = _slowest(pool)
-    return _enabled(pool, found) if found else None
-
-
-def _slowest(pool: NodePool) -> fabrics.Fabric | None:
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or known(pool.machine.gpu) is False or isinstance(types, Unset):
         return None
     named = [fabrics.fabric(cluster.cloud, name) for name in need(types)]
     found = [one for one in named if one is not None and one.gbits > one.ordinary]
-    return min(found, key=lambda one: one.gbits) if found and len(found) == len(named) else None
-
-
-def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
-    cluster = known(pool.cluster)
-    enabled = cloud(cluster.cloud if cluster else "any").fabric_interfaces(pool, found.interfaces)
-    reached = mapped(enabled, lambda count: max(found.ordinary, count * found.each))
-    return PoolFabric(
-        name=found.name,
-        machine=found.machine,
-        interfaces=found.interfaces,
-        gbits=found.gbits,
-        ordinary=found.ordinary,
-        resource=found.resource,
-        joins=found.joins,
-        enabled=enabled,
-        reached=reached,
-    )
+    if not found or len(found) < len(named):
+        return None
+    slowest = min(found, key=lambda one: one.gbits)
+    enabled = cloud(cluster.cloud).fabric_interfaces(pool, slowest.interfaces)
+    reached = mapped(enabled, lambda count: max(slowest.ordinary, count * slowest.each))
+    return PoolFabric(**asdict(slowest), enabled=enabled, reached=reached)
 
 
 @once
@@ -179,38 +155,31 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
     """Whether pods ask for the interfaces of a fabric: a resource, an annotation, the devices of the node."""
     if known(template.claims_fabric) or any(one.rdma for one in template.containers):
         return computed(template, value=True)
-    entry = _entry(template, world)
-    notes = template.annotations
-    if entry and any(entry.annotations.search(key) for key in sure(notes) or {}):
+    fabric, notes = of_pods(template, world), template.annotations
+    if fabric and any(fabric.annotations.search(key) for key in sure(notes) or {}):
         return computed(template, value=True)
     if isinstance(notes, Unknown):
         return notes
-    if entry and entry.of_host and known(template.host_network):
+    if fabric and fabric.of_host and known(template.host_network):
         return computed(template, value=True)
     return template.claims_fabric if isinstance(template.claims_fabric, Unknown) else template.node_devices
 
 
-def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
-    found = of_pods(template, world)
-    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    return None if found is None or cluster is None else fabrics.fabric(cluster.cloud, found.machine)
-
-
 def switched_off(template: PodTemplate, world: World) -> str | None:
     """Return the part of a pod's command or variables that switches the fabric off; None without one."""
-    entry = _entry(template, world)
-    if entry is None:
+    fabric = of_pods(template, world)
+    if fabric is None:
         return None
     texts = [one.text for one in template.containers]
-    found = next(filter(None, map(entry.disabled.search, texts)), None)
-    given = (match[1] for text in texts for match in _switch(entry).finditer(text))
+    found = next(filter(None, map(fabric.disabled.search, texts)), None)
+    given = (match[1] for text in texts for match in _switch(fabric.disabled).finditer(text))
     return found[0].replace(" ", "=", 1) if found else need(placeholders.unknown(given))
 
 
 @cache
-def _switch(entry: fabrics.Fabric) -> re.Pattern[str]:
+def _switch(disabled: re.Pattern[str]) -> re.Pattern[str]:
     """Match the variables that switch a fabric off, with their value."""
-    return re.compile(rf"(?:{'|'.join(_VARIABLE.findall(entry.disabled.pattern))})[= ](\S+)")
+    return re.compile(rf"(?:{'|'.join(_VARIABLE.findall(disabled.pattern))})[= ](\S+)")
 
 
 _VARIABLE = regex(r"[A-Z]+_[A-Z_]+")

@@ -117,11 +117,6 @@ _MOST_NAMES = 5
 """Most queues that are named as possibly meant."""
 
 
-@once
-def _by_name(kind: str, world: World) -> dict[str, list[Queue]]:
-    return grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
-
-
 def _is_example(queue: Queue, path: str, world: World) -> bool:
     """Whether a queue's file has jobs of its own, and so says nothing of jobs elsewhere."""
     own = queue.place.source.path
@@ -220,9 +215,10 @@ def admitting_queue(job: Workload, world: World) -> Queue | None:
 
 
 @once
-def by_kind_and_name(scope: str, world: World) -> dict[tuple[str, str | None], list[Queue]]:
-    """Index the queues that are applied together."""
-    return grouped(world.deployed.in_scope(scope).queues, lambda one: (one.kind, known(one.name)))
+def by_kind_and_name(scope: str | None, world: World) -> dict[tuple[str, str | None], list[Queue]]:
+    """Index the queues that are applied together, or all of them."""
+    found = world.inventory.queues if scope is None else world.deployed.in_scope(scope).queues
+    return grouped(found, lambda one: (one.kind, known(one.name)))
 
 
 def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
@@ -236,7 +232,7 @@ def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
     """List other queues of the same kind and name, in files applied in place of each other."""
     name = known(queue.name)
-    if not name or queue.kind == "LocalQueue" or len(_by_name(queue.kind, world).get(name, ())) == 1:
+    if not name or queue.kind == "LocalQueue" or len(by_kind_and_name(None, world)[queue.kind, name]) == 1:
         return []
     near = by_kind_and_name(world.deployed.scope(queue), world)
     return [one for one in near.get((queue.kind, name), ()) if one is not queue]
@@ -277,18 +273,18 @@ _KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
 
 def _spaces(workload: Workload, world: World) -> dict[str | None, None]:
     """Return the namespaces of the queues of a job's system with the name of its queue, in order."""
-    return _spaces_of(_KINDS.get(known(workload.queue_system) or "", ""), str(known(workload.queue)), world)
+    return _spaces_of(_KINDS.get(known(workload.queue_system) or "", ""), known(workload.queue), world)
 
 
 @once
-def _spaces_of(kind: str, name: str, world: World) -> dict[str | None, None]:
-    return dict.fromkeys(known(queue.namespace) for queue in _by_name(kind, world).get(name, ()))
+def _spaces_of(kind: str, name: str | None, world: World) -> dict[str | None, None]:
+    return dict.fromkeys(known(queue.namespace) for queue in by_kind_and_name(None, world).get((kind, name), ()))
 
 
 def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
     """Whether the code has the queue that a job or LocalQueue names (Kueue: in its namespace); `default` exists."""
     if isinstance(one, Queue):
-        return mapped(one.leads_to, lambda name: name in _by_name("ClusterQueue", world))
+        return mapped(one.leads_to, lambda name: ("ClusterQueue", name) in by_kind_and_name(None, world))
     if not isinstance(one.queue, Known):
         return mapped(one.queue, lambda _name: False)
     found, space = _spaces(one, world), known(one.namespace)

@@ -1,37 +1,36 @@
 """Networks between GPUs that machine types have in addition to the ordinary one."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
-from typing import NamedTuple, TypedDict
+from typing import Annotated, TypedDict
+
+from msgspec import Struct
 
 from kcheck.config.numbers.profiles import load_own
 
 
-class Fabric(NamedTuple):
-    """Network between GPUs of a machine type. `each` is Gbit/s per interface, `ordinary` Gbit/s of a node without it.
+class Fabric(Struct, frozen=True):
+    """Network between GPUs of a machine type. `each` is Gbit/s per interface.
 
-    `joins`: what nodes of a job must share to use it: a pool, zone or region. `resource`: resource or annotation by
-    which pods ask for it; `annotations` matches keys of the latter. `plugin`: matches charts and images that provide
+    `annotations` matches keys of annotations by which pods ask for it. `plugin`: matches charts and images that provide
     it. `disabled`: matches a command or variable that turns it off. `of_host`: whether pods on the host network have it
     too.
     """
 
-    name: str
-    machine: str
-    interfaces: int
+    name: Annotated[str, "EFA, InfiniBand, GPUDirect-TCPX ..."]
+    machine: Annotated[str, "the machine type"]
+    interfaces: Annotated[int, "interfaces of a node for it"]
+    gbits: Annotated[int, "Gbit/s that a node has with all of them"]
+    ordinary: Annotated[int, "Gbit/s that a node has without them"]
+    resource: Annotated[str, "resource or annotation by which pods ask for it"]
+    joins: Annotated[str, "what nodes must share to reach each other by it: pool, zone or region"]
     each: int
-    ordinary: int
-    joins: str
-    resource: str
     annotations: re.Pattern[str]
     plugin: re.Pattern[str]
     disabled: re.Pattern[str]
     of_host: bool
-
-    @property
-    def gbits(self) -> int:
-        """Gbit/s of a node with all interfaces."""
-        return self.interfaces * self.each
 
 
 class _Entry(TypedDict, total=False):
@@ -59,6 +58,7 @@ def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
         name=name,
         machine=machine,
         interfaces=int(interfaces),
+        gbits=int(interfaces) * int(each),
         each=int(each),
         ordinary=int(ordinary),
         joins=entry["joins"],

@@ -2,6 +2,7 @@
 
 from operator import attrgetter
 
+from kcheck.config.numbers.fabrics import Fabric
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.model import (
     NOTHING,
@@ -121,7 +122,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "tier": annotated(control_plane.Tier),
     "support": annotated(support.Support),
     "quota_need": annotated(quotas.QuotaNeed),
-    "fabric": annotated(fabrics.PoolFabric),
+    "fabric": (*annotated(Fabric), *annotated(fabrics.PoolFabric)),
     "setting": (
         *annotated(control_plane.Setting),
         made("number", "int", "its value, or its default; null where that is no number", control_plane.number, nullable=True),
