@@ -165,7 +165,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
 def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
     """Return the addresses each slot needs by the capacity model, with growth.
 
-    Raises AssertionError if the need is unknown, which is a bug of kcheck.
+    Raises NotKnown or AssertionError if the need is unknown, which is a bug of kcheck.
     """
     every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
     places = {known(place.cidr): place for place in every}

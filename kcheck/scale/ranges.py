@@ -124,7 +124,7 @@ def sufficient_cidr(place: Place, world: World) -> str | None:
 def _allot(network: Network, world: World) -> dict[str, str]:
     """Find disjoint larger ranges, by id, for all too small subnets of a network; empty without room for all."""
     # a subnet of this root whose network or range is not known may lie anywhere
-    module = world.root_module(network.root)
+    module = world.root_modules[network.root]
     near = [s for s in module.subnets if known(s.network) in (None, network)]
     if any(not isinstance(s.network, Known) or not isinstance(s.cidr, Known) for s in near):
         return {}
@@ -266,7 +266,7 @@ def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]
         if isinstance(pool.addresses.subnets, Unknown):
             yield f"the network of {pool.display_name}", pool.addresses.subnets
     for root in dict.fromkeys((pod_range.root, *(one.root for one in own), *(one.root for one in clusters))):
-        module = world.root_module(root)
+        module = world.root_modules[root]
         for network in module.networks:
             cidrs = network.cidrs
             names = [Known(cidr, cidrs.origin) for cidr in cidrs.value] if isinstance(cidrs, Known) else [cidrs]

@@ -95,7 +95,7 @@ def _siblings(pool: NodePool, world: World) -> int:
 
 @once
 def _subnets_made_together(root: str, world: World) -> Counter[str]:
-    names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.root_module(root).subnets)
+    names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.root_modules[root].subnets)
     return Counter(name[1] for name in names if name is not None)
 
 

@@ -54,11 +54,8 @@ class World(Memory):
             groups.setdefault(id(found), (found, []))[1].append(thing)
         return list(groups.values())
 
-    def root_module(self, root: str) -> Inventory:
-        """Return the clusters and networks that a root module makes."""
-        return self._root_modules[root]
-
     @cached_property
-    def _root_modules(self) -> dict[str, Inventory]:
+    def root_modules(self) -> dict[str, Inventory]:
+        """Clusters and networks that each root module makes."""
         kinds = ("clusters", "networks", "subnets", "ranges", "reserved")
         return self.inventory.divided(kinds, lambda thing: thing.root)

@@ -31,10 +31,10 @@ def once(function: Callable[P, T]) -> Callable[P, T]:
             try:
                 results[key] = function(*args, **kwargs)
             except NotKnown as error:
-                results[key] = error
+                results[key] = NotKnown(error.missing)  # a new one, which holds no frames
         found = results[key]
         if type(found) is NotKnown:
-            raise found.with_traceback(None)
+            raise NotKnown(found.missing)
         return found  # type: ignore[no-any-return] # of this function: a cast takes as long as the look-up
 
     return remembered
