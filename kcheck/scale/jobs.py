@@ -160,10 +160,9 @@ def _highest_preempting(scope: str, world: World) -> int | None:
     return max((one.number.value for one in classes if isinstance(one.number, Known)), default=None)
 
 
-def queue_priority(workload: Workload, _world: World) -> Value[str]:
-    """Return the priority class of a job in its Kueue queue; null if none."""
-    labels = workload.labels
-    return labels if isinstance(labels, Unknown) else computed(workload, (known(labels) or {}).get(KUEUE_PRIORITY))
+def queue_priority(workload: Workload, _world: World) -> str | None:
+    """Return the priority class of a job in its Kueue queue; None without one."""
+    return (if_set(workload.labels) or {}).get(KUEUE_PRIORITY)
 
 
 def alike(template: PodTemplate, world: World) -> list[NodePool]:
