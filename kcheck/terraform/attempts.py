@@ -44,7 +44,9 @@ def first(arguments: Sequence[nodes.Expression], evaluate: Evaluate) -> Datum:
 
 
 def succeeds(node: nodes.Call, evaluate: Evaluate) -> Datum:
-    """Evaluate can(): whether the argument evaluates without error."""
+    """Evaluate can(): whether the argument evaluates without error. Raises EvaluationError without one argument."""
+    if len(node.arguments) != 1:
+        raise EvaluationError(f"can() needs one argument, not {len(node.arguments)}")
     try:
         value = evaluate(node.arguments[0])
     except UncaughtError:

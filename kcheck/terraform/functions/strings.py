@@ -22,6 +22,7 @@ from kcheck.text.values import Datum, Either, Joined, Known, Origin, Partial, Sy
 TABLE = Table()
 _MOST_BLANKS = 10_000
 _WIDEST = 10_000  # a guard against a width that fills the memory
+_MOST_DIGITS = 4_000  # of a float; Python converts 4,300
 _VERB = regex(
     r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d{1,9})?(?:\.(?P<precision>\d{1,9}))?"
     r"(?:\[(?P<index>\d{1,9})\])?(?P<verb>[a-zA-Z])|)"
@@ -192,7 +193,7 @@ def _filled(match: re.Match[str], argument: Datum) -> str:
     verb, flags = match["verb"], match["flags"]
     width = int(match["width"] or 0)
     precision = int(match["precision"]) if match["precision"] else None
-    if max(width, precision or 0) > _WIDEST:
+    if max(width, precision or 0) > (_MOST_DIGITS if verb in "eEfFgG" else _WIDEST):
         raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
     check(argument)
     shown = _shown(verb, flags, precision, argument)
