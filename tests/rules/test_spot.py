@@ -233,6 +233,8 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
         ("SpotWithPriceLimit", "{}", ["spot-price-cap-missing"]),
         ("SpotWithPriceLimit", '{ "ecs.gn6i-c8g1.2xlarge" = 5.5 }', ["spot-price-cap-per-type"]),
         ("SpotWithPriceLimit", '{ "ecs.gn6i-c8g1.2xlarge" = 5.5, "ecs.gn6v-c8g1.2xlarge" = 9 }', []),
+        # in yuan, which spot-price-cap-low would take for dollars
+        ("SpotWithPriceLimit", '{ "ecs.gn6i-c8g1.2xlarge" = 5.5, "ecs.gn6v-c8g1.2xlarge" = 0.9 }', []),
         ("SpotAsPriceGo", "{}", []),
         ("NoSpot", "{}", []),
     ],
