@@ -210,7 +210,7 @@ def junit(report: Report) -> str:
 def _skipped(report: Report) -> Iterator[tuple[str, str, str]]:
     result = report.result
     for one in result.judged.not_judged:
-        yield one.cluster.place.source.path, f"cluster {one.cluster.id}", f"not checked: {text.input_text(one.input)}"
+        yield one.cluster.place.source.path, f"cluster {one.cluster.id}", f"partial check: {text.input_text(one.input)}"
     for skipped in result.judged.skipped:
         if not skipped.by_choice:
             yield skipped.path, skipped.what, text.skipped_text(skipped)

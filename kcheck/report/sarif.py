@@ -106,7 +106,7 @@ def _notifications(report: Report) -> Iterator[dict[str, object]]:
         text = f"bug in {bug.rule or 'the model'}: {bug.message}"
         yield {"level": "error", "message": {"text": sarif_text(text)}}
     for one in result.judged.not_judged:
-        text = f"cluster {one.cluster.address} was not checked: {input_text(one.input)}"
+        text = f"cluster {one.cluster.address} was checked in part: {input_text(one.input)}"
         place = _location(one.cluster.place)
         yield {"level": "warning", "message": {"text": sarif_text(text)}, "locations": [place]}
     for skipped in result.judged.skipped:

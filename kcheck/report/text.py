@@ -261,11 +261,11 @@ def _gaps(result: Result) -> Iterator[str]:
     if alike[_MOST_LINES:]:
         yield f"not read: {sum(map(len, alike[_MOST_LINES:])):,} more; `kcheck show --undecided` lists them"
     if result.undecided:
-        inputs = judged.inputs
-        said = {one.input.reason for one in judged.not_judged}
-        rest = [missing for missing in inputs if missing.reason not in said]
-        end = ":" if rest else "."
-        yield f"{counted(len(inputs), 'input')} unknown, {counted(len(result.undecided), 'check')} undecided{end}"
+        named = {one.input.reason for one in judged.not_judged}
+        rest = [missing for missing in judged.inputs if missing.reason not in named]
+        more, end = ("more ", " in all:") if named and rest else ("", ":" if rest else ".")
+        inputs = counted(len(rest or judged.inputs), f"{more}input")
+        yield f"{inputs} unknown, {counted(len(result.undecided), 'check')} undecided{end}"
         for missing in rest[:_MOST_INPUTS]:
             yield f"  {input_text(missing)}"
         if len(rest) > _MOST_INPUTS:
@@ -280,9 +280,9 @@ def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
         own = f"{first.cluster.address} "
         reason = first.input.reason.replace(own, "each ") if len(group) > 1 else first.input.reason
         need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else f": {reason}"
-        checks = f" ({counted(first.input.checks, 'check')})" if first.input.checks else ""
+        checks = f" ({counted(first.input.checks, 'check')} undecided)" if first.input.checks else ""
         remedy = f"; {first.input.remedy}" if first.input.remedy else ""
-        yield f"{counted(len(group), 'cluster')} not checked: {some(places, _MOST_OTHERS)}{need}{checks}{remedy}"
+        yield f"{counted(len(group), 'cluster')} checked in part: {some(places, _MOST_OTHERS)}{need}{checks}{remedy}"
 
 
 def sentence(text: str) -> str:

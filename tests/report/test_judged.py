@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +44,23 @@ resource "google_container_node_pool" "each" {
   node_count     = each.value
 }
 """
+GROUP = """
+variable "most" { type = number }
+resource "aws_eks_cluster" "main" {
+  name    = "train"
+  version = "1.33"
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["p5.48xlarge"]
+  scaling_config {
+    min_size = 0
+    max_size = var.most
+  }
+}
+"""
 JOB = """
 apiVersion: batch/v1
 kind: Job
@@ -53,7 +71,7 @@ spec:
       restartPolicy: Never
       containers: [{name: a, image: "quay.io/a/b:1"}]
 """
-NEEDS = "not checked: infra/main.tf:4 needs var.pools"
+NEEDS = "checked in part: infra/main.tf:4 needs var.pools"
 
 
 def check(*arguments: str) -> Any:
@@ -84,15 +102,26 @@ def test_a_cluster_that_was_not_judged_is_named_with_what_it_needs() -> None:
     assert "nothing found in what was checked" in output
     assert "1 workload checked." in output
     line = next(line for line in output.splitlines() if NEEDS in line)
-    assert line.startswith("1 cluster not checked")
+    assert line.startswith("1 cluster checked in part: infra/main.tf:4 needs var.pools (")
+    assert "checks undecided); " in line
     assert line.endswith("; set it with --var-file infra/envs/prod.tfvars")
+
+
+def test_inputs_that_a_cluster_needs_are_counted_once(write: Write) -> None:
+    """The one that its nodes need stands in the line above; the others are listed."""
+    write({"main.tf": GROUP})
+    lines = iter(text("check", ".").splitlines())
+    assert any(line.startswith("1 cluster checked in part: main.tf:3 needs var.most (") for line in lines)
+    assert re.fullmatch(r"1 more input unknown, \d+ checks undecided in all:", next(lines))
+    assert next(lines).startswith("  the subnet is given by id")
+    assert not next(lines).startswith("  ")
 
 
 @pytest.mark.usefixtures("tree")
 def test_with_the_input_it_is_judged() -> None:
     output = text("check", ".", "--var-file", "infra/envs/prod.tfvars")
     assert "1 cluster, 1 pool, 1 workload checked." in output
-    assert "not checked" not in output
+    assert "checked in part" not in output
     assert "unknown" not in output
 
 
@@ -111,7 +140,7 @@ def test_json_says_the_same() -> None:
 @pytest.mark.parametrize("format_", ["sarif", "markdown", "github"])
 def test_other_formats_say_it_too(format_: str) -> None:
     output = text("check", ".", "--format", format_).replace("\\", "")
-    assert "not checked" in output
+    assert "checked in part" in output
     assert "set it with --var-file infra/envs/prod.tfvars" in output
 
 

@@ -78,7 +78,7 @@ class _Diagnostics:
     def not_judged(self) -> Iterator[tuple[Span, types.Diagnostic]]:
         judged = self.snapshot.result.judged
         for one in judged.not_judged:
-            text = f"Cluster {one.cluster.address} was not checked: {input_text(one.input)}"
+            text = f"Cluster {one.cluster.address} was checked in part: {input_text(one.input)}"
             span = self.snapshot.shown(one.cluster.place)
             yield span, self.diagnostic(span, text, types.DiagnosticSeverity.Information, _UNDECIDED)
         for missing in judged.inputs:
