@@ -55,7 +55,7 @@ def nodes(job: Workload, template: PodTemplate, world: World, pool: NodePool | N
 
 
 def _needs(template: PodTemplate) -> tuple[object, ...] | str:
-    """Return what pods ask for; of those that ask for nothing, what no others are like."""
+    """Return a key shared by pods with equal requests and selection; unique without GPUs and CPU."""
     asked = known(template.gpus) or 0, known(template.cpu) or 0, known(template.memory) or 0
     return (*asked, known(template.selection)) if any(asked[:2]) else template.id
 

@@ -323,7 +323,7 @@ def test_public_groups_need_no_gateway(read: Callable[..., dict[str, Any]]) -> N
     assert of(cluster, "outbound_ips") == "the NAT gateways belong to an existing VPC"
 
 
-def test_efa_takes_the_first_of_listed_zones(read: Callable[..., dict[str, Any]]) -> None:
+def test_efa_takes_one_of_several_zones(read: Callable[..., dict[str, Any]]) -> None:
     zones = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
     group = f"instanceType: p4d.24xlarge\nefaEnabled: true\n{zones}"
     assert len(of(read(a=eksctl(group, zones))["pools"][0], "subnets")) == 1

@@ -132,7 +132,10 @@ def test_minus_zero_is_zero(check: Check) -> None:
     code = CLUSTER.replace("INSTANCE_TYPES", '["m5.large"]').replace("POOL_LINES", "").replace("CLUSTER_LINES", "")
     sizes = re.sub(r"(min|max|desired)_size( *)= \d+", r"\1_size\2= -0", code.replace("SUBNET_TAGS", "{}"))
     assert sizes.count("= -0") >= 2
-    assert check({"main.tf": sizes}).bugs == []
+    result = check({"main.tf": sizes})
+    assert result.bugs == []
+    assert [known(pool.size.max_nodes) for pool in result.world.inventory.pools] == [0]
+
 
 
 def test_ipv6_nodes_take_one_address(read: Callable[..., dict[str, Any]]) -> None:

@@ -311,7 +311,7 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
 
 
 def _name_patterns(record: Record) -> list[str]:
-    """Return the `Name` patterns of a subnet data source; none if it filters by more."""
+    """Return the `Name` patterns of a subnet data source; none if it filters by anything else but the VPC."""
     patterns: list[str] = []
     for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")
