@@ -508,7 +508,7 @@ spec:
 def test_a_volume_that_has_the_name_of_shared_memory_is_in_the_way(check: Check, kind: str) -> None:
     found = only("missing-shared-memory", check, {"job.yaml": TRAINING.replace("NAME", "dshm").replace("KIND", kind)})
     assert found.fix is None
-    assert "a volume dshm exists, and is not known to be one" in found.help
+    assert "a volume named dshm exists, but may not be one" in found.help
 
 
 def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:

@@ -240,7 +240,7 @@ def test_idle_workers_cost_what_their_nodes_do(check: Check) -> None:
     result = check({"job.yaml": f"{CLUSTER}---{text}"}, Config(price=3000))
     finding = next(f for f in result.findings if f.rule == "idle-workers-after-launcher")
     assert finding.message == "MPIJob train ends, but its 16 Worker pods keep 128 GPUs"
-    assert finding.details[1:] == ("A day of that is 384 node-hours, $11,520", "16 nodes at $30 per node-hour")
+    assert finding.details[1:] == ("That is 384 node-hours, $11,520, per day", "16 nodes at $30 per node-hour")
 
 
 RAY = (
