@@ -11,8 +11,8 @@ from kcheck.commands import options, printing
 def command(name: str, paths: tuple[str, ...]) -> None:
     """Explain a rule: why it exists, its condition, where its numbers come from, and an example.
 
-    Of a LIMIT such as eks.pool.quota or pool.quota: its value, its source and date, and what uses it.
-    Of a WORD such as subnet.cidr: its meaning, its type, and the rules that use it; of subnet: its words.
+    For a LIMIT such as eks.pool.quota or pool.quota: its value, its source and date, and what uses it.
+    For a WORD such as subnet.cidr: its meaning, its type, and the rules that use it; for subnet: its words.
 
     With PATH, also the calculation of each wall there that NAME is about, with its inputs and their places: of a rule,
     a limit, or a WALL such as subnet or docker-hub.

@@ -21,7 +21,7 @@ from kcheck.text.units import counted
 def command(context: click.Context, folders: tuple[str, ...], tested: str | None, strict: bool) -> None:
     """List the rules by group: severity, whether kcheck can fix it, what it finds.
 
-    With --test, exits with 0 if all examples show what they say, 1 if one does not, 2 if a file is no rule.
+    With --test, exits with 0 if all examples show what they say, 1 if one does not, 2 if a file is not a rule.
     """
     if context.invoked_subcommand:
         return
@@ -80,7 +80,7 @@ def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str
 def new(name: str, folder: str | None, subject: str) -> None:
     """Write DIR/GROUP/NAME.yaml: a rule that passes `kcheck rules --test DIR`, with comments that say what to change.
 
-    Name it after the bad thing, such as pod-without-team. Exits with 2 where there is such a rule already.
+    Name it after the mistake, such as pod-without-team. Exits with 2 if the rule exists.
     """
     own = folder or next(iter(options.rule_folders(())), "policies")
     path = new_rule.write(name, own, subject)

@@ -105,7 +105,7 @@ class _Judge:
         if reason := self.why_protected(source):
             return f"{change.key} is written in {reason}; {change.instruction} there"
         broken = next((place for place in self.broken.get(source, ()) if _in_one_block(place, written)), None)
-        return f"{broken.location} cannot be read; mend that first" if broken else ""
+        return f"{broken.location} cannot be read; fix that first" if broken else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:
         """Return which validation of a variable refuses a new value; empty if none does."""

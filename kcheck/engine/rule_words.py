@@ -385,7 +385,7 @@ def shortcomings(rule: Rule) -> list[Mistake]:
 def _incomplete(rule: Rule) -> Iterator[Mistake]:
     written = rule.documentation
     if _ADVICE.match(rule.name):
-        yield Mistake("the name of the file is that of a bad thing, such as pod-without-team, not advice", ("summary",))
+        yield Mistake("the file is named after a mistake, such as pod-without-team, not after advice", ("summary",))
     if len(written.why) <= _LEAST_WHY:
         yield Mistake(f"`why` needs more than {_LEAST_WHY} characters: what happens, and what would help", ("why",))
     if not written.examples:

@@ -235,7 +235,7 @@ class _Fixer(Struct):
             if finding.keys & found or unclear is not None:
                 why = INEFFECTIVE
                 if broken is not None:
-                    why = f"{broken.location} cannot be read; mend that first"
+                    why = f"{broken.location} cannot be read; fix that first"
                 elif unclear and unclear <= inputs:
                     why = f"whether that is enough depends on an input: {'; '.join(sorted(unclear))}"
                 vain.append(Refused(finding, why, bug=False))

@@ -105,7 +105,7 @@ class ExampleRun:
             save.save(outcome.files)
             again = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
             made = {name: _read(name) for name in filter(_is_inside, example.bad)}
-        wrong = [f"`bad` is not mended: {refused.reason}" for refused in outcome.refused]
+        wrong = [f"`bad` is not fixed: {refused.reason}" for refused in outcome.refused]
         expected = example.bad if example.fixed is None else example.fixed
         for name in sorted(expected.keys() | made.keys()):
             before, after = expected.get(name, ""), made.get(name, "")

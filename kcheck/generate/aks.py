@@ -59,7 +59,7 @@ def _refuse(intent: Intent) -> None:
     usual, why = recommended.values("aks"), recommended.reasons("aks")
     for machine in intent.machines:
         if any(part in machine for part in str(usual["intent.not_nvidia"]).split(", ")):
-            raise ConfigError(f"machines: {machine} has no GPUs of NVIDIA; {why['intent.not_nvidia']}")
+            raise ConfigError(f"machines: {machine} has no NVIDIA GPUs; {why['intent.not_nvidia']}")
     if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
         for machine in filter(sizes.fabric, intent.machines):
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"

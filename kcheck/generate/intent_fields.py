@@ -168,7 +168,7 @@ class CodeReader:
         if minor is None:
             return self.cluster.version
         if minor < (minor_version(oldest) or 0):
-            return Unknown(f"1.{minor} is out of its standard support", self.cluster.version.origin)
+            return Unknown(f"1.{minor} is past standard support", self.cluster.version.origin)
         return _plain(f"1.{minor}")
 
     def _nodes(self) -> int | None:

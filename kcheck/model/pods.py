@@ -77,8 +77,8 @@ class FieldError(Thing, frozen=True):
     """A field that the kind of an object does not have, or whose value is of another type."""
 
     path: Annotated[str, "where it is in its object, such as spec.parallelism"]
-    written: Annotated[Value[str], "the key that is no field, or the value of another type", "", "never null"]
-    wanted: Annotated[str | None, "the type that the API server takes; null of a key that is no field"]
+    written: Annotated[Value[str], "the key that is not a field, or the value of another type", "", "never null"]
+    wanted: Annotated[str | None, "the type that the API server takes; null of a key that is not a field"]
     meant: Annotated[str | None, "the field that is probably meant, by its path; null without one"]
     right: Annotated[str | None, "what to write instead: the name of a field beside it, or the value as a text; null without either"]
     release: Annotated[str, "the kind, and the release that has its fields: Job in Kubernetes 1.37"]

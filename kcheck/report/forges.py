@@ -41,7 +41,7 @@ def table(report: Report, most: int) -> str:
     ]
     room = most - sum(map(_size, lines)) - 200
     if ordered:
-        lines += ["", "| | where | what | how to mend it |", "|---|---|---|---|"]
+        lines += ["", "| | where | what | how to fix it |", "|---|---|---|---|"]
     for left, finding in zip(range(len(ordered), 0, -1), ordered, strict=True):
         row = _row(finding, every[finding.rule])
         room -= _size(row)

@@ -297,7 +297,7 @@ class SavingsTable(NamedTuple):
 def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> SavingsTable:
     """Return the savings of each fix and of all together, and the command that shows them."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
-        lines = [f"with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
+        lines = [f"with {' and '.join(one.rules)} fixed it is done after {one.after / 60:.0f} min"
                  for one in savings if one.after is not None]  # fmt: skip
         return SavingsTable((), (), tuple(lines), _command(savings))
     if not savings:

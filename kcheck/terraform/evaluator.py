@@ -163,7 +163,7 @@ def _variable(node: nodes.Variable, scope: Scope, *, alone: bool = True) -> Datu
         error = UncaughtError if node.name in ("count", "each", "self") else EvaluationError
         raise error(f"`{node.name}` is not a name that can be used here")
     if alone and isinstance(found, Known) and isinstance(found.value, Names) and found.value.prefix == node.name:
-        raise UncaughtError(f"`{node.name}` alone is no reference")
+        raise UncaughtError(f"`{node.name}` alone is not a reference")
     return found
 
 

@@ -1,7 +1,7 @@
-"""Values of root module variables, from files, flags and, on request, the environment.
+"""Values given to root module variables, by files, flags and, on request, the environment.
 
-Variable files beside a root or below it are its environments; some are named like its workspaces. `validation` blocks
-are applied to values that a fix would write.
+A variable without one becomes Unknown in module.py. Variable files beside a root or below it are its environments;
+some are named like its workspaces. `validation` blocks are applied to values that a fix would write.
 """
 
 import os

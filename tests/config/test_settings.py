@@ -557,7 +557,7 @@ def test_no_settings_cost_nothing(write: Write) -> None:
     ("comment", "settings", "told"),
     [
         ("ignore[free-control-plane] later", "", "Suppression of free-control-plane matches no finding"),
-        ("ignore[kubenet-retired] later", "", "Suppression names kubenet-retired, which is no rule"),
+        ("ignore[kubenet-retired] later", "", "Suppression names kubenet-retired, which is not a rule"),
         ("ignore[kubenet-retiring] later", "not_ignorable: [network]\n", "kubenet-retiring cannot be ignored here"),
         ("ignore later", "", "Suppression names no rule"),
     ],

@@ -420,7 +420,7 @@ def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch
 def test_a_block_with_an_error_is_not_edited(write: Write) -> None:
     write({"main.tf": AKS.replace("{\n", "{\n  dns_prefix =\n", 1)})
     found = run(".", "--diff").stderr
-    assert "main.tf:3 cannot be read; mend that first" in found
+    assert "main.tf:3 cannot be read; fix that first" in found
     assert "bug" not in found
 
 

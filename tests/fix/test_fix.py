@@ -363,7 +363,7 @@ module "aks" {
     outcome = fix.fix(["."], Config(nodes={"": 1200}), rules=("free-control-plane",))
     assert outcome.files == []
     (found,) = (one for one in outcome.remaining if one.rule == "free-control-plane")
-    assert found.help == "main.tf:6 cannot be read; mend that first"
+    assert found.help == "main.tf:6 cannot be read; fix that first"
 
 
 SURGE = """\

@@ -139,7 +139,7 @@ def test_a_fabric_that_is_not_set_up_is_told() -> None:
 
 @pytest.mark.parametrize("machine", ["Standard_ND96isr_MI300X_v5", "Standard_NV28adms_V710_v5"])
 def test_machines_with_gpus_of_amd_are_refused(machine: str) -> None:
-    with pytest.raises(ConfigError, match=f"machines: {machine} has no GPUs of NVIDIA"):
+    with pytest.raises(ConfigError, match=f"machines: {machine} has no NVIDIA GPUs"):
         generate(wanted(nodes=16, machines=[machine]))
 
 

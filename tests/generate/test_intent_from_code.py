@@ -223,7 +223,7 @@ def test_versions_out_of_support_are_not_kept_and_said(tmp_path: Path) -> None:
     text = (tmp_path / "main.tf").read_text()
     (tmp_path / "main.tf").write_text(text.replace('"1.35"', '"1.27"'))
     line = next(line for line in read(tmp_path).assumed if line.startswith("kubernetes"))
-    assert re.fullmatch(r"kubernetes: 1\.35; 1\.27 is out of its standard support \(.*main\.tf:8\)", line)
+    assert re.fullmatch(r"kubernetes: 1\.35; 1\.27 is past standard support \(.*main\.tf:8\)", line)
 
 
 def test_several_clusters_are_named(tmp_path: Path) -> None:

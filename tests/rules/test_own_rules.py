@@ -56,7 +56,7 @@ def run(*arguments: str) -> Any:
         ('"!has(object.metadata.labels)"', "|\n  object.a &&\n    object.b + y > 1", [":7:16: undeclared reference to 'y'"]),
         ('"!has(object.metadata.labels)"', ">-\n  object.a &&\n  object.b + y > 1", [":7:14: undeclared reference to 'y'"]),
         ('"!has(object.metadata.labels)"', "true", [":5:1: problem must be a text, not true"]),
-        ("{object.metadata.name}", "{object.metadata.name", [":7:11: { without a match"]),
+        ("{object.metadata.name}", "{object.metadata.name", [":7:11: unmatched {"]),
         ("{object.metadata.name}", "{name}", [":7:12: undeclared reference to 'name'"]),
         ("{object.metadata.name}", "{limits.docker_hub.pullz}", [":7:12: ", "did you mean limits.docker_hub.pulls?"]),
         ("subject: object", "subject: resource", [":4:13: undeclared reference to 'object.kind'", ":5:", ":6:", ":7:"]),

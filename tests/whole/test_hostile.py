@@ -362,7 +362,7 @@ def test_a_prefix_of_more_bits_than_an_address_has(write: Write) -> None:
     code = 'resource "alicloud_cs_managed_kubernetes" "a" {\n  name = "a"\n  node_cidr_mask = 75\n'
     pool = 'resource "alicloud_cs_kubernetes_node_pool" "a" {\n  cluster_id = alicloud_cs_managed_kubernetes.a.id\n}\n'
     run_all(write, {"main.tf": f'{code}  pod_cidr = "10.0.0.0/16"\n}}\n{pool}'})
-    assert "75 is not a prefix length of IPv4 ranges" in CliRunner().invoke(cli, ["show"]).output
+    assert "75 is not an IPv4 prefix length (0 to 32)" in CliRunner().invoke(cli, ["show"]).output
 
 
 @pytest.mark.parametrize("least", [0, 100_000_000])

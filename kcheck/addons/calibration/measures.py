@@ -65,7 +65,7 @@ def merged(parts: Iterable[list[Measure]]) -> list[Measure]:
 def _plausible(one: Measure) -> Measure:
     if one.value is None or 0 <= one.value <= _LONGEST:
         return one
-    return Measure(one.name, None, f"{one.value:.3g} is no plausible value ({one.note})")
+    return Measure(one.name, None, f"{one.value:.3g} is not a plausible value ({one.note})")
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -99,7 +99,7 @@ def opened(folder: str) -> Iterator[DuckDBPyConnection]:
     if not os.path.isfile(os.path.join(folder, DATABASE)):
         raise ResultsError(f"{folder}: there is no {DATABASE}; `kcheck fleet` makes it")
     with contextlib.ExitStack() as stack:
-        with failures(f"{os.path.join(folder, DATABASE)} cannot be read; the next `kcheck fleet` makes it anew"):
+        with failures(f"{os.path.join(folder, DATABASE)} cannot be read; the next `kcheck fleet` rebuilds it"):
             database = stack.enter_context(connected())
             with contextlib.chdir(folder):  # DuckDB takes some names of folders for patterns
                 database.execute(f"ATTACH '{DATABASE}' AS fleet (READ_ONLY)")

@@ -34,7 +34,7 @@ def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextM
     Raises EngineError if that is no address of a scheduler.
     """
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
-        raise EngineError(f"{scheduler} is no scheduler; expected tcp://HOST:PORT or tls://HOST:PORT")
+        raise EngineError(f"{scheduler} is not a scheduler; expected tcp://HOST:PORT or tls://HOST:PORT")
 
     def start() -> AbstractContextManager[Engine]:
         if scheduler is None:

@@ -29,9 +29,7 @@ def begin(
     old = read(part, part=True)
     mine = (prometheus.url, asked.window, asked.step, list(asked.matchers), old.end if ends_now else asked.end)
     if mine != (old.source, old.asked, old.step, old.matchers, old.end):
-        raise RecordingError(
-            f"{part} is the begin of another recording, of {old.source}; give its options, or delete it"
-        )
+        raise RecordingError(f"{part} belongs to another recording, of {old.source}; give its options, or delete it")
     return Recorder.of_part(prometheus, old)
 
 

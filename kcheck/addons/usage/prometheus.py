@@ -156,8 +156,9 @@ class Prometheus:
             except msgspec.ValidationError:  # a number that only JSON of Go's knows
                 return decoder.decode(body.replace(b'"+Inf"', b'"inf"'))
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            what = "HTML, a login page perhaps" if body.lstrip()[:1] == b"<" else f"no answer of Prometheus ({error})"
-            raise HttpError(f"{self.url} answers with {what}; check the URL") from error
+            is_html = body.lstrip()[:1] == b"<"
+            how = "answers with HTML, a login page perhaps" if is_html else f"does not answer like Prometheus ({error})"
+            raise HttpError(f"{self.url} {how}; check the URL") from error
 
     def _note(self, warnings: list[str]) -> None:
         for text in warnings[:10]:

@@ -317,7 +317,7 @@ def _bytes(value: object) -> int:
 def _prefix(value: object) -> int:
     number = _whole(value)
     if number > 32:
-        raise EvaluationError(f"{value} is not a prefix length of IPv4 ranges")
+        raise EvaluationError(f"{value} is not an IPv4 prefix length (0 to 32)")
     return number
 
 

@@ -181,7 +181,7 @@ class ProfileValue(Struct, frozen=True):
     def text(self) -> str:
         """The value, which must be a text."""
         if not isinstance(self.value, str):
-            raise TypeError(f"{self.key} is {self.value!r}, no text")
+            raise TypeError(f"{self.key} is {self.value!r}, not a string")
         return self.value
 
 

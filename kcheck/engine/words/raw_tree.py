@@ -127,7 +127,7 @@ def _scalar(value: object) -> Plain | Unknown:
         value = decimal_number(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return Unknown("a number does not fit 64 bits")
-    return value if isinstance(value, bool | int | float | None) else Unknown("a whole resource is no single value")
+    return value if isinstance(value, bool | int | float | None) else Unknown("a whole resource is not a single value")
 
 
 def _takes_members(span: Span) -> bool:

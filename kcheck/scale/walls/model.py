@@ -193,7 +193,7 @@ class WallFinder:
     def of_each(self, each: Mapping[str, int]) -> str:
         """Format what a node of each pool takes."""
         return " and ".join(
-            f"{each[one.id]:,} a node of {one.display_name}" for one in self.pools[:4] if one.id in each
+            f"{each[one.id]:,} per node of {one.display_name}" for one in self.pools[:4] if one.id in each
         )
 
     def needed(self, wall: Wall, takes: Takes) -> int | None:

@@ -52,7 +52,7 @@ def _timeadd(value: str, duration: str) -> str:
     try:
         return (time + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
     except OverflowError as error:
-        raise EvaluationError("timeadd(): the result is no year that can be written") from error
+        raise EvaluationError("timeadd(): the result is outside the years 1 to 9999") from error
 
 
 @TABLE.function(text, text, bits=64)

@@ -45,7 +45,7 @@ _SYNTAX = tuple(
     (regex(pattern), f"Syntax error: {plain}")
     for pattern, plain in (
         (r"recognition error at: '[\"']", "a quote is not closed"),
-        (r"recognition error at: '='? ?", "`=` is no operator; `==` compares"),
+        (r"recognition error at: '='? ?", "`=` is not an operator; `==` compares"),
         (r"missing '\)' at '<EOF>'", "`(` is not closed"),
         (r"input '\)' expecting <EOF>", "`)` closes no `(`"),
         (r"input '(and|or|not|is)'", "`and`, `or` and `not` are written `&&`, `||` and `!`"),
@@ -293,7 +293,7 @@ def holes(message: str) -> tuple[str | Hole, ...]:
         end = _mask(message, at + 1)[1] if char == "{" else at
         hole = message[at + 1 : end].strip()
         if not hole or message[end : end + 1] != "}":
-            raise SyntaxProblem(f"{char} without a match in the message `{message}`: a brace is written {char}{char}")
+            raise SyntaxProblem(f"unmatched {char} in the message `{message}`; write {char}{char} for a literal brace")
         parts += [literal, Hole(hole)] if literal else [Hole(hole)]
         literal, at = "", end + 1
     return (*parts, literal) if literal else tuple(parts)

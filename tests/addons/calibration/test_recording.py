@@ -418,7 +418,7 @@ def test_section_says_of_each_delay_where_it_is_from(write: Write) -> None:
         ('{"status": "success", "data": {"result": 7}}', "Prometheus answered without a result"),
         ('{"status": "success", "data": {"result": []}}', "no delay found in metrics of the autoscaler: "),
         ("launched,ready\n1,2\n3,soon\n", "line 3: expected seconds, not soon"),
-        ("launched,ready\n5,1\n", "no delay found in a table of 1 node: -4 is no plausible value"),
+        ("launched,ready\n5,1\n", "no delay found in a table of 1 node: -4 is not a plausible value"),
         ("launched,ready\n1,nan\n", "line 2: expected seconds, not nan"),
         ("# a\n\nlaunched,ready\n1,2,3\n", "line 4: expected 2 columns as in the first row, not 3"),
         ("launched,ready\n", "no delay found in a table of 0 nodes: "),

@@ -103,7 +103,7 @@ def undecided(rule: str, object_: str, missing: str, remedy: str) -> UndecidedRo
 
 
 SUBNET = "a wider subnet, or more of them"
-RANGE = "fewer pods a node, or a second range"
+RANGE = "fewer pods per node, or a second range"
 HERE: dict[str, object] = {"account": "111122223333", "region": "us-east-1"}
 UNTAINTED = finding("gpu-pool-untainted", "warning", "unsafe", message="Pool gpu has GPUs and no taint")
 IDLE = finding("idle-too-long", "warning", "costs", waste=True, message="Idle nodes wait 10 min before removal")

@@ -329,8 +329,8 @@ def test_without_its_scheduler_a_run_ends_and_the_same_command_goes_on(own: Clus
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("127.0.0.1:8786", "127.0.0.1:8786 is no scheduler; expected tcp://HOST:PORT or tls://HOST:PORT"),
-        ("local", "local is no scheduler; expected tcp://HOST:PORT or tls://HOST:PORT"),
+        ("127.0.0.1:8786", "127.0.0.1:8786 is not a scheduler; expected tcp://HOST:PORT or tls://HOST:PORT"),
+        ("local", "local is not a scheduler; expected tcp://HOST:PORT or tls://HOST:PORT"),
         ("tcp://127.0.0.1:1", "no scheduler answers at tcp://127.0.0.1:1"),
         ("tls://127.0.0.1:1", "no scheduler answers at tls://127.0.0.1:1"),
     ],

@@ -301,7 +301,7 @@ def test_files_of_other_versions_are_read(tmp_path: Path) -> None:
 def test_a_database_that_cannot_be_read_says_so_and_is_made_anew(folder: Path) -> None:
     (folder / "fleet.duckdb").write_bytes(b"DUCK" * 5000)
     with (
-        pytest.raises(ResultsError, match=r"fleet\.duckdb cannot be read; the next `kcheck fleet` makes it anew: "),
+        pytest.raises(ResultsError, match=r"fleet\.duckdb cannot be read; the next `kcheck fleet` rebuilds it: "),
         opened(str(folder)),
     ):
         pass

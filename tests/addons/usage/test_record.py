@@ -129,7 +129,7 @@ def test_the_end_is_that_of_the_part(fake: FakePrometheus) -> None:
 def test_a_part_of_something_else_is_kept(fake: FakePrometheus, other: tuple[str, str]) -> None:
     half(fake)
     before = Path("usage.json.gz.part").read_bytes()
-    assert "usage.json.gz.part is the begin of another recording" in run(fake, *other, status=2)
+    assert "usage.json.gz.part belongs to another recording" in run(fake, *other, status=2)
     assert Path("usage.json.gz.part").read_bytes() == before
 
 

@@ -295,7 +295,7 @@ def alternates_in_a_linked_file(place: Place) -> None:
 
 OUT: dict[Callable[[Place], None], str] = {
     file_out: ".git leads to {outside}/r/.git, outside of the repository; --allow-outside {outside}/r/.git reads it",
-    file_to_a_tree: ".git leads to {work}/infra, in the work tree, where a commit can have put it; run kcheck in a clone",
+    file_to_a_tree: ".git leads to {work}/infra in the work tree, which a commit may have added; run kcheck in a clone",
     file_to_the_worktree_of_another: ".git leads to {outside}/r/.git/worktrees/w, outside",
     link_out: ".git leads to {outside}/r/.git, outside",
     common_folder_out: ".git/commondir leads to {outside}/r/.git, outside",

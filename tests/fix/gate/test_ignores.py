@@ -177,7 +177,7 @@ def test_files_without_comments_are_told(write: Write) -> None:
 def test_a_comment_that_is_not_unicode(write: Write) -> None:
     folder = write({"main.tf": b"# kcheck: ignore[caf\xe9] x\n" + CLUSTER.encode()})
     result = run()
-    assert "Suppression names caf\ufffd, which is no rule" in result.stdout
+    assert "Suppression names caf\ufffd, which is not a rule" in result.stdout
     assert run("--add-ignores", REASON).exit_code == 1
     assert sorted(found()) == ["unreadable-file", "unused-suppression"]
     assert (folder / "main.tf").read_bytes().startswith(b"# kcheck: ignore[caf\xe9] x\n")

@@ -137,7 +137,6 @@ def test_minus_zero_is_zero(check: Check) -> None:
     assert [known(pool.size.max_nodes) for pool in result.world.inventory.pools] == [0]
 
 
-
 def test_ipv6_nodes_take_one_address(read: Callable[..., dict[str, Any]]) -> None:
     data = read(cluster='\n  kubernetes_network_config {\n    ip_family = "ipv6"\n  }')
     assert of(data, "addresses_per_node") == 1

@@ -1,6 +1,6 @@
 -- What has changed since each repository was last checked: clusters that got worse or better, new and gone findings?
 -- A repository is compared with the last run before in which all of it was checked, whatever it was called then: a name
--- that is no longer listed and had the same folder or commit is the same repository. Where it is not fully checked now,
+-- that is no longer listed and had the same folder or commit is the same repository. If it is not fully checked now,
 -- nothing is gone.
 WITH RECURSIVE last AS (SELECT max(run) AS run FROM runs),
 previous AS (SELECT max(run) AS run FROM runs WHERE run < (FROM last)),

@@ -1,5 +1,5 @@
 -- Which kinds of limit stop most clusters first, and how many nodes do they cost?
--- Of each cluster that stops, the limit that it hits at the least nodes counts; recommendations stop none.
+-- Each cluster that stops counts once, at the limit it hits first; recommendations do not count.
 WITH last AS (SELECT max(run) AS run FROM runs),
 stopped AS (
     SELECT c.repository, c.cluster, c.target, c.reaches

@@ -125,7 +125,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "fabric": (*annotated(Fabric), *annotated(fabrics.PoolFabric)),
     "setting": (
         *annotated(control_plane.Setting),
-        made("number", "int", "its value, or its default; null where that is no number", control_plane.number, nullable=True),
+        made("number", "int", "its value, or its default; null where that is not a number", control_plane.number, nullable=True),
         made("text", "string", "its value, or its default; null where nothing is, or a number", control_plane.text, nullable=True),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
     ),
